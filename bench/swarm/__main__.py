@@ -1,11 +1,11 @@
-"""Plays simulated swarms and times rounds: `python -m bench.swarm [--runs N] [--only quality|cost] [--pictures FOLDER]`."""
+"""Plays simulated swarms and times rounds: `python -m bench.swarm [--runs N] [--only quality|speech|cost]`."""
 
 import argparse
 import asyncio
 from collections.abc import Iterable
 from pathlib import Path
 
-from bench.swarm import cost, picture, report
+from bench.swarm import cost, picture, report, settlement
 from bench.swarm.cells import Played, one_at_a_time, safeguards
 from bench.swarm.runs import Case, outcomes
 
@@ -44,13 +44,15 @@ def prices(pictures: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what swarms find and what they cost.")
-    parser.add_argument("--runs", type=int, default=150, help="runs of each kind of swarm")
-    parser.add_argument("--only", choices=("quality", "cost"), help="one half of it")
+    parser.add_argument("--runs", type=int, help="runs of each kind of swarm (150, of those that speak 200)")
+    parser.add_argument("--only", choices=("quality", "speech", "cost"), help="one part of it")
     parser.add_argument("--pictures", type=Path, default=DOCS, help="the folder that gets the pictures")
     options = parser.parse_args()
-    if options.only != "cost":
-        quality(options.runs, options.pictures)
-    if options.only != "quality":
+    if options.only in {None, "quality"}:
+        quality(options.runs or 150, options.pictures)
+    if options.only in {None, "speech"}:
+        settlement.print_settlement(options.runs or 200)
+    if options.only in {None, "cost"}:
         prices(options.pictures)
 
 

@@ -29,8 +29,6 @@ from moot.protocols.swarm.answers import (
 FOLLOW: Final = 0.70
 UNCOVERED: Final = 0.15
 MOST_DEPOSIT: Final = 0.3
-SIGNAL_AGAIN: Final = 5
-"""Rounds after which an explorer signals against the same direction again: its last signal has expired by then."""
 
 _MARK = re.compile(r"^\| (\d\.\d{4})(?: \((\d\.\d{4})\))? (\S+)$", re.MULTILINE)
 _VOTED = re.compile(r"^\| (\d+)\. (\S+)$", re.MULTILINE)
@@ -88,7 +86,7 @@ class Explorer:
         self._name = name
         self._manner = manner
         self._chance = Random(f"{world.seed}/{name}/chance")
-        self._signalled: dict[str, int] = {}
+        self._signalled: set[str] = set()
         self.readings = Readings(world, name)
 
     def says(self, brief: Brief) -> object:
@@ -158,11 +156,11 @@ class Explorer:
             return ()
         strongest = max(read_and_marked, key=lambda each: (told.board[each], each))
         better = self.held({})
-        if better == strongest or self._signalled.get(strongest, -SIGNAL_AGAIN) > told.round - SIGNAL_AGAIN:
+        if better == strongest or strongest in self._signalled:
             return ()
         if self.readings.estimate(better) - self.readings.estimate(strongest) <= self.readings.doubt(better, strongest):
             return ()
-        self._signalled[strongest] = told.round
+        self._signalled.add(strongest)
         params = {"targetDirection": strongest, "reason": "better_alternative", "evidence": f"{better} reads better."}
         return (Operation(operation="send_stop_signal", params=params),)
 

@@ -17,7 +17,10 @@ from moot.protocols.swarm.rules.ideas import compare_by_words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One cell: the world, the explorers, and the swarm's settings where they are not the defaults."""
+    """One cell: the world, the explorers, and the swarm's settings where they are not the defaults.
+
+    Swarms are settled by the source's rule here; `speech.py` has those that are settled by evidence.
+    """
 
     k: int = 5
     gap: float = 0.2
@@ -25,7 +28,7 @@ class Case:
     taste: float = 0.1
     agents: int = 8
     manner: Manner = Manner()
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=lambda: {"settle": "quorum"})
 
     def world(self, seed: int) -> World:
         return World(seed=seed, k=self.k, gap=self.gap, noise=self.noise, taste=self.taste)

@@ -312,8 +312,8 @@ def test_a_killed_swarm_goes_on_in_its_own_folder(old: Cli) -> None:
     before = {path.name for path in runs.iterdir()}
     decision = old.json("resume", "swarm-killed")
     assert decision["decision"]["text"] == told_json("swarm-concluded/show.json")["decision"]["text"]
-    assert {path.name for path in runs.iterdir()} == before
-    (folder,) = [path for path in runs.iterdir() if "swarm-killed" in (path / "run-config.json").read_text(encoding="utf-8")]
+    assert {path.name for path in runs.iterdir()} == {*before, ".template"}
+    (folder,) = [path for path in runs.glob("2*") if "swarm-killed" in (path / "run-config.json").read_text(encoding="utf-8")]
     other = folder.with_name(folder.name.removesuffix("-2"))
     assert (folder / "blackboard.json").read_bytes() == (other / "blackboard.json").read_bytes()
     assert (folder / "final-research-report.html").exists()

@@ -66,11 +66,13 @@ def takes_part(client: Client, session: str, seat: str, idea: str) -> str:
             said = report(client, session, seat, idea)
         if found["ask"]["kind"] == "ballot":
             said = {"votes": [{"idea": 1, "position": "support", "confidence": 0.8, "reason": "It is so."}]}
+        if found["ask"]["kind"] == "synthesis":
+            said = {"content": "A cache it is (finding-001), says finding-999."}
         client("moot.swarmReport", sessionId=session, seat=seat, ask=found["ask"]["ask"], report=said)
 
 
 def test_five_agents_elsewhere_converge_vote_and_go_gently(server: Server) -> None:
-    """S-10, S-23, S-29."""
+    """S-10, S-23, S-29, S-33."""
     client = server.local
     session = opened(client)
     ideas = dict.fromkeys(NAMES, CACHE) | {"XiLi": BUY}
@@ -83,6 +85,10 @@ def test_five_agents_elsewhere_converge_vote_and_go_gently(server: Server) -> No
     decision = client("moot.getSession", sessionId=session)["decision"]
     assert decision["decision"]["text"] == CACHE
     assert decision["consensus_type"] == "unanimous"
+    standing = found["standing"]
+    assert (standing["leading"]["text"], standing["converged"]) == (CACHE, True)
+    assert standing["question"] == "How do we make the catalogue fast?"
+    assert standing["synthesis"]["unknown"] == ["finding-999"]
     assert "## Consensus ideas" in client("moot.exportSession", sessionId=session)["text"]
     assert "<svg" in client("moot.exportSession", sessionId=session, form="html")["text"]
 

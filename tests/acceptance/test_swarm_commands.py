@@ -71,6 +71,26 @@ def test_a_swarm_converges_votes_and_leaves_its_folder(cli: Cli) -> None:
     assert "likeness" not in shown
 
 
+def test_the_template_says_what_a_run_leaves_and_is_written_once(cli: Cli) -> None:
+    """S-24, S-25: `.template` has the parts of the report in their order; what a person changes in it stays."""
+    words = ["swarm", "How do we make the catalogue fast?", "--seed", "7", *seats()]
+    assert cli(*words).code == 0
+    template = cli.cwd / "swarm-runs" / ".template"
+    assert sorted(path.name for path in template.iterdir()) == ["README.md", "report-template.md"]
+    parts = [
+        line for line in (template / "report-template.md").read_text(encoding="utf-8").splitlines() if line.startswith("## ")
+    ]
+    (folder,) = folders(cli)
+    report = (folder / "final-research-report.md").read_text(encoding="utf-8").splitlines()
+    shown = [line for line in report if line.startswith("## ")]
+    assert shown == [part for part in parts if part in shown]
+    told = (template / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{path.name}`" in told for path in folder.iterdir() if path.suffix in {".json", ".md"})
+    (template / "README.md").write_text("Mine.", encoding="utf-8")
+    assert cli(*words).code == 0
+    assert (template / "README.md").read_text(encoding="utf-8") == "Mine."
+
+
 def session_of(files: dict[str, bytes]) -> str:
     return str(json.loads(files["run-config.json"])["session"])
 

@@ -37,6 +37,8 @@ def mind(request: Request) -> StubReply:
         return StubReply(text='{"targetFindingId": "finding-001", "action": "extend", "content": "And it is cheap."}')
     if "Vote on each" in prompt:
         return StubReply(text='{"votes": [{"idea": 1, "position": "support", "confidence": 0.9, "reason": "It is measured."}]}')
+    if "Write a synthesis" in prompt:
+        return StubReply(text="A cache at the edge, all say (finding-001).")
     name = re.search(r"You are (\w+)", prompt.rpartition("# The blackboard")[2])
     assert name is not None
     report = {
@@ -68,6 +70,7 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
             prompts = [json.dumps(request.body) for request in stub.asked]
             assert not any("shutdown" in prompt for prompt in prompts)
             assert decision.spent.calls == len(prompts)
+            assert swarm.synthesis == "A cache at the edge, all say (finding-001)."
 
     asyncio.run(asyncio.wait_for(work(), 120))
 

@@ -49,7 +49,7 @@ Says = Callable[[Ask, Brief, Swarm], object]
 def build_swarm_plan(
     agents: int = 3, *, seed: int = 1, platform: str = "script:x", language: Language = "en", **chosen: Any
 ) -> Plan:
-    """The plan of a swarm with so many explorers; what is left over are its settings."""
+    """The plan of a swarm with so many explorers; what is left over are its settings. It asks for a synthesis only if told to."""
     names = [agent_name(number) for number in range(1, agents + 1)]
     return Plan(
         topic="How do we make the catalogue fast?",
@@ -58,7 +58,7 @@ def build_swarm_plan(
         seats=tuple(Seat(id=SeatId(name), platform=platform) for name in names),
         budget=Budget(),
         outside_patience=60.0,
-        settings=SwarmSettings(**chosen),
+        settings=SwarmSettings(**{"synthesis": "classic", **chosen}),
         subject=Topic(),
     )
 

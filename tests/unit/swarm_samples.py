@@ -240,3 +240,93 @@ NEWER_SAMPLES: tuple[Fact, ...] = (
     ),
 )
 """Samples with the fields that came later."""
+
+SECOND_EDITION_SAMPLES: tuple[Fact, ...] = (
+    facts.SwarmOpened(
+        topic="如何加速？",
+        language="zh",
+        seed=7,
+        seats=(Seat(id=ADA, platform="openai:m"), Seat(id=BOB, platform="mailbox")),
+        settings=facts.SwarmSettings(settle="evidence", stability="leading", clear_at=1.5, judge="arbiter"),
+        edition=2,
+    ),
+    facts.RoundBegun(round=2, orders=(facts.RoundOrder(seat=ADA, recommended="缓存", cover=True),)),
+    facts.IdeasSorted(
+        round=2,
+        by="words",
+        placed=(facts.PlacedIdea(text="缓存吧。", idea=1, reason="judge", likeness=0.25, like="用缓存。", why="同一主张。"),),
+        judge="validator",
+        judged=3,
+    ),
+    facts.ConvergenceMeasured(
+        round=3,
+        ideas=(1,),
+        before=(1,),
+        active=2,
+        backing=(facts.Backing(idea=1, backers=(ADA,)),),
+        quorum_ideas=(1,),
+        consensus_rate=1.0,
+        perspectives=1,
+        distinct=1,
+        stated=2,
+        concentrations=(0.5,),
+        coverage=0.5,
+        orthogonality=0.5,
+        entropy=0.0,
+        diversity=0.5,
+        enough_rounds=True,
+        stable=True,
+        has_quorum=True,
+        is_diverse=True,
+        too_fast=False,
+        converged=True,
+        silent=(BOB,),
+        lead=facts.EvidenceChoice(
+            direction="缓存",
+            method="mean",
+            ranked=(facts.DirectionEvidence(direction="缓存", value=0.7, readings=4.5, readers=2),),
+            margin=0.2,
+            z=1.8,
+            needed=3,
+            decisive=(ADA,),
+            idea=1,
+        ),
+        is_clear=True,
+    ),
+    facts.Voted(
+        ask=AskId("30.ballot.TanWei"),
+        seat=ADA,
+        said=answers.SwarmBallot(ratings=(answers.DirectionRating(direction=1, rating=0.8, reason="测过。"),)),
+        usage=USAGE,
+    ),
+    facts.SwarmCompleted(
+        round=3,
+        reason="clear",
+        converged=False,
+        choice=facts.EvidenceChoice(
+            direction="缓存",
+            method="pairs",
+            ranked=(facts.DirectionEvidence(direction="缓存", value=0.5, readings=1.0, readers=1),),
+        ),
+    ),
+    facts.Judged(
+        ask=AskId("20.judge.validator"),
+        seat=facts.VALIDATOR,
+        said=answers.IdeaJudgements(judgements=(answers.PairJudgement(pair=1, verdict="opposite", reason="相反。"),)),
+        usage=USAGE,
+        key="j",
+        mends=("skipped",),
+        via="token:t1",
+        model="m-1",
+    ),
+)
+"""Samples with the fields of the second edition."""
+SYNTHESIS_SAMPLES: tuple[Fact, ...] = (
+    facts.SwarmOpened(
+        topic="?",
+        language="en",
+        seed=1,
+        seats=(Seat(id=ADA, platform="mailbox"), Seat(id=BOB, platform="human")),
+        settings=facts.SwarmSettings(synthesis="always"),
+    ),
+)

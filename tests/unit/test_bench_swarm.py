@@ -9,7 +9,9 @@ from bench.swarm.cost import Round, exponent, rounds
 from bench.swarm.explorer import Manner
 from bench.swarm.load import Amount
 from bench.swarm.runs import Case, Outcome, outcome, outcomes, played, share
-from bench.swarm.world import World, alone, plurality, pooled
+from bench.swarm.settlement import SpeechCase, play_spoken, render_choices, render_costs, render_joins
+from bench.swarm.speech import list_sentences
+from bench.swarm.world import NAMES, World, alone, plurality, pooled
 
 from moot.protocols.swarm.facts import BarrierPassed, OperationsProcessed, RoundBegun
 
@@ -89,3 +91,37 @@ def test_every_cell_is_played_and_the_tables_and_pictures_can_be_drawn() -> None
     assert report.costs("agents", cost).splitlines()[-1].split()[-2:] == ["1.00", "1.00"]
     for drawn in (picture.outcomes(found, 2), picture.growth((cost, cost), (cost, cost))):
         assert ElementTree.fromstring(drawn).tag.endswith("svg")
+
+
+def test_explorers_that_speak_break_no_rule_and_are_never_told_what_a_sentence_means() -> None:
+    """S-30, S-31: half of the runs in each language; every sentence has one meaning, and the same seed gives the same run."""
+    case = SpeechCase(k=3, rounds=4, counts_tokens=True)
+    for seed in (1, 2):
+        one = play_spoken(case, seed)
+        assert one == play_spoken(case, seed)
+        assert one.calls > one.vote_calls > 0
+        assert one.tokens > one.vote_tokens > 0
+        assert 0 <= one.joined <= one.same
+    for language in ("en", "zh"):
+        sentences = [text for name in NAMES for side in ("for", "against") for text in list_sentences(name, side, language)]
+        assert len(set(sentences)) == len(sentences)
+
+
+def test_a_judge_that_never_errs_joins_no_opposites() -> None:
+    """S-31"""
+    found = [play_spoken(SpeechCase(k=3, rounds=5, errs=0.0), seed) for seed in (1, 2, 3, 4)]
+    assert sum(each.opposed for each in found) > 0
+    assert sum(each.wrong + each.mixed for each in found) == 0
+    assert sum(each.joined for each in found) / sum(each.same for each in found) > 0.8
+
+
+def test_readings_are_right_at_least_as_often_as_a_plain_vote() -> None:
+    """S-30: over a few seeds; the bench has two hundred."""
+    found = [play_spoken(SpeechCase(), seed) for seed in range(1, 13)]
+    assert sum(each.right for each in found) >= sum(each.vote for each in found)
+
+
+def test_the_tables_of_spoken_runs_can_be_rendered() -> None:
+    played = {"one": [play_spoken(SpeechCase(k=2, rounds=3, counts_tokens=True), seed) for seed in (1, 2)]}
+    for render in (render_choices, render_joins, render_costs):
+        assert len(render("title", played).splitlines()) == 3

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tests.unit.swarm_samples import NEWER_SAMPLES, SWARM_SAMPLES
+from tests.unit.swarm_samples import NEWER_SAMPLES, SECOND_EDITION_SAMPLES, SWARM_SAMPLES, SYNTHESIS_SAMPLES
 
 from moot.app.protocols import collect_kinds
 from moot.codec.chain import (
@@ -492,6 +492,8 @@ SAMPLES: tuple[Fact, ...] = (
         ),
     ),
     FamilyStated(seat=BOB, family="claude-opus-4", via="token:t1"),
+    *SECOND_EDITION_SAMPLES,
+    *SYNTHESIS_SAMPLES,
 )
 
 

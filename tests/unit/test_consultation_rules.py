@@ -1,5 +1,6 @@
 """The director round a conference: facts in, effects out (C-1 to C-7, C-9)."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,9 +9,9 @@ from tests.unit.test_roundtable_rules import plan
 
 from moot.codec.answers import parse_answer
 from moot.domain.budget import Usage
-from moot.domain.consult import ConsultRequest, ConsultRules, RecordFileRequest
+from moot.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
 from moot.domain.effects import Ask, Record
-from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, Reply, SeatLost, SessionForked
+from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, Language, Reply, SeatLost, SessionForked
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.roster import DIRECTOR
 from moot.domain.rulebook import fold
@@ -28,9 +29,10 @@ from moot.protocols.consultation.facts import (
     RecordLocation,
 )
 from moot.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
-from moot.protocols.consultation.record_text import render_advice, render_request
+from moot.protocols.consultation.prompt_text import PROMPT_TEXT
+from moot.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
 from moot.protocols.consultation.rules import MOST_FILINGS, ConsultingRulebook
-from moot.protocols.consultation.state import ConsultingState
+from moot.protocols.consultation.state import Consultation, ConsultingState
 from moot.protocols.persona.plugin import PERSONA
 from moot.protocols.pipeline.facts import GateVerdict
 from moot.protocols.roundtable.facts import RoundtableSpeech, SpeechGiven
@@ -338,12 +340,40 @@ def test_the_source_s_form_of_a_request_is_read() -> None:
     assert parse_answer(RULES.forms["speech"], f"<think>hm</think>\n{CHINESE}") == wanted
 
 
+@pytest.mark.parametrize("kind", ["knowledge", "confirmation", "feedback"])
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_what_is_written_is_read_back(language: str) -> None:
-    request = ConsultRequest(to="bob", question="Why?\nAnd when?", background="b", understanding="u")
+def test_what_is_written_is_read_back(language: str, kind: ConsultKind) -> None:
+    """C-1, C-9: also which kind of consultation it is."""
+    request = ConsultRequest(to="bob", question="Why?\nAnd when?", background="b", understanding="u", kind=kind)
     advice = Advice(answer="Because.\nSo.", notes="n", unsure_of="u", ask_instead="cy")
     assert ConsultRequest.from_text(render_request(language, request, "bob")) == request  # type: ignore[arg-type]
     assert Advice.from_text(render_advice(language, BOB, advice)) == advice  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_prompt_offers_every_kind_of_consultation_and_reads_them(language: Language) -> None:
+    """C-1: by the words of the prompt, in both languages; what is none of them is a question."""
+    words = PROMPT_TEXT[language]
+    for kind, name in words.kinds.items():
+        assert name in words.rules
+        assert f'"kind": "{kind}"' in words.rules or kind in words.rules
+        asked = (
+            f"{words.request.format(to='bob')}\n**{words.labels['kind']}**{words.colon}{name}\n**{words.labels['question']}**: ?"
+        )
+        found = ConsultRequest.from_text(asked)
+        assert found is not None
+        assert found.kind == kind
+
+
+def test_a_chinese_record_has_chinese_punctuation() -> None:
+    """C-8: no half-width colon behind a label."""
+    advice = Advice(answer="指数平滑。", notes="先检验。", unsure_of="期望。", ask_instead="顾问")
+    request = ConsultRequest(to="bob", question="哪些方法？", background="逐日。", understanding="ARIMA？", kind="confirmation")
+    consultation = Consultation(number=1, ask=AskId("1.speech.ada"), seat=ADA, to=BOB, request=request, advice=advice)
+    text = render_consultation_file("zh", consultation, 4)
+    assert "**类型**：确认咨询" in text
+    assert "建议咨询：@顾问" in text
+    assert not re.search(r"[\u4e00-\u9fff*]: ?[^ ]", text.partition("\n")[2])
 
 
 @pytest.mark.parametrize(

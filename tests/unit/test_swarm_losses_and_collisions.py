@@ -237,7 +237,7 @@ def test_the_validator_checks_what_needs_it() -> None:
 
     run.play(says)
     assert [(each.verdict, each.checked) for each in run.state.board.findings] == [("refuted", "It is not so."), (None, "")]
-    assert {ask.kind for ask in run.asks if ask.seat == "validator"} == {"validate"}
+    assert {ask.kind for ask in run.asks if ask.seat == "validator"} == {"validate", "judge"}
 
 
 # Compliance

@@ -18,8 +18,10 @@ from moot.protocols.swarm.answers import (
     DecisionReport,
     FindingCheck,
     FoundIdea,
+    IdeaJudgements,
     IdeaVote,
     Operation,
+    PairJudgement,
     RoundReport,
     ShutdownReply,
     SimilarityReport,
@@ -129,6 +131,13 @@ SAID: dict[str, st.SearchStrategy[object]] = {
         target_finding_id=st.sampled_from(("finding-001", "finding-999", "")),
         content=st.just("c"),
         new_insights=st.sampled_from(((), ("An insight.", " "))),
+    ),
+    "judge": st.builds(
+        IdeaJudgements,
+        judgements=st.lists(
+            st.builds(PairJudgement, pair=st.integers(1, 9), verdict=st.sampled_from(("same", "opposite", "different"))),
+            max_size=9,
+        ).map(tuple),
     ),
     "validate": st.builds(
         Validation,

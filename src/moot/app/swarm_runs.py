@@ -16,7 +16,7 @@ from typing import Final
 
 from moot.app.moot import Moot
 from moot.disk.atomic_write import write_atomically
-from moot.domain.facts import Closed
+from moot.domain.facts import Closed, Language
 from moot.domain.ids import parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import FolderUnwritable
@@ -24,10 +24,11 @@ from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.timeline import unwrap_timeline
 from moot.protocols.swarm.facts import ConvergenceMeasured
 from moot.protocols.swarm.records.blackboard import render_run_config
-from moot.protocols.swarm.records.files import CONFIG, RunFile, folder_name, round_files, run_files
+from moot.protocols.swarm.records.files import CONFIG, RunFile, folder_name, list_template_files, round_files, run_files
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 
 RUNS: Final = "swarm-runs"
+TEMPLATE: Final = ".template"
 MOST_SUFFIXES: Final = 10_000
 
 log = logging.getLogger("moot")
@@ -68,6 +69,15 @@ class RunFolder:
         self._write_files(timeline, round_files)
         # A measured round is complete: its reports do not change any more.
         self._known = max(self._known, len(timeline.reports))
+
+    def write_template(self, language: Language) -> None:
+        """Write `.template`, which says what the folders hold, once: a person's change to it stays. Raises FolderUnwritable."""
+        path = self.base / TEMPLATE
+        try:
+            for parts, text in list_template_files(language) if not path.exists() else ():
+                _replace_file(path.joinpath(*parts), text)
+        except OSError as cause:
+            raise _build_unwritable(self.base, cause) from cause
 
     def _write_files(self, timeline: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
         with self._lock:
@@ -148,7 +158,9 @@ async def keep_run_folder(
 
 
 async def _write_all_files(moot: Moot, session: str, folder: RunFolder) -> None:
-    await asyncio.to_thread(folder.write, unwrap_timeline(await moot.load_timeline(session)))
+    timeline = unwrap_timeline(await moot.load_timeline(session))
+    await asyncio.to_thread(folder.write, timeline)
+    await asyncio.to_thread(folder.write_template, timeline.language)
 
 
 async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: RunFolder) -> None:

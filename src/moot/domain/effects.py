@@ -96,10 +96,14 @@ def no_fault(said: object) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareTexts:
-    """Texts to compare: each new text with all known ones and with the new ones before it."""
+    """Texts to compare: each new text with all known ones and with the new ones before it.
+
+    `nearest` is how many of the nearest texts are reported for each new one, however far they are.
+    """
 
     known: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
+    nearest: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

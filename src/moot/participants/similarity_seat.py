@@ -49,4 +49,4 @@ class MeasureParticipant:
         if by == "meaning":
             self._meaning.preload_texts([*compared.known, *compared.new])
         measure = self._meaning.compute_likeness if by == "meaning" else measure_by_words
-        return [pair._asdict() for pair in find_similar_texts(compared.known, compared.new, measure)]
+        return [pair._asdict() for pair in find_similar_texts(compared.known, compared.new, measure, compared.nearest)]

@@ -104,15 +104,16 @@ def build_report(
     decision_blocks: Iterable[Block],
     record: Iterable[Block],
     subtitle: Iterable[Text] = (),
+    undecided: Line | None = None,
 ) -> Report:
-    """A report with the title, the times and the seats that every session has."""
+    """A report with the title, times and seats that every session has; `undecided` is its first line where nothing is decided."""
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
     return Report(
         session=timeline.session,
         language=timeline.language,
         title=words.minutes,
         topic=decision.topic,
-        decision=put_answer_first(decision, tuple(decision_blocks), words),
+        decision=put_answer_first(decision, tuple(decision_blocks), words, undecided),
         record=add_origins(timeline, record, words),
         subtitle=(timeline.session, times, *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
@@ -120,7 +121,9 @@ def build_report(
     )
 
 
-def put_answer_first(decision: Decision, blocks: tuple[Block, ...], words: SharedReportText) -> tuple[Block, ...]:
+def put_answer_first(
+    decision: Decision, blocks: tuple[Block, ...], words: SharedReportText, undecided: Line | None = None
+) -> tuple[Block, ...]:
     """Put what was chosen and what it is worth before everything else of an ended session (M-9), under the section's heading."""
     if decision.status != "concluded":
         return blocks
@@ -128,6 +131,8 @@ def put_answer_first(decision: Decision, blocks: tuple[Block, ...], words: Share
     word = Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
     why = () if decision.decision is None else (Muted(f" ({words.strength_reasons[decision.strength_reason]})"),)
     headline = Line((Strong(answer), " · ", word, *why))
+    if decision.decision is None and undecided is not None:
+        headline = undecided
     kept = tuple(_drop_repeated_quote(block, answer) for block in blocks)
     return (*kept[:1], headline, *kept[1:]) if isinstance(blocks[0], Heading) else (headline, *kept)
 

@@ -61,10 +61,11 @@ class SimilarTexts(NamedTuple):
     opposed: bool
 
 
-def find_similar_texts(known: Sequence[str], new: Sequence[str], measure: Measure) -> list[SimilarTexts]:
+def find_similar_texts(known: Sequence[str], new: Sequence[str], measure: Measure, nearest: int = 0) -> list[SimilarTexts]:
     """Report for each new text the earlier texts that it is the same as, the most similar first, and its nearest others.
 
-    The number of pairs is limited: of hundreds of similar texts, one is enough to join them.
+    The number of pairs is limited: of hundreds of similar texts, one is enough to join them. The `nearest` texts are reported in
+    any case, for whoever judges them.
     """
     texts, pairs = [*known, *new], []
     for at, text in enumerate(new, len(known)):
@@ -79,7 +80,11 @@ def find_similar_texts(known: Sequence[str], new: Sequence[str], measure: Measur
                 break
             pair = SimilarTexts(at, other, likeness, is_against(text, texts[other]))
             (joined if is_same_idea(Judgement(likeness, pair.opposed)) else others).append(pair)
-        pairs += [*joined, *others[:MOST_NEAR]]
+        told = [*joined, *others[:MOST_NEAR]]
+        listed = {pair.other for pair in told}
+        near = sorted(values, key=lambda each: (-each[0], each[1]))[:nearest]
+        told += [SimilarTexts(at, other, value, is_against(text, texts[other])) for value, other in near if other not in listed]
+        pairs += told
     return pairs
 
 

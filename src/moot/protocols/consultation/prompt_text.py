@@ -14,12 +14,15 @@ class ConsultationPromptText(TwoLanguages):
         "make anything up. To ask, answer with these lines and nothing else:\n"
         "Director, I need to consult @NAME:\n**Question**: (what you want to know)\n**Background**: (why; optional)\n"
         "**My understanding**: (your own view so far; optional)\n"
-        'Where JSON is asked for, give {{"consult": {{"to": "NAME", "question": "…", "background": "…", "understanding": "…"}}}} '
-        "instead. At most {per_seat} per seat, {per_session} in all.",
+        "**Kind**: knowledge (you want to know something), confirmation (you want your understanding confirmed or put right) or "
+        "feedback (you report a problem with the other one's work)\n"
+        'Where JSON is asked for, give {{"consult": {{"to": "NAME", "kind": "knowledge", "question": "…", "background": "…", '
+        '"understanding": "…"}}}} instead. At most {per_seat} per seat, {per_session} in all.',
         "有任何不确定的问题都应该咨询，而不是自己猜测。你可以不给出回答，而请 Director 代你咨询桌上的另一位；收到回复后会再次请你回答。"
         "不确定时不得自行假设，不得编造信息。要咨询，就只写以下几行：\n"
         "Director，我需要咨询 @名字：\n**问题**：（具体问题）\n**背景**：（为什么要问；可选）\n**我的理解**：（自己的初步判断；可选）\n"
-        '要求 JSON 时则给出 {{"consult": {{"to": "名字", "question": "…", "background": "…", "understanding": "…"}}}}。'
+        "**类型**：知识咨询（想知道某事）、确认咨询（请对方确认或纠正你的理解）或 问题反馈（对方的工作有问题）\n"
+        '要求 JSON 时则给出 {{"consult": {{"to": "名字", "kind": "knowledge | confirmation | feedback", "question": "…", "background": "…", "understanding": "…"}}}}。'
         "每席至多 {per_seat} 次，全场至多 {per_session} 次。",
     )
     table = both("At the table: {seats}.", "在座：{seats}。")
@@ -81,6 +84,7 @@ class ConsultationPromptText(TwoLanguages):
         "**不确定点**：（你不确定的内容；可选）\n**建议咨询**：@名字（更清楚的人；可选）",
     )
     direct = both("no consultation now: give a direct answer", "现在不得咨询：请直接回答")
+    colon = both(": ", "：")
     request = both("Director, I need to consult @{to}:", "Director，我需要咨询 @{to}：")
     reply = both("FROM @{seat}:", "FROM @{seat}：")
     labels = both(

@@ -18,8 +18,9 @@ def render_request(language: Language, request: ConsultRequest, to: str) -> str:
         "question": request.question,
         "background": request.background,
         "understanding": request.understanding,
+        "kind": "" if request.kind == "knowledge" else words.kinds[request.kind],
     }
-    return "\n".join([words.request.format(to=one_line(to)), "", *_format_labelled_parts(words, language, parts)])
+    return "\n".join([words.request.format(to=one_line(to)), "", *_format_labelled_parts(words, parts)])
 
 
 def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
@@ -27,7 +28,7 @@ def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
     words = PROMPT_TEXT[language]
     other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
     parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
-    return "\n".join([words.reply.format(seat=seat), "", *_format_labelled_parts(words, language, parts)])
+    return "\n".join([words.reply.format(seat=seat), "", *_format_labelled_parts(words, parts)])
 
 
 def render_consultation_file(language: Language, consultation: Consultation, number: int) -> str:
@@ -44,9 +45,9 @@ def render_consultation_file(language: Language, consultation: Consultation, num
         "|------|------|",
         *(f"| {name} | {value} |" for name, value in zip(words.rows, values, strict=True)),
         *_render_section_head(question),
-        *_render_question(words, language, consultation.request),
+        *_render_question(words, consultation.request),
         *_render_section_head(reply),
-        *_render_reply(words, language, consultation),
+        *_render_reply(words, consultation),
     ]
     doubts = _render_doubts(words, consultation)
     if doubts:
@@ -58,24 +59,21 @@ def _render_section_head(name: str) -> list[str]:
     return ["", "---", "", f"## {name}", ""]
 
 
-def _render_question(words: ConsultationPromptText, language: Language, request: ConsultRequest) -> list[str]:
-    colon = ":" if language == "en" else "："
-    space = " " if language == "en" else ""
-    lines = [f"**{words.labels['kind']}**{colon}{space}{words.kinds[request.kind]}", "", *quote_markdown(request.question)]
+def _render_question(words: ConsultationPromptText, request: ConsultRequest) -> list[str]:
+    lines = [f"**{words.labels['kind']}**{words.colon}{words.kinds[request.kind]}", "", *quote_markdown(request.question)]
     for name, text in (("background", request.background), ("understanding", request.understanding)):
         if text:
-            lines += ["", f"**{words.labels[name]}**{colon}", "", *quote_markdown(text)]
+            lines += ["", f"**{words.labels[name]}**{words.colon.strip()}", "", *quote_markdown(text)]
     return lines
 
 
-def _render_reply(words: ConsultationPromptText, language: Language, consultation: Consultation) -> list[str]:
+def _render_reply(words: ConsultationPromptText, consultation: Consultation) -> list[str]:
     if consultation.failure or consultation.advice is None:
         return [words.failed.format(to=consultation.to, reason=words.failures.get(consultation.failure, consultation.failure))]
-    colon = ":" if language == "en" else "："
     lines = [words.unknown.format(to=consultation.to), ""] if consultation.advice.is_unknown else []
     lines += quote_markdown(consultation.advice.answer)
     if consultation.advice.notes:
-        lines += ["", f"**{words.labels['notes']}**{colon}", "", *quote_markdown(consultation.advice.notes)]
+        lines += ["", f"**{words.labels['notes']}**{words.colon.strip()}", "", *quote_markdown(consultation.advice.notes)]
     return lines
 
 
@@ -87,11 +85,10 @@ def _render_doubts(words: ConsultationPromptText, consultation: Consultation) ->
     if advice.ask_instead:
         lines += [
             *([""] if lines else []),
-            f"{words.labels['ask_instead']}: @{one_line(advice.ask_instead)}".replace("<", "&lt;"),
+            f"{words.labels['ask_instead']}{words.colon}@{one_line(advice.ask_instead)}".replace("<", "&lt;"),
         ]
     return lines
 
 
-def _format_labelled_parts(words: ConsultationPromptText, language: Language, parts: dict[str, str]) -> list[str]:
-    colon = ": " if language == "en" else "："
-    return [f"**{words.labels[name]}**{colon}{strip_control(text)}" for name, text in parts.items() if text]
+def _format_labelled_parts(words: ConsultationPromptText, parts: dict[str, str]) -> list[str]:
+    return [f"**{words.labels[name]}**{words.colon}{strip_control(text)}" for name, text in parts.items() if text]

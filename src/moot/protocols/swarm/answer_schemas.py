@@ -15,15 +15,18 @@ from moot.protocols.swarm.answers import (
     Collision,
     ConflictReview,
     DecisionReport,
+    DirectionRating,
     FindingCheck,
     FoundIdea,
     IdeaVote,
+    PairJudgement,
     RoundReport,
     SimilarityReport,
 )
 from moot.protocols.swarm.facts import Role
 from moot.protocols.swarm.prompt_text import PROMPT_TEXT
 from moot.protocols.swarm.rules.collisions import find_invitation
+from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.operations import LONGEST_DIRECTION, REASONS
 from moot.protocols.swarm.rules.round_start import TOP, weigh_directions
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
@@ -54,6 +57,10 @@ def build_answer_schema(state: Swarm, ask: Ask) -> Schema | None:
             checked = [state.board.findings[number - 1].id for number in state.review.to_check]
             verdict = narrow_schema(FindingCheck, ("finding", "verdict"), ("reason",), finding=allow_values(checked))
             return _build_list("verdicts", verdict, 50)
+        case "judge":
+            numbers = allow_values(range(1, len(state.review.pairs) + 1))
+            said = narrow_schema(PairJudgement, ("pair", "verdict"), ("reason",), pair=numbers, reason=_line(LONGEST_LINE))
+            return _build_list("judgements", said, 200)
         case "ballot":
             vote = narrow_schema(
                 IdeaVote,
@@ -62,9 +69,22 @@ def build_answer_schema(state: Swarm, ask: Ask) -> Schema | None:
                 idea=allow_values(list_ballot_ideas(state)),
                 position=allow_values(get_args(VotePosition)),
             )
-            return _build_list("votes", vote, 20)
+            return _build_rated_ballot(state, ask, vote) if state.by_evidence else _build_list("votes", vote, 20)
         case _:
             return None
+
+
+def _build_rated_ballot(state: Swarm, ask: Ask, vote: Schema) -> Schema:
+    properties = {}
+    directions = list_rated_directions(state, ask.seat)
+    if directions:
+        rating = narrow_schema(
+            DirectionRating, ("direction", "rating"), ("reason",), direction=allow_values(directions), reason=_line(LONGEST_LINE)
+        )
+        properties["ratings"] = allow_list(rating, 20)
+    if list_ballot_ideas(state):
+        properties["votes"] = allow_list(vote, 20)
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
 
 
 def _build_list(name: str, item: Schema, most: int) -> Schema:
@@ -123,7 +143,8 @@ def find_fills(state: Swarm, ask: Ask) -> Mapping[str, object]:
         "collide": {"content": ""},
         "explore": {"findings": ()},
         "validate": {"verdicts": ()},
-        "ballot": {"votes": ()},
+        "judge": {"judgements": ()},
+        "ballot": {"votes": (), "ratings": ()} if state.by_evidence else {"votes": ()},
     }
     return empty.get(ask.kind, {})
 

@@ -25,6 +25,7 @@ Param = Scalar | tuple[Scalar, ...] | dict[str, Scalar | tuple[Scalar, ...]]
 Action = Literal["challenge", "support", "extend", "synthesize", "pass"]
 CheckVerdict = Literal["confirmed", "refuted", "unclear"]
 Measure = Literal["meaning", "words"]
+PairVerdict = Literal["same", "opposite", "different"]
 
 
 def _to_camel_case(name: str) -> str:
@@ -184,6 +185,22 @@ class SimilarityReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairJudgement:
+    """Whether two ideas are the same, by somebody who understands them."""
+
+    pair: Annotated[int, Ge(1)]
+    verdict: PairVerdict
+    reason: Line = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdeaJudgements:
+    """The judgements on the pairs of a round."""
+
+    judgements: Annotated[tuple[PairJudgement, ...], MaxLen(200)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdeaVote:
     """A vote on one of the consensus ideas."""
 
@@ -194,10 +211,20 @@ class IdeaVote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionRating:
+    """How good a direction is as the answer, from 0 to 1, by what its explorer read itself."""
+
+    direction: Annotated[int, Ge(1)]
+    rating: Share
+    reason: Text = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmBallot:
-    """The votes of one agent; an idea without one is abstained on."""
+    """The votes of one agent; an idea without one is abstained on. `ratings` are of directions that it has read itself."""
 
     votes: Annotated[tuple[IdeaVote, ...], MaxLen(20)] = ()
+    ratings: Annotated[tuple[DirectionRating, ...], MaxLen(20)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.answers import (
     Collision,
+    IdeaJudgements,
     Line,
     RoundReport,
     ShutdownReply,
@@ -28,16 +29,26 @@ VALIDATOR: Final = SeatId("validator")
 LIKENESS: Final = SeatId("likeness")
 FEWEST_AGENTS: Final = 2
 MOST_AGENTS: Final = 64
+EDITION: Final = 2
+"""The edition of the rules that new swarms run by. What an older swarm computed stays as it was computed.
+
+2: the closing ballot also rates directions, and `settle = "evidence"` is the default; reviews and verdicts weigh what they are
+about; insights reach the next prompts; a silent explorer is not counted; roles can be left again; an agent cuts a direction once.
+"""
 
 Mode = Literal["emergent", "hybrid", "classic"]
+SynthesisRule = Literal["auto", "classic", "always"]
 Role = Literal["EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER"]
 Status = Literal["active", "interrupted", "degraded", "removed", "completed", "terminated"]
 Termination = Literal["graceful", "forced", "auto_forced", "compliance_violation"]
 Severity = Literal["WARNING", "MINOR", "MAJOR", "CRITICAL"]
 CollisionMode = Literal["review_challenge", "debate", "collaborate_deepen", "early_synthesis"]
-Reason = Literal["new", "agreesWith", "measure"]
+Reason = Literal["new", "agreesWith", "measure", "judge"]
+Settle = Literal["evidence", "quorum"]
+Stability = Literal["all", "leading"]
+EvidenceMethod = Literal["mean", "pairs"]
 EndReason = Literal[
-    "converged", "max_rounds", "insufficient_active_agents", "synthesis", "called", "tokens", "money", "time", "fault"
+    "converged", "max_rounds", "insufficient_active_agents", "synthesis", "called", "tokens", "money", "time", "fault", "clear"
 ]
 Seconds = Annotated[float, Gt(0), Le(86_400)]
 Share = Annotated[float, Ge(0), Le(1)]
@@ -48,7 +59,12 @@ class SwarmSettings:
     """The settings of a swarm; the defaults are those of version 2.4.
 
     `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are only
-    joined with an equal text. The seconds of the last three phases apply to outside agents.
+    joined with an equal text. The seconds of the last three phases apply to outside agents. `synthesis` says which modes end with
+    one; new runs are opened with `always` instead of `auto`, which a run of an older version has and which means `classic`.
+
+    `settle` says what makes the decision: the readings of directions, or the vote on ideas with a quorum; None leaves it to the
+    edition. `stability` says which ideas must be stable, `clear_at` from which z of the leading direction the run may end early
+    (0: never), and `judge` is the seat that judges whether near ideas are one (empty: the measure alone decides).
     """
 
     mode: Mode = "emergent"
@@ -81,13 +97,22 @@ class SwarmSettings:
     graceful_seconds: Seconds = 15.0
     forced_seconds: Seconds = 10.0
     apart: Annotated[tuple[Line, ...], MaxLen(100)] = ()
+    settle: Settle | None = None
+    stability: Stability = "all"
+    clear_at: Annotated[float, Ge(0), Le(10)] = 0.0
+    judge: Annotated[str, MaxLen(64)] = VALIDATOR
+    synthesis: SynthesisRule = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmOpened(Opened):
-    """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure."""
+    """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure.
+
+    `edition` is that of the rules, see EDITION; 1 in swarms that were opened before it was recorded.
+    """
 
     settings: SwarmSettings = SwarmSettings()
+    edition: int = 1
     helpers: ClassVar[frozenset[SeatId]] = frozenset({VALIDATOR, LIKENESS})
 
 
@@ -120,7 +145,10 @@ class SwarmFormed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundOrder:
-    """The order of one explorer for a round. `perspective` is assigned in the classic mode."""
+    """The order of one explorer for a round. `perspective` is assigned in the classic mode.
+
+    `cover`: the recommended direction is one that this explorer has not read yet, and few others have.
+    """
 
     seat: SeatId
     random: bool = False
@@ -129,6 +157,7 @@ class RoundOrder:
     wake: bool = False
     recommended: str = ""
     perspective: str = ""
+    cover: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,23 +247,37 @@ class Compared(Reply):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(Reply):
+    said: IdeaJudgements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedIdea:
-    """A text that nobody stated before, and the idea that it is assigned to. `like` is the idea's own text."""
+    """A text that nobody stated before, and the idea that it is assigned to. `like` is the idea's own text.
+
+    `why` is the reason that a judge gave.
+    """
 
     text: str
     idea: int
     reason: Reason
     likeness: float | None = None
     like: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdeasSorted(Fact):
-    """The texts of a round with their ideas. `by` names the measure, `words (fallback)` if the measure itself was lost."""
+    """The texts of a round with their ideas. `by` names the measure, `words (fallback)` if the measure itself was lost.
+
+    `judge` is the seat that judged near pairs, empty if the measure alone decided; `judged` is how many it judged.
+    """
 
     round: int
     by: str = ""
     placed: tuple[PlacedIdea, ...] = ()
+    judge: str = ""
+    judged: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,8 +324,45 @@ class Backing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionEvidence:
+    """What the readings say of one direction: its value from 0 to 1, how many readings it rests on, and of how many explorers.
+
+    `readings` is less than their number where reviewers challenged them or the validator refuted them.
+    """
+
+    direction: str
+    value: float
+    readings: float
+    readers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceChoice:
+    """The direction that the readings favour, and how clearly.
+
+    `method` is the mean of the readings, or pairs where the amounts say nothing. `margin` is the distance to the second, `z` the
+    same in standard errors. `needed` is how many more readings of the highest value the second would need to come first, None if
+    no number would do. `decisive` are the explorers without whose readings another direction would lead. `idea` is the number of
+    the idea that states the direction best, 0 if there is none.
+    """
+
+    direction: str
+    method: EvidenceMethod
+    ranked: tuple[DirectionEvidence, ...]
+    margin: float = 0.0
+    z: float | None = None
+    needed: int | None = None
+    decisive: tuple[SeatId, ...] = ()
+    idea: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvergenceMeasured(Fact):
-    """Every figure of the verdict on a round with its inputs, and the protection that followed."""
+    """Every figure of the verdict on a round with its inputs, and the protection that followed.
+
+    `silent` are active agents that the quorum does not count. `lead` is what the readings favour so far, where that can end the
+    run; `is_clear` says that it does.
+    """
 
     round: int
     ideas: tuple[int, ...]
@@ -310,6 +390,9 @@ class ConvergenceMeasured(Fact):
     all_random: bool = False
     cut: ConcentrationChange | None = None
     debater: RoleChange | None = None
+    silent: tuple[SeatId, ...] = ()
+    lead: EvidenceChoice | None = None
+    is_clear: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,7 +422,7 @@ class IdeaResolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmCompleted(Fact):
-    """Exploration has ended; all agents that were working are `completed`."""
+    """Exploration has ended; all agents that were working are `completed`. `choice` is what the readings favour."""
 
     round: int
     reason: EndReason
@@ -347,6 +430,7 @@ class SwarmCompleted(Fact):
     resolved: tuple[IdeaResolution, ...] = ()
     synced: tuple[SeatId, ...] = ()
     fault: str = ""
+    choice: EvidenceChoice | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,6 +499,7 @@ KINDS: dict[str, type[Fact]] = {
     "swarm.shutdown_answered": ShutdownAnswered,
     "swarm.terminated": AgentsTerminated,
     "swarm.closed": SwarmClosed,
+    "swarm.judged": Judged,
 }
 
 FORMS: dict[str, AnswerForm] = {
@@ -428,6 +513,7 @@ FORMS: dict[str, AnswerForm] = {
         kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800, looks_up=True, silence=()
     ),
     "compare": AnswerForm(kind="compare", reply=Compared, shape=SimilarityReport, form="json", max_tokens=2_000),
+    "judge": AnswerForm(kind="judge", reply=Judged, shape=IdeaJudgements, form="json", max_tokens=2_500, silence=()),
     "ballot": AnswerForm(kind="ballot", reply=Voted, shape=SwarmBallot, form="json", max_tokens=600, silence=()),
     "synthesis": AnswerForm(kind="synthesis", reply=Synthesized, shape=Synthesis, form="text", max_tokens=1_200),
     "shutdown": AnswerForm(kind="shutdown", reply=Acknowledged, shape=ShutdownReply, form="json", max_tokens=50, silence=()),

@@ -11,6 +11,7 @@ from moot.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice,
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.swarm.answers import MOST_FINDINGS, CheckVerdict
 from moot.protocols.swarm.rules.collisions import find_invitation
+from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.round_start import TOP, weigh_directions
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Agent, Finding, Swarm
@@ -23,6 +24,7 @@ WORDS: Final = "words"
 HOLDS: Final = "holds"
 DIRECTION: Final = "direction"
 TARGET: Final = "target"
+RATING: Final = "rating"
 LONGEST_IDEA: Final = 500
 LONGEST_TEXT: Final = 4_000
 MOST_NEWS: Final = 16
@@ -64,6 +66,14 @@ class SwarmPersonText(TwoLanguages):
         {"confirmed": "属实", "refuted": "不实", "unclear": "不清楚"},
     )
     vote = both("Is this idea the answer to the task? {number}. “{text}”", "这个观点是任务的答案吗？{number}. “{text}”")
+    rate = both(
+        "How good is “{text}” as the answer, by what you saw there? (Enter: not rated)",
+        "按你所见，“{text}”作为答案有多好？（直接回车：不评）",
+    )
+    rates: Both[dict[str, str]] = both(
+        {"1.0": "excellent", "0.75": "good", "0.5": "fair", "0.25": "poor", "0.0": "no good"},
+        {"1.0": "极好", "0.75": "好", "0.5": "一般", "0.25": "较差", "0.0": "不行"},
+    )
     synthesis = both(
         "The exploring is over. What do the findings share, where do they part, and what follows?",
         "探索结束。这些发现有何共性、有何分歧、得出什么结论？",
@@ -87,7 +97,7 @@ def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
         case "validate":
             return _build_check_ask(state, words)
         case "ballot":
-            return _build_ballot_ask(state, words)
+            return _build_ballot_ask(state, ask, words)
         case "synthesis":
             step = PersonStep(name=WORDS, text=words.synthesis, is_needed=True, is_long=True)
             return PersonAsk(steps=(step,), news=news, build=lambda answers: {"content": answers[WORDS]})
@@ -201,8 +211,14 @@ def _build_check_ask(state: Swarm, words: SwarmPersonText) -> PersonAsk:
     return PersonAsk(steps=tuple(steps), build=build)
 
 
-def _build_ballot_ask(state: Swarm, words: SwarmPersonText) -> PersonAsk:
+def _build_ballot_ask(state: Swarm, ask: Ask, words: SwarmPersonText) -> PersonAsk:
     language = state.opened.language
+    read = list_rated_directions(state, ask.seat) if state.by_evidence else {}
+    rates = tuple(PersonChoice(value=value, text=text) for value, text in words.rates.items())
+    rating = [
+        PersonStep(name=RATING, text=words.rate.format(text=direction), choices=rates, kind="option", group=str(number))
+        for number, direction in read.items()
+    ]
     ideas = [idea for number in list_ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
     steps = [
         step
@@ -224,6 +240,8 @@ def _build_ballot_ask(state: Swarm, words: SwarmPersonText) -> PersonAsk:
             reason = "\n".join(part for part in reasons if part)[:LONGEST_TEXT]
             position = answers[build_key(POSITION, group)]
             votes.append({"idea": idea.number, "position": position, "confidence": confidence, "reason": reason})
-        return {"votes": votes}
+        rated = {number: answers.get(build_key(RATING, str(number))) for number in read}
+        ratings = [{"direction": number, "rating": float(value)} for number, value in rated.items() if value]
+        return {"votes": votes, "ratings": ratings} if read else {"votes": votes}
 
-    return PersonAsk(steps=(*steps, ask_confidence(language)), build=build)
+    return PersonAsk(steps=(*rating, *steps, ask_confidence(language)) if steps else tuple(rating), build=build)

@@ -6,7 +6,7 @@ from typing import Final
 from moot.domain.roster import HELPING_SEATS, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
 from moot.errors import BadRoster, BadSetting
 from moot.ports.plugin import Plan, ProtocolPlugin
-from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
+from moot.protocols.swarm.facts import EDITION, FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moot.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
 from moot.protocols.swarm.reports.live_lines import add_and_describe_entry
 from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
@@ -19,8 +19,9 @@ _NO_MODEL: Final = UNNAMED_MINDS | {MEASURE}
 def open_session(plan: Plan) -> SwarmOpened:
     """The opening of a swarm; raises BadRoster or BadSetting.
 
-    Every seat but `validator` and `likeness` is an explorer, and all explorers are equal: what a panel says of each is left out.
-    Without a seat called `validator` the first explorer's model validates; where no explorer is a model, nobody does.
+    Every seat but `validator`, `likeness` and the one that the setting `judge` names is an explorer, and all explorers are equal:
+    what a panel says of each is left out. Without a seat called `validator` the first explorer's model validates; where no
+    explorer is a model, nobody does.
     """
     settings = plan.settings
     assert isinstance(settings, SwarmSettings)
@@ -30,11 +31,20 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadSetting("a direction is empty; say it in words: --direction WORDS")
     if settings.mode == "hybrid" and not settings.directions:
         raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
-    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS}]
+    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in _list_helpers(settings)]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
     seats = validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS)
-    return plan.opening(SwarmOpened, seats=seats, settings=settings)
+    settings = replace(
+        settings,
+        settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"),
+        synthesis="always" if settings.synthesis == "auto" else settings.synthesis,
+    )
+    return plan.opening(SwarmOpened, seats=seats, settings=settings, edition=EDITION)
+
+
+def _list_helpers(settings: SwarmSettings) -> frozenset[str]:
+    return frozenset((VALIDATOR, LIKENESS, settings.judge))
 
 
 def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
@@ -46,6 +56,13 @@ def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
     elif model is not None:
         found.append(Seat(id=VALIDATOR, platform=model.platform, trust=model.trust))
     found.append(given.get(LIKENESS, Seat(id=LIKENESS, platform=MEASURE)))
+    assert isinstance(plan.settings, SwarmSettings)
+    judge = plan.settings.judge
+    if judge and judge not in {VALIDATOR, LIKENESS}:
+        named = next((seat for seat in plan.seats if seat.id == judge), None)
+        if named is None:
+            raise BadSetting(f"the judge {judge!r} is not a seat; name one of {', '.join(given)}, or leave it empty for none")
+        found.append(named)
     return found
 
 

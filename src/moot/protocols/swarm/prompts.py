@@ -18,8 +18,10 @@ from moot.protocols.swarm.answer_schemas import build_answer_schema, find_fills,
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moot.protocols.swarm.person import build_person_ask
 from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
-from moot.protocols.swarm.rules.collisions import find_invitation
+from moot.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
+from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.ideas import build_comparison
+from moot.protocols.swarm.rules.operations import direction_key
 from moot.protocols.swarm.rules.round_start import TOP, count_active_signals, is_ping, weigh_directions
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Agent, Finding, Swarm
@@ -34,6 +36,8 @@ MOST_CLAIMS: Final = 12
 MOST_IDEAS: Final = 24
 MOST_FINDINGS: Final = 16
 MOST_RESULTS: Final = 20
+MOST_INSIGHTS: Final = 8
+MOST_OWN_FINDINGS: Final = 3
 LONGEST_INPUT: Final = 2_000
 
 
@@ -43,6 +47,7 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
     agent = state.agents.get(ask.seat)
     own = _build_own_prompt(state, words, ask, agent)
     compared = build_comparison(state) if ask.kind == "compare" else CompareTexts()
+    systems = {VALIDATOR: words.validator, LIKENESS: words.measure}
     last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
     return Brief(
         ask=ask,
@@ -52,7 +57,7 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         seed=state.opened.seed,
         nth=_count_ask(state, ask, agent),
         perception=Perception(goal=state.opened.topic, memory=_build_memory(state), own_words=last.core_idea if last else ""),
-        system={VALIDATOR: words.validator, LIKENESS: words.measure}.get(ask.seat, words.system),
+        system=words.measure if ask.kind == "judge" else systems.get(ask.seat, words.system),
         shared=_build_shared_prompt(state, words, ask),
         own=own,
         subject=state.opened.topic,
@@ -62,14 +67,14 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         hints=words.hints,
         mend=partial(mend_answer, state, ask, compared),
         # Comparing is the work of a measure: a person in its seat is asked by the shape.
-        person=None if ask.kind == "compare" else partial(build_person_ask, state, ask),
+        person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
 
 
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
     if ask.kind == "explore" and agent is not None:
         return agent.asked + 1
-    return max(1, state.round) if ask.kind in {"collide", "validate", "compare"} else 1
+    return max(1, state.round) if ask.kind in {"collide", "validate", "compare", "judge"} else 1
 
 
 def _build_memory(state: Swarm) -> ContextWindow:
@@ -81,8 +86,11 @@ def _build_memory(state: Swarm) -> ContextWindow:
 
 def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     task = f"{words.task}\n{quote_lines(state.opened.topic[:LONGEST_TASK])}"
-    if ask.kind in {"compare", "shutdown"}:
+    if ask.kind in {"compare", "judge", "shutdown"}:
         return task
+    if ask.kind == "ballot" and state.by_evidence:
+        # Without the concentrations and the backers: what counts is what each explorer read, not what is popular.
+        return "\n\n".join([task, "\n".join(_format_findings(state, words))])
     if ask.kind == "explore" and state.settings.mode == "classic":
         return task
     parts = [task]
@@ -102,6 +110,7 @@ def render_snapshot(state: Swarm, words: SwarmPromptText) -> str:
             *_format_claims(state, words),
             *_format_ideas(state, words),
             *_format_findings(state, words),
+            *_format_insights(state, words),
         ]
     )
 
@@ -159,6 +168,18 @@ def _format_findings(state: Swarm, words: SwarmPromptText) -> list[str]:
     return _format_section(words, words.findings, [_format_finding(each) for each in newest], len(state.board.findings))
 
 
+def _format_insights(state: Swarm, words: SwarmPromptText) -> list[str]:
+    """Format the newest insights of collisions (S-13); the first edition kept them from the explorers."""
+    if state.is_first_edition:
+        return []
+    newest = state.board.findings[-LOOKED_AT:]
+    told = {
+        text: f"{each.seat} → {finding.id}: {text}" for finding in newest for each in finding.reviews for text in each.insights
+    }
+    lines = [quote_lines(_shorten_text(line)) for line in [*told.values()][-MOST_INSIGHTS:]]
+    return _format_section(words, words.insights, lines, len(told))
+
+
 def _format_finding(finding: Finding) -> str:
     marks = [finding.perspective] if finding.perspective else []
     if finding.needs_validation:
@@ -180,18 +201,39 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
             return "\n".join([*chosen, words.validate])
         case "compare":
             return _format_comparison(state, words)
+        case "judge":
+            return _format_pairs(state, words)
         case "synthesis":
             return "\n".join([*(_format_finding(each) for each in state.board.findings[-100:]), words.synthesis])
         case "shutdown":
             return words.shutdown
         case "ballot":
             ideas = [idea for number in list_ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
-            return "\n".join([*(quote_lines(f"{idea.number}. {idea.text}") for idea in ideas), words.ballot])
+            listed = [quote_lines(f"{idea.number}. {idea.text}") for idea in ideas]
+            if not state.by_evidence:
+                return "\n".join([*listed, words.ballot])
+            own = _format_own_readings(state, words, ask.seat)
+            return "\n".join([*own, *([words.ballot_ideas] if listed else []), *listed, words.ballot_evidence])
         case "collide":
             return _format_collision(state, words, ask)
         case _:
             assert agent is not None, "only explorers are asked to explore"
             return _format_round_start(state, words, agent)
+
+
+def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> list[str]:
+    """List the directions that a seat has read with its own deposits and findings: a model remembers none of them."""
+    lines = []
+    mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
+    for number, direction in list_rated_directions(state, seat).items():
+        key = direction_key(direction)
+        count, total = state.board.readings.get(key, {}).get(seat, (0, 0.0))
+        told = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
+        lines.append(quote_lines(f"{number}. {direction}{told}"))
+        # Of what it said again and again, the time that was reviewed most.
+        found = {each.core_idea: each for each in mine if direction_key(each.direction) == key}
+        lines += [_format_finding(each) for each in [*found.values()][-MOST_OWN_FINDINGS:]]
+    return [words.own_directions, *lines] if lines else []
 
 
 def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
@@ -200,6 +242,23 @@ def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
     lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*compared.known, *compared.new))]
     is_measure = parse_kind(state.seat(LIKENESS).platform) == MEASURE
     return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(compared.known))])
+
+
+def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:
+    """List the ideas of the pairs in full, each once, then the pairs by number."""
+    compared, review = build_comparison(state), state.review
+    texts = (*compared.known, *compared.new)
+    details: dict[str, str] = {}
+    for finding in state.board.findings:
+        details.setdefault(finding.core_idea, finding.details)
+    used = sorted({at for pair in review.pairs for at in (pair.one, pair.other)})
+    numbers = {at: number for number, at in enumerate(used, 1)}
+    lines = []
+    for at in used:
+        detail = f" — {_shorten_text(details[texts[at]])}" if details.get(texts[at]) else ""
+        lines.append(quote_lines(f"{numbers[at]}. {one_line(texts[at])}{detail}"))
+    pairs = [quote_lines(f"{at}: {numbers[pair.other]}, {numbers[pair.one]}") for at, pair in enumerate(review.pairs, 1)]
+    return "\n".join([words.ballot_ideas, *lines, words.pairs, *pairs, words.judge])
 
 
 def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
@@ -220,7 +279,13 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
     message = [quote_lines(_dump_json(each)) for each in _build_message(state, agent, order)]
     news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
-    return "\n".join([you, *message, *news, words.explore_outside if state.seat(agent.seat).is_outside else words.explore])
+    is_outside = state.seat(agent.seat).is_outside
+    ask = words.explore_outside if is_outside else words.explore
+    if state.by_evidence:
+        # Deposits are readings: what an amount means must be the same for all.
+        amounts = words.amounts.format(most=state.settings.most_deposit)
+        ask = f"{ask}\n{amounts}" if is_outside else ask.replace("{direction, amount}", f"{{direction, {amounts}}}")
+    return "\n".join([you, *message, *news, ask])
 
 
 def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:
@@ -243,6 +308,7 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
                 "mustSwitchDirection": order.must_switch,
                 "currentDirectionInhibited": order.inhibited,
                 "recommendedDirection": order.recommended or None,
+                **({"coverFirst": True} if order.cover else {}),
             }
         },
     ]
@@ -280,8 +346,8 @@ def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> l
         lines.append(words.switch)
     elif order.inhibited:
         lines.append(words.inhibited)
-    if not order.random and not order.must_switch:
-        lines.append(words.normal)
+    if not order.random and (order.cover or not order.must_switch):
+        lines.append(words.cover if order.cover else words.normal)
     return lines
 
 

@@ -7,19 +7,20 @@ the facts by `reports/timeline.py`, so that the cost of a fact does not grow wit
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from moot.domain.facts import Loss
 from moot.domain.ids import AskId, SeatId
 from moot.domain.losses import Losses
 from moot.domain.replace import fast_replace
-from moot.domain.roster import Seat
+from moot.domain.roster import MEASURE, Seat, parse_kind
 from moot.domain.running_time import PendingAsk
 from moot.protocols.swarm.answers import (
     Action,
     CheckVerdict,
     Collision,
     Confidence,
+    IdeaJudgements,
     RoundReport,
     SimilarityReport,
     SwarmBallot,
@@ -44,6 +45,9 @@ from moot.protocols.swarm.facts import (
     Violation,
 )
 from moot.protocols.swarm.rules.execution import ExecutionProgress
+
+SILENT_ROUNDS: Final = 2
+"""Rounds in a row without output after which an agent counts as silent."""
 
 Stage = Literal[
     "init",
@@ -163,7 +167,8 @@ class Agent:
 
     `strikes` counts timeouts in a row, `silence` rounds in a row without output, `wakes` how often it was woken because of that,
     `asked` the round asks that it has answered or missed. `active_at` is its last answer by the run's clock. `holds` are the
-    ideas of its last report that had any, `done` the ids of its operations.
+    ideas of its last report that had any, `done` the ids of its operations. `read` are the keys of the directions that it
+    explored itself, `cuts` those that it sent a stop signal against.
     """
 
     seat: SeatId
@@ -194,6 +199,8 @@ class Agent:
     role_refused: bool = False
     results: tuple[OperationResult, ...] = ()
     done: frozenset[str] = frozenset()
+    read: tuple[str, ...] = ()
+    cuts: frozenset[str] = frozenset()
 
     @property
     def is_asked(self) -> bool:
@@ -212,7 +219,13 @@ class Board:
     findings: tuple[Finding, ...] = ()
     ideas: tuple[Idea, ...] = ()
     by_text: Mapping[str, int] = field(default_factory=dict)
+    # The texts that joined an idea, as written; the founding texts are with the ideas.
+    joined: tuple[tuple[str, int], ...] = ()
     perspectives: frozenset[str] = frozenset()
+    # Of each direction, by its key: who deposited on it, how often and how much in all.
+    readings: Mapping[str, Mapping[SeatId, tuple[int, float]]] = field(default_factory=dict)
+    # The normalized texts that the validator refuted.
+    refuted: frozenset[str] = frozenset()
     operations: int = 0
     refused: int = 0
     requests: int = 0
@@ -252,11 +265,26 @@ class Invitation:
     targets: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearPair:
+    """A new text and an earlier one that a judge is asked about, by their places among the compared texts.
+
+    `opposed`: one is a denial of the other in nearly the same words, whatever a judge says.
+    """
+
+    one: int
+    other: int
+    likeness: float
+    opposed: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class RoundReview:
     """The questions between a round's operations and its settlement, and their answers; None for an answer that was lost.
 
-    `fresh` are the texts that nobody stated before; those that no `agreesWith` assigns are compared.
+    `fresh` are the texts that nobody stated before; those that no `agreesWith` assigns are compared. `pairs` are put to the judge
+    once the measure has answered; `is_judged` when it has answered, or was lost. `hints` are texts that joined known ideas: they
+    help to find the nearest idea, and attract nothing themselves.
     """
 
     invitations: tuple[Invitation, ...] = ()
@@ -264,10 +292,19 @@ class RoundReview:
     fresh: tuple[str, ...] = ()
     known: tuple[int, ...] = ()
     compared: tuple[str, ...] = ()
+    hints: tuple[tuple[str, int], ...] = ()
     collisions: Mapping[SeatId, Collision | None] = field(default_factory=dict)
     validation: Validation | None = None
     likenesses: SimilarityReport | None = None
     settled: frozenset[SeatId] = frozenset()
+    pairs: tuple[NearPair, ...] = ()
+    judgements: IdeaJudgements | None = None
+    is_judged: bool = False
+
+    @property
+    def first_new(self) -> int:
+        """The place of the first new text among the compared ones: known ideas, then hints, then new texts."""
+        return len(self.known) + len(self.hints)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,7 +314,8 @@ class Swarm:
     `clock` counts the seconds in which a process ran the session, last seen at `at`; `pending` are the open asks. `wanted` counts
     the operations of all reports as they arrive, so that no operation is lost or executed twice unnoticed. `answered` and `lost`
     belong to the current round: the reports, and the losses of each agent in order. `history` is the set of ideas that active
-    agents held at the end of each round, `unchanged` the number of rounds for which it has been the same. `ballots` and
+    agents held at the end of each round, `unchanged` the number of rounds for which it has been the same, `leading` the set of
+    ideas with a quorum after each round. `ballots` and
     `synthesis` belong to the end. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
     """
 
@@ -298,6 +336,7 @@ class Swarm:
     review: RoundReview = RoundReview()
     history: tuple[frozenset[int], ...] = ()
     unchanged: int = 0
+    leading: tuple[frozenset[int], ...] = ()
     all_random: bool = False
     warnings: tuple[str, ...] = ()
     measured: ConvergenceMeasured | None = None
@@ -322,16 +361,37 @@ class Swarm:
     def settings(self) -> SwarmSettings:
         return self.opened.settings
 
+    @property
+    def is_first_edition(self) -> bool:
+        return self.opened.edition < 2
+
+    @property
+    def by_evidence(self) -> bool:
+        """Whether readings make the decision; in a swarm of the first edition they never do."""
+        return self.settings.settle == "evidence"
+
     def seat(self, name: SeatId) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)
 
     @property
     def explorers(self) -> tuple[SeatId, ...]:
-        return tuple(seat.id for seat in self.seats if seat.id not in {VALIDATOR, LIKENESS})
+        return tuple(seat.id for seat in self.seats if seat.id not in self._helping)
 
     @property
     def helpers(self) -> frozenset[SeatId]:
-        return frozenset(seat.id for seat in self.seats if seat.id in {VALIDATOR, LIKENESS})
+        return frozenset(seat.id for seat in self.seats if seat.id in self._helping)
+
+    @property
+    def _helping(self) -> frozenset[SeatId]:
+        own = () if self.is_first_edition else (SeatId(self.settings.judge),)
+        return frozenset((VALIDATOR, LIKENESS, *own))
+
+    @property
+    def judge(self) -> SeatId | None:
+        """The seat that judges whether near ideas are one; None where the measure alone decides."""
+        seat = next((seat for seat in self.seats if seat.id == self.settings.judge), None)
+        is_measure = seat is None or parse_kind(seat.platform) == MEASURE
+        return None if self.is_first_edition or is_measure or seat is None else seat.id
 
     @property
     def active(self) -> tuple[SeatId, ...]:

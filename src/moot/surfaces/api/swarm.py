@@ -17,6 +17,7 @@ from moot.ports.plugin import AnyPlugin
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
+from moot.protocols.swarm.reports.standing import build_standing_json
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.method import Call, Method, Wire, build_method
@@ -80,6 +81,9 @@ class SwarmOut(Wire):
     converged: bool
     convergence: dict[str, Any] | None = Field(default=None, description="The figures of the last round, with their inputs.")
     blackboard: dict[str, Any]
+    standing: dict[str, Any] = Field(
+        description="Where it stands: the leading idea, its evidence, what speaks against it, all ideas by support, the synthesis."
+    )
     cursor: int
 
 
@@ -114,7 +118,7 @@ class ReportParams(Wire):
 
 async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     given = [build_seat(call.caller, each) for each in params.seats]
-    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, params.settings.get("judge")}]
     wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
     if len(explorers) > wanted:
         raise BadRoster(f"{len(explorers)} explorers are seated, but agents is {wanted}")
@@ -167,6 +171,7 @@ async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
         converged=timeline.completed.converged if timeline.completed is not None else False,
         convergence=build_convergence_json(timeline.measures[-1], swarm) if timeline.measures else None,
         blackboard=shown,
+        standing=build_standing_json(timeline, most=None if params.whole else NEWEST),
         cursor=timeline.seq,
     )
 
@@ -235,7 +240,8 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method(
         "moot.swarmStatus",
-        "The state of a swarm: round, convergence figures, and a snapshot of its blackboard.",
+        "Where a swarm stands: its leading idea with evidence and objections, all ideas by support, the synthesis; round, convergence figures, "
+        "a snapshot of its blackboard.",
         get_swarm_status,
         "read",
         "swarm_status",

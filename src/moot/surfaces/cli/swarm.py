@@ -18,8 +18,10 @@ from moot.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VAL
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import render_blackboard
 from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
+from moot.protocols.swarm.reports.standing import build_standing_json
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.protocols.swarm.reports.what_if import compute_what_if
+from moot.reports.json_text import dump_json
 from moot.reports.markdown import format_cell, render_markdown
 from moot.reports.page import render_page
 from moot.surfaces.cli import output
@@ -43,6 +45,11 @@ DEFAULT_AGENTS: Final = 5
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="The run's seed.")
 @click.option(
     "--quorum", type=click.Choice(["all", "independent"]), default="all", show_default=True, help="Whose support counts."
+)
+@click.option(
+    "--settle",
+    type=click.Choice(["evidence", "quorum"]),
+    help="What decides: the readings of directions, or the vote on ideas with a quorum. Default: evidence.",
 )
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the task's language.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
@@ -75,6 +82,7 @@ def swarm(
     models: tuple[str, ...],
     seed: int | None,
     quorum: str,
+    settle: str | None,
     language: Language | None,
     tokens: int | None,
     money: float | None,
@@ -104,11 +112,12 @@ def swarm(
             "mode": mode or ("hybrid" if directions else "emergent"),
             "directions": directions,
             "quorum": quorum,
+            **({"settle": settle} if settle else {}),
             **parse_pairs(settings),
         }
         async with table.open_moot() as moot:
             plan: Options = {
-                "seats": build_swarm_seats(seats, agents, panel is not None),
+                "seats": build_swarm_seats(seats, agents, panel is not None, str(chosen.get("judge", ""))),
                 "panel": panel,
                 "models": list(models),
                 "protocol": "swarm",
@@ -131,10 +140,10 @@ def swarm(
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
 
 
-def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool) -> list[Seat]:
+def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool, judge: str = "") -> list[Seat]:
     """The seats of a swarm: those given, then explorers by their own names up to `count`; raises BadRoster."""
     given = [parse_seat_word(word) for word in words]
-    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS}]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, judge}]
     if has_panel and count is not None:
         raise BadRoster("a panel sets the number of explorers; give --agents or --panel, not both")
     if has_panel:
@@ -153,7 +162,12 @@ def build_swarm_seats(words: tuple[str, ...], count: int | None, has_panel: bool
 @click.command("swarm-report", short_help="Print a swarm's report, also with joins undone.")
 @click.argument("session")
 @click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and recompute every figure; can be repeated.")
-@click.option("--form", type=click.Choice(["md", "html", "convergence", "blackboard"]), default="md", show_default=True)
+@click.option(
+    "--form",
+    type=click.Choice(["md", "html", "convergence", "standing", "blackboard"]),
+    default="md",
+    show_default=True,
+)
 @click.option(
     "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder again, inside this folder."
 )
@@ -168,7 +182,7 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
     async def work() -> None:
         if apart and (folder is not None or form == "blackboard"):
             raise BadSetting(
-                "--apart applies only to the forms md, html and convergence, not to --folder and not to the blackboard"
+                "--apart applies only to the forms md, html, convergence and standing, not to --folder and not to the blackboard"
             )
         async with Moot() as moot:
             timeline = await moot.load_timeline(session)
@@ -193,6 +207,8 @@ def swarm_report(session: str, apart: tuple[str, ...], form: str, folder: Path |
 def _render_form(timeline: SwarmTimeline, form: str, apart: tuple[str, ...]) -> str:
     if form == "blackboard":
         return render_blackboard(timeline)
+    if form == "standing":
+        return dump_json(build_standing_json(timeline, apart), indent=2)
     if form == "convergence":
         return render_convergence_report(timeline, apart)
     report = build_swarm_report(timeline, apart)

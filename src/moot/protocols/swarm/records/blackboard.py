@@ -4,14 +4,16 @@ The blackboard contains no time of day: the same seed and the same answers give 
 in the ledger.
 """
 
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
+from moot.protocols.swarm.answers import FoundIdea
+from moot.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice
 from moot.protocols.swarm.prompts import build_agent_state
+from moot.protocols.swarm.reports.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
+from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
 from moot.protocols.swarm.reports.timeline import LoggedOperation, ReceivedReport, SwarmTimeline
+from moot.protocols.swarm.rules.operations import read_amount
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moot.reports.json_text import dump_json
 from moot.reports.markdown import format_cell, format_table, quote_markdown
@@ -19,11 +21,7 @@ from moot.reports.timeline import format_time
 from moot.scoring.likeness import JOIN_AT
 
 VERSION = "2.4"
-
-
-def _to_camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
+LATER_SETTINGS = frozenset(("settle", "stability", "clear_at", "judge", "synthesis"))
 
 
 def _dump_json_text(value: object) -> str:
@@ -33,7 +31,9 @@ def _dump_json_text(value: object) -> str:
 def build_config(swarm: Swarm) -> dict[str, Any]:
     """Return every setting of the run, including those at their defaults."""
     settings = swarm.settings
-    values = {_to_camel_case(each.name): getattr(settings, each.name) for each in fields(settings)}
+    # The settings of later editions mean nothing to a run of the first one, and its files stay as they were written.
+    names = [each.name for each in fields(settings) if not swarm.is_first_edition or each.name not in LATER_SETTINGS]
+    values = {to_camel_case(name): getattr(settings, name) for name in names}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in {**values, "joinAt": JOIN_AT}.items()}
 
 
@@ -50,12 +50,8 @@ def render_run_config(timeline: SwarmTimeline) -> str:
             "language": opened.language,
             "seed": opened.seed,
             "startedAt": format_time(timeline.opened_at),
-            "seats": [{"id": seat.id, "platform": seat.platform} for seat in opened.seats],
-            "budget": {
-                "tokens": opened.budget.tokens,
-                "money": opened.budget.money,
-                "seconds": opened.budget.seconds,
-            },
+            "seats": [take_fields(seat, "id platform") for seat in opened.seats],
+            "budget": take_fields(opened.budget, "tokens money seconds"),
             "config": build_config(swarm),
         }
     )
@@ -81,8 +77,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "pheromones": _build_pheromones(timeline),
         "claims": {
             claim.id: {
-                "description": claim.description,
-                "claimedBy": list(claim.claimed_by),
+                **take_fields(claim, "description claimedBy"),
                 "maxAgents": swarm.settings.agents_per_task,
                 "round": claim.round,
             }
@@ -90,13 +85,9 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         },
         "stopSignals": [
             {
-                "id": signal.id,
-                "from": signal.sender,
+                **take_fields(signal, "id from=sender"),
                 "target": board.pheromones[signal.target].direction,
-                "reason": signal.reason,
-                "evidence": signal.evidence,
-                "strength": signal.strength,
-                "round": signal.round,
+                **take_fields(signal, "reason evidence strength round"),
                 "active": signal.id in active,
             }
             for signal in timeline.signals.values()
@@ -105,22 +96,17 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "ideas": [_build_idea(timeline, idea) for idea in board.ideas],
         "joins": [
             {
-                "id": join.id,
-                "round": join.round,
-                "text": join.placed.text,
+                **take_fields(join, "id round"),
+                **take_fields(join.placed, "text"),
                 "idea": f"idea-{join.placed.idea}",
-                "takenFor": join.placed.like,
-                "reason": join.placed.reason,
-                "likeness": join.placed.likeness,
+                **take_fields(join.placed, "takenFor=like reason likeness"),
                 "measure": join.by if join.placed.reason == "measure" else None,
+                **({"why": join.placed.why} if join.placed.reason == "judge" else {}),
             }
             for join in timeline.joins
         ],
         "opinionHistory": [
-            {
-                "round": settled.round,
-                "opinions": {each.seat: [f"idea-{number}" for number in each.ideas] for each in settled.opinions},
-            }
+            {"round": settled.round, "opinions": {each.seat: name_ideas(each.ideas) for each in settled.opinions}}
             for settled in timeline.settlements
         ],
         "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
@@ -128,6 +114,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
         # While all vote, nobody may read the votes of others, not even from the files.
         "votes": {} if swarm.is_sealed else _build_votes(swarm),
+        **({"ratings": {} if swarm.is_sealed else _build_ratings(swarm)} if swarm.by_evidence else {}),
         "result": _build_result(timeline),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
         "events": timeline.events,
@@ -136,13 +123,20 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
 
 
 def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
+    settings = timeline.state.settings
+    # What was deposited, also where the direction had no room left for all of it.
+    amounts = {
+        f"op-{each.result.number}": read_amount(each.wanted.params or {}, settings)
+        for each in timeline.operations
+        if each.result.operation == "deposit_pheromone" and each.result.success
+    }
+    seeded = settings.deposit
     deposits: dict[str, list[dict[str, Any]]] = {}
     changes: dict[str, list[dict[str, Any]]] = {}
     for event in timeline.events:
         if event["type"] == "pheromone_deposited":
             deposits.setdefault(event["direction"], []).append(
-                # Rounded, because the difference of two floats shows digits that nobody deposited.
-                {"agentId": event["agentId"], "round": event["round"], "amount": round(event["after"] - event["before"], 12)}
+                {"agentId": event["agentId"], "round": event["round"], "amount": amounts.get(event.get("operation", ""), seeded)}
             )
         elif event["type"].startswith("pheromone_"):
             changes.setdefault(event["direction"], []).append(
@@ -150,9 +144,7 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
             )
     return {
         each.direction: {
-            "concentration": each.concentration,
-            "depositedBy": list(each.deposited_by),
-            "createdRound": each.round,
+            **take_fields(each, "concentration depositedBy createdRound=round"),
             "depositHistory": deposits.get(each.direction, []),
             "changes": changes.get(each.direction, []),
         }
@@ -162,30 +154,14 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
 
 def _build_finding(finding: Finding) -> dict[str, Any]:
     return {
-        "id": finding.id,
-        "agentId": finding.seat,
-        "round": finding.round,
+        **take_fields(finding, "id agentId=seat round"),
         "direction": finding.direction or None,
-        "coreIdea": finding.core_idea,
-        "perspective": finding.perspective,
-        "details": finding.details,
-        "agreesWith": list(finding.agrees_with),
-        "confidence": finding.confidence,
-        "needsValidation": finding.needs_validation,
-        "searchAttempted": finding.search_attempted,
+        **take_fields(finding, "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"),
         "idea": f"idea-{finding.idea}" if finding.idea else None,
-        "alsoBacks": [f"idea-{number}" for number in finding.also],
+        "alsoBacks": name_ideas(finding.also),
         "weight": finding.weight,
         "reviews": [
-            {
-                "agentId": review.seat,
-                "mode": review.mode,
-                "action": review.action,
-                "weight": review.weight,
-                "content": review.content,
-                "newInsights": list(review.insights),
-            }
-            for review in finding.reviews
+            take_fields(review, "agentId=seat mode action weight content newInsights=insights") for review in finding.reviews
         ],
         "verdict": finding.verdict,
         "verdictReason": finding.checked or None,
@@ -193,52 +169,42 @@ def _build_finding(finding: Finding) -> dict[str, Any]:
 
 
 def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
-    return {
-        "id": idea.id,
-        "text": idea.text,
-        "round": idea.round,
-        "texts": [placed.text for _, placed in timeline.placed if placed.idea == idea.number],
-        "since": dict(idea.since),
-        "independent": list(idea.independent),
-    }
+    texts = [placed.text for _, placed in timeline.placed if placed.idea == idea.number]
+    return {**take_fields(idea, "id text round"), "texts": texts, **take_fields(idea, "since independent")}
 
 
 def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
     """Return the figures of one round with their inputs."""
+    settings = swarm.settings
     return {
-        "round": measured.round,
-        "minRoundsMet": measured.enough_rounds,
+        **take_fields(measured, "round minRoundsMet=enough_rounds"),
         "betaStability": {
             "stable": measured.stable,
-            "beta": swarm.settings.beta,
-            "ideas": [f"idea-{number}" for number in measured.ideas],
-            "before": [f"idea-{number}" for number in measured.before],
+            **({} if swarm.is_first_edition else {"of": swarm.settings.stability}),
+            "beta": settings.beta,
+            "ideas": name_ideas(measured.ideas),
+            "before": name_ideas(measured.before),
         },
         "quorum": {
             "quorum": measured.has_quorum,
-            "of": swarm.settings.quorum,
-            "threshold": swarm.settings.quorum_threshold,
+            "of": settings.quorum,
+            "threshold": settings.quorum_threshold,
             "activeAgents": measured.active,
-            "support": {
-                f"idea-{each.idea}": {"backers": list(each.backers), "independent": list(each.independent)}
-                for each in measured.backing
-            },
-            "quorumIdeas": [f"idea-{number}" for number in measured.quorum_ideas],
-            "consensusRate": measured.consensus_rate,
-            "tooFast": measured.too_fast,
+            **({} if swarm.is_first_edition else {"silentAgents": list(measured.silent)}),
+            "support": {f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing},
+            "quorumIdeas": name_ideas(measured.quorum_ideas),
+            **take_fields(measured, "consensusRate tooFast"),
         },
         "diversity": {
-            "perspectiveCount": measured.perspectives,
-            "uniqueIdeaCount": measured.distinct,
-            "totalIdeaCount": measured.stated,
-            "concentrations": list(measured.concentrations),
-            "perspectiveDiversity": measured.coverage,
-            "orthogonality": measured.orthogonality,
-            "entropy": measured.entropy,
-            "overall": measured.diversity,
-            "aboveThreshold": measured.is_diverse,
+            **take_fields(
+                measured, "perspectiveCount=perspectives uniqueIdeaCount=distinct totalIdeaCount=stated concentrations"
+            ),
+            **take_fields(
+                measured, "perspectiveDiversity=coverage orthogonality entropy overall=diversity aboveThreshold=is_diverse"
+            ),
         },
         "converged": measured.converged,
+        **({"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear} if measured.lead is not None else {}),
         "reason": measured.reason or None,
         "warnings": list(measured.warnings),
     }
@@ -247,25 +213,48 @@ def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[
 def _build_agent(agent: Agent) -> dict[str, Any]:
     return {
         **build_agent_state(agent),
-        "roleHistory": [
-            {"from": each.old, "to": each.new, "reason": each.reason, "round": each.round} for each in agent.role_history
-        ],
-        "violations": [
-            {"violation": each.violation, "severity": each.severity, "detail": each.detail} for each in agent.violations
-        ],
-        "holds": [f"idea-{number}" for number in agent.holds],
+        "roleHistory": [take_fields(each, "from=old to=new reason round") for each in agent.role_history],
+        "violations": [take_fields(each, "violation severity detail") for each in agent.violations],
+        "holds": name_ideas(agent.holds),
         "terminationReason": agent.ended,
     }
 
 
 def _build_votes(swarm: Swarm) -> dict[str, Any]:
     return {
+        seat: [{"idea": f"idea-{vote.idea}", **take_fields(vote, "position confidence reason")} for vote in ballot.votes]
+        for seat in swarm.explorers
+        if (ballot := swarm.ballots.get(seat)) is not None
+    }
+
+
+def _build_ratings(swarm: Swarm) -> dict[str, Any]:
+    names = [each.direction for each in swarm.board.pheromones.values()]
+    return {
         seat: [
-            {"idea": f"idea-{vote.idea}", "position": vote.position, "confidence": vote.confidence, "reason": vote.reason}
-            for vote in ballot.votes
+            {"direction": names[each.direction - 1], "rating": each.rating, "reason": each.reason}
+            for each in ballot.ratings
+            if each.direction <= len(names)
         ]
         for seat in swarm.explorers
         if (ballot := swarm.ballots.get(seat)) is not None
+    }
+
+
+def build_choice_json(choice: EvidenceChoice) -> dict[str, Any]:
+    """Return the choice of the readings with its figures."""
+    return {
+        "direction": choice.direction,
+        "idea": f"idea-{choice.idea}" if choice.idea else None,
+        "method": choice.method,
+        "margin": choice.margin,
+        "z": choice.z,
+        "readingsToChange": choice.needed,
+        "decisiveAgents": list(choice.decisive),
+        "ranked": [
+            {"direction": each.direction, "value": each.value, "readings": each.readings, "readers": each.readers}
+            for each in choice.ranked
+        ],
     }
 
 
@@ -274,23 +263,13 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     if done is None:
         return None
     return {
-        "reason": done.reason,
-        "converged": done.converged,
-        "round": done.round,
+        **take_fields(done, "reason converged round"),
         "synthesis": timeline.state.synthesis or None,
         "resolved": [
-            {
-                "idea": f"idea-{each.idea}",
-                "consensusType": each.consensus_type,
-                "carried": each.carried,
-                "support": each.support,
-                "turnout": each.turnout,
-                "confidence": each.confidence,
-                "heads": each.heads,
-                "effective": each.effective,
-            }
+            {"idea": f"idea-{each.idea}", **take_fields(each, "consensusType carried support turnout confidence heads effective")}
             for each in done.resolved
         ],
+        **({"choice": build_choice_json(done.choice)} if done.choice is not None else {}),
     }
 
 
@@ -303,11 +282,9 @@ def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
     result = each.result
     return {
         "operationId": f"op-{result.number}",
-        "round": each.round,
-        "timestamp": each.timestamp,
-        "from": result.seat,
-        "operation": result.operation,
-        "params": _to_plain_json(each.wanted.params or {}),
+        **take_fields(each, "round timestamp"),
+        **take_fields(result, "from=seat operation"),
+        "params": to_plain_json(each.wanted.params or {}),
         "status": "completed" if result.success else "failed",
         "result": {
             "type": "operation_result",
@@ -315,32 +292,17 @@ def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
             "error": result.error or None,
             "detail": result.detail or None,
             "target": result.target or None,
-            "before": result.before,
-            "after": result.after,
+            **take_fields(result, "before after"),
         },
     }
-
-
-def _to_plain_json(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _to_plain_json(each) for name, each in value.items()}
-    return [_to_plain_json(each) for each in value] if isinstance(value, tuple) else value
 
 
 def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:
     """Render `agent-reports/round-N/NAME.md`: one report for people."""
     words, report = timeline.words, received.report
-    shown = DISPLAY_NAMES.get(received.seat)
-    parts = [[f"# {received.seat}{f' ({shown})' if shown else ''} · {words.round.format(number=received.round)}"]]
-    parts.append([f"**{words.direction}**: {format_cell(report.direction) or '–'}"])
-    parts.append([f"## {words.findings}"])
-    for finding in report.findings:
-        mark = f" ({format_cell(finding.perspective)})" if finding.perspective else ""
-        marks = [finding.confidence or ""] + (["needsValidation"] if finding.needs_validation else [])
-        marks += ["searchAttempted"] if finding.search_attempted else []
-        shown_marks = ", ".join(each for each in marks if each)
-        head = f"- **{format_cell(finding.core_idea)}**{mark}" + (f" [{shown_marks}]" if shown_marks else "")
-        parts.append([head, *(["", *quote_markdown(finding.details)] if finding.details else [])])
+    title = f"# {format_agent_name(received.seat)} · {words.round.format(number=received.round)}"
+    parts = [[title], [_format_field(words.direction, format_cell(report.direction) or "–", words)], [f"## {words.findings}"]]
+    parts += [_render_finding(finding) for finding in report.findings]
     results = [each.result for each in timeline.logged.get((received.round, received.seat), ())]
     rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
     if rows:
@@ -348,24 +310,24 @@ def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> st
     decision = report.decision_report
     if decision is not None:
         candidates = [(each.direction, each.concentration, each.response_prob) for each in decision.candidates or ()]
-        parts.append(
-            [
-                f"## {words.decision}",
-                "",
-                f"θ = {decision.threshold} · {format_cell(decision.selected_direction)}",
-                "",
-                *quote_markdown(decision.selection_reason),
-                "",
-                *(format_table((words.direction, "S", "P(S,θ)"), candidates) if candidates else []),
-            ]
-        )
-    if report.conflict_review is not None:
-        review = report.conflict_review
-        parts.append(
-            [
-                f"## {words.conflicts}: {review.conflicts_found}",
-                *(["", *quote_markdown(review.details)] if review.details else []),
-            ]
-        )
-    parts.append([f"**{words.random}**: {words.yes if report.random_explore_forced else words.no}"])
+        head = f"θ = {decision.threshold} · {format_cell(decision.selected_direction)}"
+        table = format_table((words.direction, "S", "P(S,θ)"), candidates) if candidates else []
+        parts.append([f"## {words.decision}", "", head, "", *quote_markdown(decision.selection_reason), "", *table])
+    review = report.conflict_review
+    if review is not None:
+        details = ["", *quote_markdown(review.details)] if review.details else []
+        parts.append([f"## {words.conflicts}{words.colon}{review.conflicts_found}", *details])
+    parts.append([_format_field(words.random, words.yes if report.random_explore_forced else words.no, words)])
     return "\n\n".join("\n".join(part).rstrip() for part in parts) + "\n"
+
+
+def _format_field(name: str, value: str, words: SwarmReportText) -> str:
+    return f"**{name}**{words.colon}{value}"
+
+
+def _render_finding(finding: FoundIdea) -> list[str]:
+    view = f" ({format_cell(finding.perspective)})" if finding.perspective else ""
+    flags = {"needsValidation": finding.needs_validation, "searchAttempted": finding.search_attempted}
+    marks = ", ".join(each for each in (finding.confidence or "", *(name for name in flags if flags[name])) if each)
+    head = f"- **{format_cell(finding.core_idea)}**{view}" + (f" [{marks}]" if marks else "")
+    return [head, *(["", *quote_markdown(finding.details)] if finding.details else [])]

@@ -1,6 +1,7 @@
 """A swarm in plain lines as it happens."""
 
-from moot.domain.facts import BudgetExhausted, Entry, Reply, SeatLost
+from moot.domain.context import extract_first_sentence
+from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.safe_text import one_line
 from moot.protocols.swarm.facts import (
     AgentsTerminated,
@@ -13,6 +14,7 @@ from moot.protocols.swarm.facts import (
     RoundBegun,
     RoundSettled,
     SwarmClosed,
+    Synthesized,
 )
 from moot.protocols.swarm.reports.report_text import SwarmReportText
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
@@ -99,7 +101,7 @@ def _describe_other(timeline: SwarmTimeline, entry: Entry) -> list[str]:
             return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
         case SwarmClosed(reason=reason, fault=fault):
             return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
-        case Reply():
-            return []
+        case Synthesized(seat=seat, said=said):
+            return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
         case _:
             return []

@@ -4,16 +4,25 @@ Both take the names of joins to undo; their figures are then those that the run 
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import takewhile
 from typing import Final
 
-from moot.domain.facts import SessionCancelled
 from moot.domain.safe_text import one_line
-from moot.protocols.swarm.facts import VALIDATOR, SwarmClosed
-from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
+from moot.protocols.swarm.facts import VALIDATOR
+from moot.protocols.swarm.reports.answer import (
+    build_answer,
+    build_headline,
+    build_ideas,
+    build_list,
+    build_synthesis,
+    build_undone_joins,
+    build_verdict,
+)
 from moot.protocols.swarm.reports.event_lines import MOST_EVENTS, list_event_lines
+from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
+from moot.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
-from moot.protocols.swarm.reports.what_if import BackedIdea, WhatIfResult, compute_what_if
-from moot.protocols.swarm.rules.operations import direction_key
+from moot.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Finding
 from moot.reports.blocks import (
@@ -22,16 +31,13 @@ from moot.reports.blocks import (
     Block,
     Bullets,
     Card,
-    Cell,
     ColumnChart,
     Details,
-    Fields,
     Heading,
     Line,
     LineChart,
     Mark,
     Muted,
-    Quote,
     Report,
     Series,
     Strong,
@@ -45,16 +51,11 @@ from moot.reports.figures import format_percent
 from moot.reports.markdown import render_blocks
 from moot.reports.sections import (
     build_costs,
-    build_dissent,
     build_losses,
     build_report,
     build_spent,
-    explain_ending_losses,
-    explain_parking,
-    format_dissent,
 )
 
-MOST_LISTED: Final = 40
 MOST_LINES: Final = 8
 """Directions in the chart: as many as it has colours."""
 MOST_BARS: Final = 20
@@ -66,20 +67,22 @@ _VOTE_TONES: Final[Mapping[str, Tone]] = {"support": "good", "conditional_suppor
 def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Report:
     """The final report at any time of a run, with the joins `apart` undone; raises BadSetting for an unknown join."""
     words, decision, found = timeline.words, build_decision(timeline), compute_what_if(timeline, apart)
+    ideas = rank_ideas(timeline, found)
     return build_report(
         timeline,
         decision,
         words,
         decision_blocks=(
-            *build_section(words.conclusion, (*_build_undone_joins(timeline, found), _build_outcome(timeline, decision, found))),
+            *build_answer(timeline, decision, found, ideas),
             *_build_figures(timeline, found),
-            *_build_independence(timeline, found),
-            *_build_dissent(timeline, decision),
+            *_build_independence(timeline, found, ideas),
             *_build_lost_seats(timeline, decision),
             build_spent(decision, words),
         ),
         record=(
-            *_build_consensus(timeline, found),
+            *build_ideas(timeline, ideas),
+            *build_synthesis(timeline),
+            *_build_consensus(timeline, found, ideas),
             *_build_unique_ideas(timeline, found),
             *_build_agents(timeline),
             *_build_role_evolution(timeline),
@@ -91,10 +94,11 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
             *_build_insights(timeline),
             *_build_events(timeline),
             # While a round is sealed, nobody may know who failed in it.
-            *(() if _is_sealed(timeline) else build_losses(timeline, words)),
+            *(() if timeline.is_sealed else build_losses(timeline, words)),
             *build_costs(timeline, words),
         ),
         subtitle=_build_subtitle(timeline),
+        undecided=build_headline(timeline, ideas),
     )
 
 
@@ -103,29 +107,28 @@ def build_convergence_blocks(timeline: SwarmTimeline, apart: Collection[str] = (
     found = compute_what_if(timeline, apart)
     return (
         Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1),
-        *_build_undone_joins(timeline, found),
-        _build_verdict(timeline, found),
+        *build_undone_joins(timeline, found),
+        build_verdict(timeline, found),
         *_build_figures(timeline, found),
         *_build_rounds(timeline, found),
-        *_build_consensus(timeline, found),
+        *_build_consensus(timeline, found, rank_ideas(timeline, found)),
         *_build_joins(timeline),
+    )
+
+
+def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
+    """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
+    return (
+        *(words.conclusion, words.why, words.against, words.figures, words.who, words.lost),
+        *(words.all_ideas, words.synthesis, words.consensus, words.unique, words.agent_table, words.evolution),
+        *(words.pheromones, words.by_round, words.joined, words.votes, words.validator, words.insights),
+        *(words.what_happened, words.losses_title, words.cost, words.answerers, words.mended),
     )
 
 
 def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
     """`convergence-report.md`."""
     return render_blocks(build_convergence_blocks(timeline, apart))
-
-
-def format_agent_name(seat: str) -> str:
-    """An agent as reports name it."""
-    shown = DISPLAY_NAMES.get(seat)
-    return f"{seat} ({shown})" if shown else seat
-
-
-def _is_sealed(timeline: SwarmTimeline) -> bool:
-    """Whether agents write what no other may read yet; what a cancelled run had sealed is not sealed any more."""
-    return timeline.closed is None and timeline.state.is_sealed
 
 
 def _build_subtitle(timeline: SwarmTimeline) -> tuple[Text, ...]:
@@ -138,68 +141,6 @@ def _build_subtitle(timeline: SwarmTimeline) -> tuple[Text, ...]:
         f"{words.time}: {words.time_line.format(minutes=timeline.spent.seconds / 60)}",
         f"{words.rounds}: {swarm.round}/{most}",
     )
-
-
-def _build_undone_joins(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
-    return (Line(timeline.words.undone.format(joins=", ".join(found.undone)), "warn"),) if found.undone else ()
-
-
-def _build_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> Line:
-    """Whether it converged, in one sentence; a run that did not says first that its report is partial."""
-    words, closed = timeline.words, timeline.closed
-    if closed is None:
-        return Line(words.still_open, "strong")
-    if not isinstance(closed, SwarmClosed):
-        return Line(words.cancelled, "strong")
-    last = found.rounds[-1] if found.rounds else None
-    is_converged = last is not None and last.verdict.converged if found.undone else closed.converged
-    if is_converged:
-        return Line(words.converged, "good")
-    if closed.reason == "synthesis":
-        return Line(words.classic)
-    reason = words.convergence_reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
-    reasons = "; ".join(part for part in (reason, words.endings.get(closed.reason, closed.reason)) if part)
-    return Line(f"{words.partial} {words.not_converged.format(reason=reasons)}", "warn")
-
-
-def _build_outcome(timeline: SwarmTimeline, decision: Decision, found: WhatIfResult) -> Block:
-    """The verdict, what was decided or why nothing was, and the result of each vote."""
-    words, closed = timeline.words, timeline.closed
-    blocks: list[Block] = [_build_verdict(timeline, found)]
-    blocks += explain_parking(timeline, words)
-    if isinstance(closed, SessionCancelled) and closed.reason:
-        blocks.append(Quote(closed.reason))
-    if decision.decision is not None:
-        blocks.append(Quote(decision.decision.text, "strong"))
-    elif decision.status == "concluded":
-        blocks += [Line(_explain_no_result(timeline), "strong"), *explain_ending_losses(timeline, words)]
-    rows: list[tuple[str, Cell]] = [(words.author, decision.author)] if decision.author is not None else []
-    for each in timeline.completed.resolved if timeline.completed is not None else ():
-        result = words.by_vote.format(
-            kind=words.term(each.consensus_type),
-            count=each.heads,
-            all=len(timeline.state.explorers),
-            support=format_percent(each.support),
-            confidence=format_percent(each.confidence),
-        )
-        rows.append((f"idea-{each.idea}", result))
-    warning = words.could_differ if decision.could_differ else ""
-    return Card(blocks=(*blocks, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
-
-
-def _explain_no_result(timeline: SwarmTimeline) -> str:
-    words, swarm = timeline.words, timeline.state
-    if not swarm.consensus:
-        return words.no_consensus
-    return words.not_carried if swarm.ballots else words.no_vote
-
-
-def _build_dissent(timeline: SwarmTimeline, decision: Decision) -> tuple[Block, ...]:
-    """Votes against, also where the vote carried nothing; without a vote nobody was asked."""
-    if decision.decision is not None and decision.consensus_type is not None:
-        return build_dissent(decision, timeline.words)
-    items = tuple(format_dissent(voice, timeline.words) for voice in decision.dissent)
-    return build_section(timeline.words.dissent, (Bullets(items),))
 
 
 def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[Block, ...]:
@@ -235,64 +176,49 @@ def _build_figures(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block,
 def _count_stable_rounds(found: WhatIfResult, most: int) -> int:
     """For how many rounds up to the last the same ideas were held; at most `most`."""
     held = found.rounds[-1].ideas
-    count = 0
-    for each in reversed(found.rounds):
-        if not held or each.ideas != held:
-            break
-        count += 1
-    return min(count, most)
+    same = takewhile(lambda each: each.ideas == held, reversed(found.rounds))
+    return min(sum(1 for _ in same), most) if held else 0
 
 
 def _build_gauge(name: str, value: float, holds: bool, text: str) -> Bar:
     return Bar(name=name, value=value, text=f"{'✓' if holds else '✗'} {text}", tone="good" if holds else "bad")
 
 
-def _list_quorum_ideas(found: WhatIfResult) -> list[BackedIdea]:
+def _list_quorum_ideas(found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> list[IdeaStanding]:
     """The ideas with a quorum in the last round."""
-    if not found.rounds:
-        return []
-    backed = {each.number: each for each in found.rounds[-1].backed}
-    return [backed[number] for number in found.rounds[-1].quorum]
+    reached = found.rounds[-1].quorum if found.rounds else ()
+    return [idea for idea in ideas if idea.number in reached]
 
 
-def _build_independence(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+def _build_independence(timeline: SwarmTimeline, found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> tuple[Block, ...]:
     """Who held each consensus idea before it could be read, and who joined later."""
     words = timeline.words
     items: list[Text] = []
-    for each in _list_quorum_ideas(found):
-        own, joined = ", ".join(each.independent) or "–", ", ".join(each.joined) or "–"
-        who = words.who_line.format(own=own, joined=joined)
-        items.append((Strong(f"idea-{each.number}"), f" {words.quoted.format(text=one_line(each.text))}{who}"))
+    for idea in _list_quorum_ideas(found, ideas):
+        joined = ", ".join(seat for seat in idea.backers if seat not in idea.independent) or "–"
+        who = words.who_line.format(own=", ".join(idea.independent) or "–", joined=joined)
+        items.append((Strong(idea.id), f" {words.quoted.format(text=one_line(idea.text))}{who}"))
     return build_section(words.who, (Bullets(tuple(items)), Line(words.weak if items else "", "dim")))
 
 
-def _build_consensus(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+def _build_consensus(timeline: SwarmTimeline, found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> tuple[Block, ...]:
     """The ideas with a quorum, their backers and their strongest pheromone."""
     if not found.rounds:
         return ()
-    words, active = timeline.words, found.rounds[-1].active
-    rows = []
-    for each in _list_quorum_ideas(found):
-        strength = _find_strongest_pheromone(timeline, each.number)
-        rows.append(
-            (
-                f"idea-{each.number}",
-                each.text,
-                f"{len(each.backers)}/{active}",
-                format_percent(len(each.backers) / active),
-                f"{len(each.independent)}/{active}",
-                "–" if strength is None else f"{strength:.2f}",
-            )
+    words, last = timeline.words, found.rounds[-1]
+    rows = [
+        (
+            idea.id,
+            idea.text,
+            f"{len(idea.backers)}/{last.active}",
+            format_percent(idea.share),
+            f"{len(idea.independent)}/{last.active}",
+            "–" if idea.pheromone is None else f"{idea.pheromone:.2f}",
         )
+        for idea in _list_quorum_ideas(found, ideas)
+    ]
     title = words.consensus.format(threshold=format_percent(timeline.state.settings.quorum_threshold))
     return build_section(title, (build_table(words.consensus_heads, rows) if rows else Line(words.no_consensus),))
-
-
-def _find_strongest_pheromone(timeline: SwarmTimeline, idea: int) -> float | None:
-    """The strongest concentration among the directions in which an idea was found."""
-    board = timeline.state.board
-    keys = {direction_key(each.direction) for each in board.findings if each.idea == idea and each.direction}
-    return max((board.pheromones[key].concentration for key in keys if key in board.pheromones), default=None)
 
 
 def _build_unique_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
@@ -303,13 +229,7 @@ def _build_unique_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[B
         for number, seats in sorted(found.owners.items())
         if len(seats) == 1
     ]
-    return build_section(words.unique, (_build_list(items) if items else Line(words.none),)) if found.rounds else ()
-
-
-def _build_list(items: Sequence[Text]) -> Bullets:
-    """The first of many, and how many there are besides."""
-    rest = len(items) - MOST_LISTED
-    return Bullets((*items[:MOST_LISTED], *((Muted(f"+ {rest}"),) if rest > 0 else ())))
+    return build_section(words.unique, (build_list(items) if items else Line(words.none),)) if found.rounds else ()
 
 
 def _build_agents(timeline: SwarmTimeline) -> tuple[Block, ...]:
@@ -422,7 +342,7 @@ def _build_votes(timeline: SwarmTimeline) -> tuple[Block, ...]:
         )
         for idea in list_ballot_ideas(swarm)
         for seat in swarm.explorers
-        if (ballot := swarm.ballots.get(seat)) is not None and not _is_sealed(timeline)
+        if (ballot := swarm.ballots.get(seat)) is not None and not timeline.is_sealed
         for vote in ballot.votes
         if vote.idea == idea
     ]
@@ -438,7 +358,7 @@ def _build_validation(timeline: SwarmTimeline) -> tuple[Block, ...]:
         if each.needs_validation
     ]
     is_unchecked = bool(items) and VALIDATOR not in swarm.helpers
-    return build_section(words.validator, (_build_list(items), Line(words.no_validator if is_unchecked else "", "dim")))
+    return build_section(words.validator, (build_list(items), Line(words.no_validator if is_unchecked else "", "dim")))
 
 
 def _describe_validation(timeline: SwarmTimeline, finding: Finding) -> str:
@@ -458,7 +378,7 @@ def _build_insights(timeline: SwarmTimeline) -> tuple[Block, ...]:
         for review in each.reviews
         for text in review.insights
     ]
-    return build_section(timeline.words.insights, (_build_list(items),))
+    return build_section(timeline.words.insights, (build_list(items),))
 
 
 def _build_events(timeline: SwarmTimeline) -> tuple[Block, ...]:

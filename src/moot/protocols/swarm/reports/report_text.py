@@ -1,5 +1,6 @@
 """The words of reports and terminals in both languages."""
 
+from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
 from moot.protocols.swarm.reports.terms import translate_detail, translate_term
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.two_languages import both, in_each_language
@@ -11,6 +12,10 @@ class SwarmReportText(SharedReportText):
     def term(self, term: str) -> str:
         """A role, a state, an event or an operation."""
         return translate_term(term, self.language)
+
+    def phrase(self, term: str) -> str:
+        """A term in a sentence."""
+        return self.term(term).replace("_", " ")
 
     def detail(self, detail: str) -> str:
         """What exactly was wrong, where a reader of this language can read it."""
@@ -30,7 +35,7 @@ class SwarmReportText(SharedReportText):
     time_line = both("{minutes:.1f} minutes", "{minutes:.1f} 分钟")
     rounds = both("Rounds", "迭代轮数")
     partial = both(
-        "PARTIAL REPORT: the swarm did not converge. What follows is where it stood.", "部分报告：蜂群未收敛。以下是其所处状态。"
+        "PARTIAL REPORT: the swarm did not converge. What follows is where it stood. ", "部分报告：蜂群未收敛。以下是其所处状态。"
     )
     converged = both("Converged: all figures hold.", "已收敛：所有收敛条件满足。")
     not_converged = both("Not converged: {reason}.", "未收敛：{reason}。")
@@ -72,6 +77,43 @@ class SwarmReportText(SharedReportText):
         "{kind}: {count} of {all} took a side, support {support}, group confidence {confidence}.",
         "{kind}：{all} 名中 {count} 名表态，支持率 {support}，群体置信度 {confidence}。",
     )
+    leads = both("most support: {support}", "支持最多：{support}")
+    most_support = both("The idea with most support is {idea}: ", "支持最多的观点是 {idea}：")
+    between = both("; ", "；")
+    colon = both(": ", "：")
+    backed_by = both("Backed by", "支持")
+    support_line = both(
+        "{count} of {all} ({share}), {own} independently", "{all} 名中 {count} 名（{share}），其中独立持有 {own} 名"
+    )
+    held_no_more = both("nobody holds it any more", "已无人持有")
+    evidence = both("Evidence", "证据")
+    evidence_line = both("{count} findings by {agents} agents", "{agents} 名 Agent 的 {count} 个发现")
+    checked = both("; checked: {checks}", "；核查：{checks}")
+    runner_up = both("Next", "其次")
+    why = both("Why {idea}", "为什么是 {idea}")
+    against = both("What speaks against {idea}", "对 {idea} 的反对意见")
+    no_objection = both("Nothing on the record speaks against it.", "记录中没有反对意见。")
+    all_ideas = both("All ideas by support", "全部观点（按支持排序）")
+    other_ideas = both("{count} further ideas", "其余 {count} 个观点")
+    bare = both("(stated without details)", "（未给出细节）")
+    in_round = both("round {number}", "第 {number} 轮")
+    pheromone_line = both("pheromone {value:.2f}", "信息素 {value:.2f}")
+    sure = both("confidence {confidence}", "把握{confidence}")
+    synthesis = both("Synthesis", "综合")
+    no_synthesis = both(
+        "No synthesis was written: the run was stopped, or whoever was asked for it failed.",
+        "未写成综合：运行被停止，或被请求者未能写出。",
+    )
+    cites = both("It cites {count} of {all} findings. ", "引用了 {all} 个发现中的 {count} 个。")
+    cites_nothing = both(
+        "It cites no finding: nothing in it could be checked against the record. ", "没有引用任何发现：内容无法与记录核对。"
+    )
+    cites_unknown = both(
+        "It cites findings that do not exist, marked below: {names}. ", "引用了不存在的发现（已标注）：{names}。"
+    )
+    cites_refuted = both("It rests on findings that the validator refuted: {names}.", "引用了被验证者证伪的发现：{names}。")
+    no_such_finding = both("⚠ no such finding", "⚠ 没有这个发现")
+    refuted_finding = both("⚠ refuted", "⚠ 已被证伪")
     no_vote = both("No vote was taken.", "没有进行表决。")
     not_carried = both("The vote carried none of the consensus ideas.", "表决未通过任何共识观点。")
     votes = both("The vote", "表决")
@@ -113,6 +155,7 @@ class SwarmReportText(SharedReportText):
     endings = both(
         {
             "converged": "the figures hold",
+            "clear": "the readings are clear",
             "max_rounds": "the last round",
             "insufficient_active_agents": "fewer than two active agents were left",
             "synthesis": "the synthesis is written",
@@ -121,6 +164,7 @@ class SwarmReportText(SharedReportText):
         },
         {
             "converged": "各项指标满足",
+            "clear": "读数已明确",
             "max_rounds": "达到最大轮数",
             "insufficient_active_agents": "活跃 Agent 不足两名",
             "synthesis": "综合已写成",
@@ -148,3 +192,9 @@ class SwarmReportText(SharedReportText):
 
 
 REPORT_TEXT = in_each_language(SwarmReportText)
+
+
+def format_agent_name(seat: str) -> str:
+    """An agent as reports name it."""
+    shown = DISPLAY_NAMES.get(seat)
+    return f"{seat} ({shown})" if shown else seat

@@ -3,18 +3,20 @@
 What it tells does not depend on who answered first: where many answer at once, it waits for the fact that takes them together.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from moot.domain.facts import Entry, InputGiven
 from moot.domain.ids import USER, SeatId, SessionId
-from moot.protocols.swarm.answers import Operation, RoundReport
+from moot.protocols.swarm.answers import IdeaVote, Operation, RoundReport
 from moot.protocols.swarm.facts import (
     AgentsTerminated,
     BarrierPassed,
     ConcentrationChange,
     ConvergenceMeasured,
+    EvidenceChoice,
     IdeaResolution,
     IdeasSorted,
     OperationResult,
@@ -29,13 +31,17 @@ from moot.protocols.swarm.facts import (
     SwarmCompleted,
     SwarmFormed,
 )
+from moot.protocols.swarm.reports.citations import check_citations
+from moot.protocols.swarm.reports.json_fields import take_fields
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
+from moot.protocols.swarm.rules.ideas import build_comparison, collect_judgements
 from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
 from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
 from moot.reports.timeline import TimelineBase, TimelineLine, format_time
+from moot.scoring.evidence import compute_assurance
 from moot.scoring.positions import compute_weight
 
 
@@ -90,15 +96,21 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.joins: list[IdeaJoin] = []
         self.placed: list[tuple[int, PlacedIdea]] = []
         self.settlements: list[RoundSettled] = []
+        self.refuted: list[frozenset[str]] = []
         self.measures: list[ConvergenceMeasured] = []
         self.barriers: list[BarrierPassed] = []
         self.signals: dict[str, Signal] = {}
-        self.crews: list[dict[str, int]] = []
+        self.crews: list[Mapping[str, int]] = []
         self.completed: SwarmCompleted | None = None
 
     @property
     def words(self) -> SwarmReportText:
         return REPORT_TEXT[self.state.opened.language]
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether agents write what no other may read yet; what a cancelled run had sealed is not sealed any more."""
+        return self.closed is None and self.state.is_sealed
 
     def begin(self, entry: Entry) -> None:
         self._add_line(entry, USER, self.state.opened.topic)
@@ -122,21 +134,15 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
 
     def _add_change_event(self, kind: str, number: int, change: ConcentrationChange, **fields: Any) -> None:
-        self._add_event(kind, number, direction=change.direction, before=change.before, after=change.after, **fields)
+        self._add_event(kind, number, **take_fields(change, "direction before after"), **fields)
 
     def _record_entry(self, entry: Entry, before: Swarm, after: Swarm) -> None:
         fact = entry.fact
         match fact:
             case SwarmFormed():
                 for each in after.board.pheromones.values():
-                    self._add_event(
-                        "pheromone_deposited",
-                        0,
-                        direction=each.direction,
-                        before=0.0,
-                        after=each.concentration,
-                        agentId=str(USER),
-                    )
+                    laid = ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration)
+                    self._add_change_event("pheromone_deposited", 0, laid, agentId=str(USER))
                 self._count_roles(after)
             case RoundBegun():
                 self._record_orders(fact)
@@ -156,12 +162,9 @@ class SwarmTimeline(TimelineBase[Swarm]):
     def _record_orders(self, fact: RoundBegun) -> None:
         self._add_event("round_start", fact.round, agents=[order.seat for order in fact.orders])
         for order in fact.orders:
-            if order.wake:
-                self._add_event("force_wake", fact.round, agentId=order.seat)
-            if order.random:
-                self._add_event("force_random_explore", fact.round, agentId=order.seat)
-            if order.must_switch:
-                self._add_event("must_switch_direction", fact.round, agentId=order.seat)
+            given = {"force_wake": order.wake, "force_random_explore": order.random, "must_switch_direction": order.must_switch}
+            for kind in (kind for kind, is_given in given.items() if is_given):
+                self._add_event(kind, fact.round, agentId=order.seat)
 
     def _record_barrier(self, before: Swarm, fact: BarrierPassed) -> None:
         self.barriers.append(fact)
@@ -173,11 +176,9 @@ class SwarmTimeline(TimelineBase[Swarm]):
         if fact.is_degraded:
             self._add_event("round_degraded", fact.round, lost=list(fact.lost), of=len(before.orders))
         for each in fact.violations:
-            self._add_event(
-                "violation", fact.round, agentId=each.seat, violation=each.violation, severity=each.severity, detail=each.detail
-            )
+            self._add_event("violation", fact.round, **take_fields(each, "agentId=seat violation severity detail"))
         for change in fact.changes:
-            self._add_event(f"agent_{change.new}", fact.round, agentId=change.seat, was=change.old, reason=change.reason)
+            self._add_event(f"agent_{change.new}", fact.round, **take_fields(change, "agentId=seat was=old reason"))
 
     def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: OperationsProcessed) -> None:
         wanted = [
@@ -202,32 +203,32 @@ class SwarmTimeline(TimelineBase[Swarm]):
         review = before.review
         for invitation in review.invitations:
             said = review.collisions.get(invitation.seat)
-            self._add_event(
-                "collision",
-                fact.round,
-                agentId=invitation.seat,
-                mode=invitation.mode,
-                action=said.action if said is not None else None,
-            )
+            action = said.action if said is not None else None
+            self._add_event("collision", fact.round, **take_fields(invitation, "agentId=seat mode"), action=action)
         if fact.by.endswith("(fallback)"):
             self._add_event("measure_lost", fact.round, by=fact.by)
+        if fact.judge:
+            self._record_judgements(before, fact)
         for placed in fact.placed:
             self.placed.append((fact.round, placed))
             if placed.reason != "new":
                 join = IdeaJoin(number=len(self.joins) + 1, round=fact.round, by=fact.by, placed=placed)
                 self.joins.append(join)
-                self._add_event(
-                    "ideas_joined",
-                    fact.round,
-                    join=join.id,
-                    text=placed.text,
-                    idea=f"idea-{placed.idea}",
-                    reason=placed.reason,
-                    likeness=placed.likeness,
-                )
+                told = {"join": join.id, "text": placed.text, "idea": f"idea-{placed.idea}"}
+                self._add_event("ideas_joined", fact.round, **told, **take_fields(placed, "reason likeness"))
+
+    def _record_judgements(self, before: Swarm, fact: IdeasSorted) -> None:
+        """Every pair that a judge took for one idea or for two sides of a question, with its reason."""
+        compared = build_comparison(before)
+        texts = (*compared.known, *compared.new)
+        for (one, other), said in collect_judgements(before.review).items():
+            if said.verdict != "different":
+                pair = {"text": texts[one], "other": texts[other], "reason": said.reason, "agentId": fact.judge}
+                self._add_event(f"ideas_judged_{said.verdict}", fact.round, **pair)
 
     def _record_settlement(self, after: Swarm, fact: RoundSettled) -> None:
         self.settlements.append(fact)
+        self.refuted.append(after.board.refuted)
         for change in fact.evaporated:
             self._add_change_event("pheromone_evaporated", fact.round, change)
         for signal in fact.expired:
@@ -239,16 +240,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self._count_roles(after)
 
     def _record_role(self, role: RoleChange) -> None:
-        self._add_event(
-            "role_transition_executed",
-            role.round,
-            agentId=role.seat,
-            fromRole=role.old,
-            toRole=role.new,
-            reason=role.reason,
-            probability=role.probability,
-            drawn=role.drawn,
-        )
+        fields = "agentId=seat fromRole=old toRole=new reason probability drawn"
+        self._add_event("role_transition_executed", role.round, **take_fields(role, fields))
 
     def _record_measurement(self, fact: ConvergenceMeasured) -> None:
         self.measures.append(fact)
@@ -280,10 +273,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 pass
 
     def _count_roles(self, swarm: Swarm) -> None:
-        crew: dict[str, int] = {}
-        for agent in swarm.agents.values():
-            crew[agent.role] = crew.get(agent.role, 0) + 1
-        self.crews.append(crew)
+        self.crews.append(Counter(agent.role for agent in swarm.agents.values()))
 
     def find_finding_line(self, finding: Finding) -> int:
         """The number of the timeline line of a finding."""
@@ -300,8 +290,22 @@ def find_ending(timeline: SwarmTimeline) -> str | None:
 
 
 def list_carried_ideas(timeline: SwarmTimeline) -> tuple[IdeaResolution, ...]:
-    """The consensus ideas that the vote carried."""
-    return tuple(each for each in timeline.completed.resolved if each.carried) if timeline.completed is not None else ()
+    """The consensus ideas that the vote carried; the ballot may hold other ideas as well."""
+    if timeline.completed is None:
+        return ()
+    return tuple(each for each in timeline.completed.resolved if each.carried and each.idea in timeline.state.consensus)
+
+
+def find_choice(timeline: SwarmTimeline) -> EvidenceChoice | None:
+    """The direction that the readings chose; None where they did not decide.
+
+    Where only one direction was read, two are level, or no two explorers read the same one, the readings tell nothing apart: then
+    an idea that the vote carried comes first.
+    """
+    choice = timeline.completed.choice if timeline.completed is not None else None
+    if choice is None or choice.margin <= 0:
+        return None
+    return None if not choice.z and list_carried_ideas(timeline) else choice
 
 
 def build_decision(timeline: SwarmTimeline) -> Decision:
@@ -311,14 +315,18 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     ideas = (
         [idea for each in list_carried_ideas(timeline) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
     )
-    first = (
-        next(iter(list_carried_ideas(timeline) or (timeline.completed.resolved if timeline.completed else ())), None)
-        if is_over
-        else None
-    )
+    voted = timeline.completed.resolved if is_over and timeline.completed is not None else ()
+    first = next(iter(list_carried_ideas(timeline) or [each for each in voted if each.idea in swarm.consensus]), None)
+    first = first if is_over else None
     claim = _build_claim(timeline, [idea.number for idea in ideas]) if ideas else None
-    if is_over and swarm.synthesis:
-        claim = SourcedClaim(text=swarm.synthesis)
+    choice = find_choice(timeline) if is_over else None
+    if choice is not None:
+        first = next((each for each in voted if each.idea == choice.idea), None)
+        claim = _build_claim(timeline, [choice.idea]) if choice.idea else SourcedClaim(text=choice.direction)
+    # In the other modes a synthesis says what was found; what was decided is what the readings or the vote say.
+    is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
+    if is_synthesis:
+        claim = SourcedClaim(text=check_citations(swarm.synthesis, swarm.board.findings, timeline.words).text)
     return Decision(
         session=timeline.session,
         topic=swarm.opened.topic,
@@ -326,21 +334,22 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         parked=timeline.parked,
         ended_by=find_ending(timeline),
         decision=claim,
-        author=swarm.author if is_over else None,
-        confidence=first.confidence if first else None,
+        author=swarm.author if is_synthesis else None,
+        confidence=compute_assurance(choice.z) if choice and choice.z is not None else first.confidence if first else None,
         support=first.support if first else None,
         turnout=first.turnout if first else None,
-        reasons=_build_reasons(swarm, first) if claim is not None else (),
+        reasons=_build_reasons(timeline, first) if claim is not None else (),
         positions=_build_positions(timeline, first),
-        dissent=_build_dissent(timeline) if is_over else (),
+        dissent=_build_dissent(timeline, choice) if is_over else (),
         lost=_list_lost_seats(swarm),
-        could_differ=first.could_differ if first else False,
+        could_differ=bool(choice and choice.decisive) or (first.could_differ if first else False),
+        choice=choice.direction if choice is not None else "",
         turns=len(timeline.reports),
         spent=timeline.spent,
         consensus_type=first.consensus_type if first else None,
         heads=first.heads if first else 0,
         effective=first.effective if first else None,
-        open_challenges=_collect_challenges(timeline) if is_over else (),
+        open_challenges=_collect_challenges(timeline, choice) if is_over else (),
     )
 
 
@@ -353,29 +362,32 @@ def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
     return SourcedClaim(text=text, entries=tuple(rests))
 
 
-def _collect_votes(swarm: Swarm, idea: int) -> Mapping[SeatId, Any]:
-    found = {}
-    for seat in swarm.explorers:
-        ballot = swarm.ballots.get(seat)
+def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, IdeaVote]]:
+    """The vote of each agent on an idea; none while they are sealed."""
+    ballots = {} if timeline.is_sealed else timeline.state.ballots
+    found = []
+    for seat in timeline.state.explorers:
+        ballot = ballots.get(seat)
         vote = next((vote for vote in ballot.votes if vote.idea == idea), None) if ballot is not None else None
         if vote is not None:
-            found[seat] = vote
+            found.append((seat, vote))
     return found
 
 
-def _build_reasons(swarm: Swarm, first: IdeaResolution | None) -> tuple[SourcedClaim, ...]:
-    votes = _collect_votes(swarm, first.idea) if first is not None else {}
-    return tuple(SourcedClaim(text=vote.reason) for vote in votes.values() if vote.position == "support" and vote.reason)
+def _build_reasons(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SourcedClaim, ...]:
+    votes = list_votes(timeline, first.idea) if first is not None else []
+    return tuple(SourcedClaim(text=vote.reason) for _, vote in votes if vote.position == "support" and vote.reason)
 
 
 def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
     opening = {told.seat: told.report for told in reversed(timeline.reports)}
+    votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
     found = []
     for name in swarm.explorers:
         seat, report = swarm.seat(name), opening.get(name)
         position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
-        vote = _collect_votes(swarm, first.idea).get(name) if first is not None else None
+        vote = votes.get(name)
         if report is None and position is None:
             continue
         before = "; ".join(each.core_idea for each in report.findings) if report is not None else ""
@@ -397,12 +409,13 @@ def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> t
     return tuple(found)
 
 
-def _build_dissent(timeline: SwarmTimeline) -> tuple[Dissent, ...]:
-    """Every opposing or conditional vote."""
+def _build_dissent(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tuple[Dissent, ...]:
+    """Every opposing or conditional vote; where readings decided, those on what was chosen."""
     swarm = timeline.state
     voiced = []
-    for idea in list_ballot_ideas(swarm):
-        for seat, vote in _collect_votes(swarm, idea).items():
+    voted = [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
+    for idea in [choice.idea] if choice is not None else voted:
+        for seat, vote in list_votes(timeline, idea):
             if vote.position == "oppose":
                 voiced.append(Dissent(seat=seat, kind="oppose", text=vote.reason))
             if vote.position == "conditional_support":
@@ -410,10 +423,10 @@ def _build_dissent(timeline: SwarmTimeline) -> tuple[Dissent, ...]:
     return tuple(voiced)
 
 
-def _collect_challenges(timeline: SwarmTimeline) -> tuple[SourcedClaim, ...]:
+def _collect_challenges(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back a consensus idea."""
     swarm = timeline.state
-    backed = set(list_ballot_ideas(swarm))
+    backed = {choice.idea} if choice is not None else set(list_ballot_ideas(swarm)) & set(swarm.consensus)
     return tuple(
         SourcedClaim(text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),))
         for each in swarm.board.findings

@@ -41,12 +41,13 @@ class WhatIfRound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfResult:
-    """All rounds, and the texts of all ideas, with these joins undone."""
+    """All rounds, and the texts, holders and findings of all ideas, with these joins undone."""
 
     undone: tuple[str, ...]
     rounds: tuple[WhatIfRound, ...]
     texts: dict[int, str]
     owners: dict[int, tuple[SeatId, ...]]
+    findings: dict[int, tuple[Finding, ...]]
 
 
 def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> WhatIfResult:
@@ -63,7 +64,9 @@ def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Wha
         separate[normalize_idea(known[name].placed.text)] = number
     tally = _Tally(timeline, separate)
     rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _pair_rounds(timeline))
-    return WhatIfResult(undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners())
+    return WhatIfResult(
+        undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners(), findings=tally.group_findings()
+    )
 
 
 def _pair_rounds(timeline: SwarmTimeline) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
@@ -77,6 +80,10 @@ class _Tally:
         self._swarm = timeline.state
         self._separate = separate
         self._active = {settled.round: [each.seat for each in settled.opinions] for settled in timeline.settlements}
+        self._refuted = {
+            settled.round: texts if not self._swarm.is_first_edition else frozenset()
+            for settled, texts in zip(timeline.settlements, timeline.refuted, strict=True)
+        }
         self._findings: dict[int, list[Finding]] = {}
         for finding in self._swarm.board.findings:
             self._findings.setdefault(finding.round, []).append(finding)
@@ -86,27 +93,32 @@ class _Tally:
         self._distinct: set[int] = set()
         self._stated = 0
         self._history: list[frozenset[int]] = []
+        self._leading: list[frozenset[int]] = []
 
     def count(self, number: int, measured: ConvergenceMeasured, texts: Mapping[int, str]) -> WhatIfRound:
         """The figures of the next round."""
         self._add_findings(number)
         active = self._active[number]
         backed = self._build_backed_ideas(active, texts)
+        # The quorum does not count who was silent.
+        voices = [seat for seat in active if seat not in measured.silent]
+        heard = self._build_backed_ideas(voices, texts)
         self._history.append(frozenset(each.number for each in backed))
         limits, is_strict = build_bounds(self._swarm), self._swarm.settings.quorum == "independent"
-        counts = {each.number: each.independent if is_strict else each.backers for each in backed}
+        counts = {each.number: each.independent if is_strict else each.backers for each in heard}
         spread = compute_diversity(
             perspectives=measured.perspectives,
             distinct=len(self._distinct),
             stated=self._stated,
             concentrations=measured.concentrations,
         )
-        reached = find_quorum_ideas(counts, len(active), limits.quorum)
+        reached = find_quorum_ideas(counts, len(voices), limits.quorum)
+        self._leading.append(frozenset(reached))
         verdict = judge_convergence(
             round_number=number,
-            history=self._history,
+            history=self._leading if self._swarm.settings.stability == "leading" else self._history,
             has_quorum=bool(reached),
-            consensus_rate=max((compute_share(len(seats), len(active)) for seats in counts.values()), default=0.0),
+            consensus_rate=max((compute_share(len(seats), len(voices)) for seats in counts.values()), default=0.0),
             diversity=spread.overall,
             bounds=limits,
         )
@@ -115,7 +127,7 @@ class _Tally:
             ideas=self._history[-1],
             backed=backed,
             quorum=reached,
-            active=len(active),
+            active=len(voices),
             diversity=spread,
             verdict=verdict,
         )
@@ -127,13 +139,27 @@ class _Tally:
             found.setdefault(idea, []).append(seat)
         return {idea: tuple(seats) for idea, seats in found.items()}
 
+    def group_findings(self) -> dict[int, tuple[Finding, ...]]:
+        """The findings that say each idea; one that only agrees with it is none of them."""
+        found: dict[int, list[Finding]] = {}
+        for finding in self._swarm.board.findings:
+            found.setdefault(self._find_own_idea(finding), []).append(finding)
+        return {idea: tuple(findings) for idea, findings in found.items()}
+
+    def _find_own_idea(self, finding: Finding) -> int:
+        return self._separate.get(normalize_idea(finding.core_idea), finding.idea)
+
     def _add_findings(self, number: int) -> None:
         fresh: dict[SeatId, set[int]] = {}
         for finding in self._findings.get(number, ()):
             own, *also = self._list_ideas(finding)
             self._stated += 1
             self._distinct.add(own)
-            fresh.setdefault(finding.seat, set()).update((own, *also))
+            held = fresh.setdefault(finding.seat, set())
+            # What the validator refuted is stated, but backs nothing; not so in the first edition.
+            if normalize_idea(finding.core_idea) in self._refuted[number]:
+                continue
+            held.update((own, *also))
             for idea in (own, *also):
                 self._born.setdefault(idea, number)
                 self._since.setdefault((idea, finding.seat), number)
@@ -142,7 +168,7 @@ class _Tally:
     def _list_ideas(self, finding: Finding) -> tuple[int, ...]:
         """What a finding says, and what else it backs: what it agrees with stays where its words point."""
         board = self._swarm.board
-        own = self._separate.get(normalize_idea(finding.core_idea), finding.idea)
+        own = self._find_own_idea(finding)
         meant = {finding.idea, *finding.also}
         also = []
         for name in finding.agrees_with:

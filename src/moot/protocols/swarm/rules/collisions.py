@@ -14,6 +14,7 @@ from moot.protocols.swarm.answers import Action, Collision, Validation
 from moot.protocols.swarm.facts import CollisionMode
 from moot.protocols.swarm.rules.operations import direction_key
 from moot.protocols.swarm.state import Agent, CollisionReview, Finding, Invitation, Swarm
+from moot.scoring.likeness import normalize_idea
 
 # Weights of the source: a challenge counts most, because it is what a group of agreeing agents lacks.
 WEIGHTS: Final[dict[Action, float]] = {"challenge": 1.5, "support": 0.8, "extend": 1.2, "synthesize": 1.0, "pass": 0.0}
@@ -116,7 +117,9 @@ def apply_reviews(state: Swarm) -> Swarm:
         )
         for each in state.board.findings
     )
-    return fast_replace(state, board=fast_replace(state.board, findings=findings))
+    judged = {normalize_idea(each.core_idea): each.verdict for each in verdicts.values()}
+    refuted = (state.board.refuted - judged.keys()) | {text for text, verdict in judged.items() if verdict == "refuted"}
+    return fast_replace(state, board=fast_replace(state.board, findings=findings, refuted=frozenset(refuted)))
 
 
 def _find_target(state: Swarm, invitation: Invitation, said: Collision) -> int:

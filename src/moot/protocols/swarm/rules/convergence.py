@@ -5,7 +5,8 @@ from typing import Final
 
 from moot.domain.replace import fast_replace
 from moot.protocols.swarm.facts import Backing, ConcentrationChange, ConvergenceMeasured, EndReason, RoleChange
-from moot.protocols.swarm.rules.ideas import compute_backing
+from moot.protocols.swarm.rules.evidence import build_choice, is_clear
+from moot.protocols.swarm.rules.ideas import compute_backing, list_silent_agents
 from moot.protocols.swarm.rules.settle_round import with_role
 from moot.protocols.swarm.state import Swarm, with_changes
 from moot.scoring.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
@@ -33,20 +34,24 @@ def build_bounds(state: Swarm) -> ConvergenceBounds:
 def measure_convergence(state: Swarm) -> ConvergenceMeasured:
     """Compute the figures of the round that was just settled."""
     board, limits = state.board, build_bounds(state)
+    silent = list_silent_agents(state)
     backed = compute_backing(state)
     # With the quorum "independent" only agents count that held the idea before they could read it from others.
     counted = {number: own if state.settings.quorum == "independent" else everyone for number, (everyone, own) in backed.items()}
     active = len(state.active)
-    reached = find_quorum_ideas(counted, active, limits.quorum)
-    rate = max((compute_share(len(seats), active) for seats in counted.values()), default=0.0)
+    voices = active - len(silent)
+    reached = find_quorum_ideas(counted, voices, limits.quorum)
+    rate = max((compute_share(len(seats), voices) for seats in counted.values()), default=0.0)
     distinct = len({finding.idea for finding in board.findings})
     concentrations = tuple(each.concentration for each in board.pheromones.values())
     spread = compute_diversity(
         perspectives=len(board.perspectives), distinct=distinct, stated=len(board.findings), concentrations=concentrations
     )
+    lead = build_choice(state) if state.settings.clear_at and state.by_evidence else None
+    leading = (*state.leading, frozenset(reached))
     verdict = judge_convergence(
         round_number=state.round,
-        history=state.history,
+        history=leading if state.settings.stability == "leading" else state.history,
         has_quorum=bool(reached),
         consensus_rate=rate,
         diversity=spread.overall,
@@ -76,6 +81,9 @@ def measure_convergence(state: Swarm) -> ConvergenceMeasured:
         # The classic mode has one round only and ends with a synthesis: it never converges.
         converged=verdict.converged and state.settings.mode != "classic",
         reason=verdict.reason,
+        silent=silent,
+        lead=lead,
+        is_clear=is_clear(state, lead),
     )
     # Protection changes the next round; without a next round it would only change the final figures.
     return measured if _is_finished(state, measured) else _with_protection(state, measured)
@@ -127,7 +135,13 @@ def apply_measurement(state: Swarm, measured: ConvergenceMeasured) -> Swarm:
     if role is not None and role.seat in agents:
         agents[role.seat] = with_role(agents[role.seat], role)
     return fast_replace(
-        state, board=board, agents=agents, measured=measured, all_random=measured.all_random, warnings=measured.warnings
+        state,
+        board=board,
+        agents=agents,
+        measured=measured,
+        leading=(*state.leading, frozenset(measured.quorum_ideas)),
+        all_random=measured.all_random,
+        warnings=measured.warnings,
     )
 
 
@@ -144,6 +158,8 @@ def find_end_reason(state: Swarm) -> EndReason | None:
         return "converged"
     if measured.active < FEWEST_ACTIVE:
         return "insufficient_active_agents"
+    if measured.is_clear:
+        return "clear"
     return "max_rounds" if state.round >= state.settings.max_rounds else state.stop
 
 

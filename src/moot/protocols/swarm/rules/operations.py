@@ -59,6 +59,7 @@ class BlackboardEditor:
         self.settings: SwarmSettings = state.settings
         self.round = state.round
         self.clock = state.clock
+        self._is_first_edition = state.is_first_edition
         self.agents = dict(state.agents)
         self._board = state.board
         self._pheromones = dict(state.board.pheromones)
@@ -67,6 +68,7 @@ class BlackboardEditor:
         self._signals_made = state.board.signals_made
         self._findings = list(state.board.findings)
         self._perspectives = set(state.board.perspectives)
+        self._readings = dict(state.board.readings)
         self.results: list[OperationResult] = []
         self._recorded: OperationResult | None = None
 
@@ -129,6 +131,7 @@ class BlackboardEditor:
             signals_made=self._signals_made,
             findings=tuple(self._findings),
             perspectives=frozenset(self._perspectives),
+            readings=self._readings,
             operations=self._board.operations + len(self.results) - failed,
             refused=self._board.refused + failed,
         )
@@ -145,7 +148,7 @@ class BlackboardEditor:
     def _deposit_pheromone(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "direction", "amount")
         direction = _read_text(params, "direction", LONGEST_DIRECTION)
-        amount = _read_number(params.get("amount", self.settings.deposit), "amount")
+        amount = read_amount(params, self.settings)
         if not 0 < amount <= self.settings.most_deposit:
             raise OperationRefused("invalid_params", f"amount must be more than 0 and at most {self.settings.most_deposit:g}")
         key = self._find_direction_key(direction)
@@ -155,7 +158,9 @@ class BlackboardEditor:
         before = pheromone.concentration if pheromone is not None else 0.0
         after = self._choose_concentration(add_deposit(before, amount))
         self._set_pheromone(key, direction, agent.seat, after)
-        self._change_agent(agent, deposits=agent.deposits + 1)
+        count, total = self._readings.get(key, {}).get(agent.seat, (0, 0.0))
+        self._readings[key] = {**self._readings.get(key, {}), agent.seat: (count + 1, total + amount)}
+        self._change_agent(agent, deposits=agent.deposits + 1, read=_add_once(self.agents[agent.seat].read, key))
         return OperationEffect(self._pheromones[key].direction, before, after)
 
     def _set_pheromone(self, key: str, direction: str, by: SeatId, after: float) -> None:
@@ -187,6 +192,9 @@ class BlackboardEditor:
         pheromone = self._pheromones.get(key)
         if pheromone is None:
             raise OperationRefused("invalid_params", "targetDirection is not on the blackboard")
+        # One agent cuts a direction once: repeated signals of one mind would weigh like those of several.
+        if key in self.agents[agent.seat].cuts and not self._is_first_edition:
+            raise OperationRefused("invalid_params", "you have sent a stop signal against this direction already")
         # Signals are numbered over the whole run: expired ones are removed from the list, so its length would repeat ids.
         self._signals_made += 1
         signal = Signal(
@@ -202,7 +210,7 @@ class BlackboardEditor:
         self._signals.append(signal)
         after = self._choose_concentration(apply_stop_signal(pheromone.concentration, signal.strength))
         self._pheromones[key] = replace(pheromone, concentration=after)
-        self._change_agent(agent, signals_sent=agent.signals_sent + 1)
+        self._change_agent(agent, signals_sent=agent.signals_sent + 1, cuts=self.agents[agent.seat].cuts | {key})
         # Agents on the inhibited direction are counted as receivers, because their next order may tell them to switch.
         for seat, other in self.agents.items():
             if seat != agent.seat and _build_key(other.direction) == key:
@@ -301,10 +309,11 @@ class BlackboardEditor:
         return OperationEffect(agent.seat)
 
     def set_direction(self, seat: SeatId, direction: str) -> None:
-        """Set the direction that an agent's report says it took."""
+        """Set the direction that an agent's report says it took: it has read that one."""
         words = one_line(direction)[:LONGEST_DIRECTION]
         if words and seat in self.agents:
-            self._change_agent(self.agents[seat], direction=words)
+            read = _add_once(self.agents[seat].read, _build_key(words))
+            self._change_agent(self.agents[seat], direction=words, read=read)
 
     def _change_agent(self, agent: Agent, **changes: object) -> None:
         # From `self.agents` and not from the argument: an earlier operation of the round may have changed the agent.
@@ -330,6 +339,15 @@ def direction_key(direction: str) -> str:
 def _build_key(direction: str) -> str:
     # A direction of punctuation only has an empty label: then its text is the key, so that such directions stay distinct.
     return normalize_label(direction) or direction
+
+
+def _add_once(keys: tuple[str, ...], key: str) -> tuple[str, ...]:
+    return keys if key in keys else (*keys, key)
+
+
+def read_amount(params: Mapping[str, object], settings: SwarmSettings) -> float:
+    """Return how much a deposit adds, whatever room there is left for it; raises OperationRefused."""
+    return _read_number(params.get("amount", settings.deposit), "amount")
 
 
 def list_operations(report: RoundReport) -> Iterator[Operation]:

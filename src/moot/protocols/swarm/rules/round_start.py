@@ -22,15 +22,16 @@ from moot.protocols.swarm.facts import (
 from moot.protocols.swarm.prompt_text import PERSPECTIVES
 from moot.protocols.swarm.rules.compliance import SCORES, TERMINATED_AT, find_violations
 from moot.protocols.swarm.rules.operations import BlackboardEditor, direction_key
-from moot.protocols.swarm.state import Agent, Board, Swarm, with_changes
+from moot.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 from moot.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
 
 TOP: Final = 3
-SILENT_ROUNDS: Final = 2
 MOST_WAKES: Final = 3
 PINGS: Final = 3
 DEGRADED_AT: Final = 2
 REMOVED_AT: Final = 3
+COVERED_BY: Final = 3
+"""How many explorers must have read a direction before it is no longer offered first to those who have not."""
 
 BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up", "unreachable"))
 """Losses after which an agent counts as interrupted: its connection or process broke off."""
@@ -152,9 +153,34 @@ def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder
     # One more than the top directions, because the agent's own one may drop out.
     choices = [each for each in weigh_directions(state, agent, TOP + 1) if not (must_switch and each.key == own)]
     recommended = "" if random or not choices else choices[0].direction
+    unread = "" if random else _find_unread_direction(state, agent, number, at)
     return RoundOrder(
-        seat=agent.seat, random=random, must_switch=must_switch, inhibited=inhibited, wake=wake, recommended=recommended
+        seat=agent.seat,
+        random=random,
+        must_switch=must_switch,
+        inhibited=inhibited,
+        wake=wake,
+        recommended=unread or recommended,
+        cover=bool(unread),
     )
+
+
+def _find_unread_direction(state: Swarm, agent: Agent, number: int, at: int) -> str:
+    """Return the direction that an explorer is to cover first: one it has not read, and the fewest others have (S-30)."""
+    if not state.by_evidence:
+        return ""
+    readings = state.board.readings
+    waiting = [
+        (len(readings.get(key, ())), each.direction)
+        for key, each in state.board.pheromones.items()
+        if key not in agent.read and len(readings.get(key, ())) < COVERED_BY
+    ]
+    if not waiting:
+        return ""
+    fewest = min(count for count, _ in waiting)
+    first = [direction for count, direction in waiting if count == fewest]
+    # Each explorer starts elsewhere in the list: otherwise all would cover the same direction in one round.
+    return first[(at + number) % len(first)]
 
 
 def list_waiting_seats(state: Swarm) -> tuple[SeatId, ...]:

@@ -33,6 +33,7 @@ from moot.domain.roster import state_family, swap_seats
 from moot.domain.running_time import RunningTime, compute_running_time, update_pending
 from moot.protocols.swarm.answers import (
     Collision,
+    IdeaJudgements,
     RoundReport,
     ShutdownReply,
     SimilarityReport,
@@ -63,7 +64,7 @@ from moot.protocols.swarm.facts import (
 from moot.protocols.swarm.prompts import build_brief
 from moot.protocols.swarm.rules.collisions import apply_reviews, build_invitations, list_findings_to_check
 from moot.protocols.swarm.rules.convergence import apply_measurement, find_end_reason, measure_convergence
-from moot.protocols.swarm.rules.ideas import list_fresh_texts, select_comparison, sort_ideas, with_ideas
+from moot.protocols.swarm.rules.ideas import list_fresh_texts, list_near_pairs, select_comparison, sort_ideas, with_ideas
 from moot.protocols.swarm.rules.operations import replay_operations, run_operations
 from moot.protocols.swarm.rules.round_start import (
     BROKEN_OFF,
@@ -262,7 +263,11 @@ def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
         reviewers[VALIDATOR] = "validate"
     if review.compared and LIKENESS in helpers:
         reviewers[LIKENESS] = "compare"
-    return {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
+    waiting = {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
+    # The measure finds the pairs, so the judge is asked after it; and nobody is asked two things at once.
+    if review.pairs and not review.is_judged and state.judge is not None and state.judge not in waiting:
+        waiting[state.judge] = "judge"
+    return waiting
 
 
 def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
@@ -290,7 +295,9 @@ def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
         case Validation() as said:
             return _with_review(state, seat, validation=said)
         case SimilarityReport() as said:
-            return _with_review(state, seat, likenesses=said)
+            return _with_near_pairs(_with_review(state, seat, likenesses=said))
+        case IdeaJudgements() as said:
+            return _with_review(state, seat, judgements=said, is_judged=True)
         case SwarmBallot() as said:
             return fast_replace(state, ballots={**state.ballots, seat: said})
         case Synthesis(content=content):
@@ -306,6 +313,10 @@ def _with_review(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
     return fast_replace(state, review=review)
 
 
+def _with_near_pairs(state: Swarm) -> Swarm:
+    return fast_replace(state, review=fast_replace(state.review, pairs=list_near_pairs(state)))
+
+
 def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
     state = fast_replace(state, losses=count_loss(state.losses, fact))
     seat, agent = fact.seat, state.agents.get(fact.seat)
@@ -313,7 +324,10 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
         state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
     # Which kind of ask failed follows from the stage, because each stage has its own kinds.
     if state.stage == "review":
-        return _with_review(state, seat)
+        is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat, 0.0).id
+        state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
+        # Without the measure, words find the pairs.
+        return _with_near_pairs(state) if seat == LIKENESS and not is_judging else state
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
@@ -364,7 +378,8 @@ def _build_processed_operations(state: Swarm) -> Fact:
 
 def _build_sorted_ideas(state: Swarm) -> Fact:
     sorting = sort_ideas(state)
-    return IdeasSorted(round=state.round, by=sorting.by, placed=sorting.placed)
+    judge = state.judge if state.review.judgements is not None else None
+    return IdeasSorted(round=state.round, by=sorting.by, placed=sorting.placed, judge=judge or "", judged=sorting.judged)
 
 
 def _build_final_completion(state: Swarm) -> Fact:
@@ -430,7 +445,12 @@ def _apply_operations(state: Swarm, fact: Fact) -> Swarm:
     texts = list_fresh_texts(state)
     known, compared = select_comparison(state, texts)
     review = RoundReview(
-        invitations=build_invitations(state), to_check=list_findings_to_check(state), fresh=texts, known=known, compared=compared
+        invitations=build_invitations(state),
+        to_check=list_findings_to_check(state),
+        fresh=texts,
+        known=known,
+        compared=compared,
+        hints=state.board.joined if state.judge is not None and compared else (),
     )
     return fast_replace(state, review=review)
 

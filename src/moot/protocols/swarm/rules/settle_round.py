@@ -28,7 +28,7 @@ def build_settlement(state: Swarm) -> RoundSettled:
         opinions=tuple(Opinion(seat=seat, ideas=state.agents[seat].holds) for seat in active),
         roles=roles,
         refused=tuple(seat for seat in active if state.agents[seat].wanted_role and all(role.seat != seat for role in roles)),
-        counted=tuple(seat for seat in active if seat in state.answered),
+        counted=tuple(seat for seat in active if seat in state.answered and _has_explored(state, seat)),
     )
 
 
@@ -52,6 +52,11 @@ def _evaporate(state: Swarm) -> tuple[ConcentrationChange, ...]:
     )
 
 
+def _has_explored(state: Swarm, seat: SeatId) -> bool:
+    """Whether an answer counts as a round explored: a silent one does not, except in the first edition."""
+    return state.is_first_edition or not state.answered[seat].is_silent
+
+
 def _is_expired(state: Swarm, signal: Signal) -> bool:
     return state.clock - signal.at >= state.settings.signal_seconds
 
@@ -64,11 +69,19 @@ def _list_role_changes(state: Swarm, board: Board) -> tuple[RoleChange, ...]:
 
 
 def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | None:
-    """Return the first role whose rule applies. A requested role needs the rule but not the random draw."""
-    # Only explorers change: a role is taken once per run.
-    if agent.role != "EXPLORER":
+    """Return the first role whose rule applies. A requested role needs the rule but not the random draw.
+
+    By chance only explorers change, as in the source; by their own request the others do, too, and everyone may explore again.
+    """
+    wanted = None if state.is_first_edition else agent.wanted_role
+    if agent.role != "EXPLORER" and wanted is None:
         return None
+    if wanted == "EXPLORER":
+        asked = RoleChange(seat=agent.seat, old=agent.role, new=wanted, round=state.round, reason="requested")
+        return asked if agent.role != wanted else None
     for role, probability in list_open_roles(agent, board).items():
+        if role == agent.role or (agent.role != "EXPLORER" and role != wanted):
+            continue
         chance = random_unit(state.opened.seed, "role", state.round, agent.seat, role)
         if agent.wanted_role == role or chance < probability:
             reason = "requested" if agent.wanted_role == role else "rule"

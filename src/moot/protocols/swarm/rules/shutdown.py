@@ -6,6 +6,7 @@ from typing import Final
 from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 from moot.protocols.swarm.facts import FEWEST_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
+from moot.protocols.swarm.rules.evidence import build_choice, list_rated_directions
 from moot.protocols.swarm.state import Agent, Swarm
 from moot.scoring.confidence import ORDINARY_CONFIDENCE
 from moot.scoring.independence import build_seat_correlations, find_seat_family
@@ -14,27 +15,51 @@ from moot.scoring.resolution import SeatVote, measure_in_proportion, resolve_ope
 from moot.scoring.stigmergy import DIGITS
 
 MOST_VOTED_ON: Final = 5
+MOST_WRITERS: Final = 2
+"""So many are asked for a synthesis, one after another; in the classic mode, where it is the result, all."""
 
 
 def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
-    """Return the ideas to vote on: those with a quorum, the best backed first; none if too few agents are left."""
-    is_held = state.settings.vote and state.settings.mode != "classic"
+    """Return the ideas to vote on: those with a quorum, the best backed first; none if too few agents are left.
+
+    By evidence the ballot is always held: ideas without a quorum follow those that have it.
+    """
+    if not _is_ballot_held(state) or state.measured is None:
+        return ()
+    if not state.by_evidence:
+        return state.consensus[:MOST_VOTED_ON]
+    backed = sorted(state.measured.backing, key=lambda each: (-len(each.backers), each.idea))
+    return tuple(dict.fromkeys((*state.consensus, *(each.idea for each in backed))))[:MOST_VOTED_ON]
+
+
+def _is_ballot_held(state: Swarm) -> bool:
     left = state.measured.active if state.measured is not None else 0
-    return state.consensus[:MOST_VOTED_ON] if is_held and left >= FEWEST_AGENTS else ()
+    return state.settings.vote and state.settings.mode != "classic" and left >= FEWEST_AGENTS
 
 
 def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
     """Return who still has to vote. A stopped run spends nothing more."""
-    if state.stop is not None or not list_ballot_ideas(state):
+    if state.stop is not None or not _is_ballot_held(state):
         return ()
-    return tuple(seat for seat in state.active if seat not in state.ballots)
+    has_ideas = bool(list_ballot_ideas(state))
+    return tuple(seat for seat in state.active if seat not in state.ballots and (has_ideas or _rates(state, seat)))
+
+
+def _rates(state: Swarm, seat: SeatId) -> bool:
+    return state.by_evidence and bool(list_rated_directions(state, seat))
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
-    """Return who writes the synthesis of a classic run: the first who reported and has not failed at it."""
-    if state.settings.mode != "classic" or state.synthesis or state.stop is not None:
+    """Return who writes the synthesis, once all have voted: a synthesizer first, else the first who reported."""
+    if state.synthesis or state.stop is not None or list_missing_voters(state):
         return None
-    return next((seat for seat in state.explorers if seat in state.answered and seat not in state.writers_lost), None)
+    left = [seat for seat in state.explorers if seat in state.answered and seat not in state.writers_lost]
+    if state.settings.mode != "classic":
+        if state.settings.synthesis != "always" or len(state.writers_lost) >= MOST_WRITERS:
+            return None
+        left = [seat for seat in left if state.agents[seat].is_asked and state.agents[seat].findings]
+        left.sort(key=lambda seat: state.agents[seat].role != "SYNTHESIZER")
+    return next(iter(left), None)
 
 
 def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | None, float]:
@@ -101,6 +126,7 @@ def build_completion(state: Swarm, reason: EndReason, fault: str = "") -> SwarmC
         resolved=build_resolutions(state),
         synced=tuple(seat for seat, agent in state.agents.items() if agent.is_asked),
         fault=fault,
+        choice=build_choice(state) if state.by_evidence else None,
     )
 
 

@@ -1,0 +1,474 @@
+"""Readings choose: the closing ballot, the choice from the log, what is covered first, when the leader is clear (S-30, S-32)."""
+
+import asyncio
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.play_swarm import (
+    Says,
+    SwarmRun,
+    build_deposit,
+    build_stop_signal,
+    build_swarm_plan,
+    build_valid_report,
+)
+
+from moot.app.moot import Moot
+from moot.domain.effects import Ask, Brief
+from moot.domain.ids import SeatId
+from moot.protocols.swarm.answers import (
+    Collision,
+    DirectionRating,
+    FindingCheck,
+    FoundIdea,
+    IdeaVote,
+    Operation,
+    RoundReport,
+    SwarmBallot,
+    Validation,
+)
+from moot.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed, RoundBegun, RoundSettled, SwarmCompleted
+from moot.protocols.swarm.records.blackboard import build_board_json
+from moot.protocols.swarm.reports.timeline import build_decision
+from moot.protocols.swarm.reports.what_if import compute_what_if
+from moot.protocols.swarm.state import Swarm
+from moot.scoring.evidence import ORDINARY_READINGS, Reading, judge_evidence, scale_deposits
+from moot.testing.careless_model import CarelessModel
+
+QUALITY = {"cache": 0.28, "hardware": 0.12, "rewrite": 0.05}
+"""What an explorer deposits on a direction that it reads."""
+DIRECTIONS = tuple(QUALITY)
+
+
+def report(ask: Ask, state: Swarm, direction: str, idea: str, *more: Operation, amount: float | None = None) -> RoundReport:
+    deposit = build_deposit(direction, QUALITY.get(direction, 0.1) if amount is None else amount)
+    return build_valid_report(state, ask.seat, direction, idea, operations=(deposit, *more))
+
+
+def reader(favourite: str, *, rates: Callable[[str], float] | None = None) -> Says:
+    """An explorer that holds the popular idea all the time, reads what it is ordered to, and deposits by what it reads."""
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            order = state.orders[ask.seat]
+            at = (state.explorers.index(ask.seat) + state.round) % len(DIRECTIONS)
+            return report(ask, state, order.recommended if order.cover else DIRECTIONS[at], favourite)
+        if ask.kind == "collide":
+            return Collision(action="pass")
+        if ask.kind == "ballot":
+            names = [each.direction for each in state.board.pheromones.values()]
+            votes = (IdeaVote(idea=1, position="support", confidence=0.9),)
+            if rates is None:
+                return SwarmBallot(votes=votes)
+            read = brief.schema["properties"]["ratings"]["items"]["properties"]["direction"]["enum"] if brief.schema else []
+            return SwarmBallot(
+                votes=votes, ratings=tuple(DirectionRating(direction=at, rating=rates(names[at - 1])) for at in read)
+            )
+        return NotImplemented
+
+    return says
+
+
+def play(says: Says, **chosen: Any) -> SwarmRun:
+    return SwarmRun(build_swarm_plan(4, **{"max_rounds": 4, "collisions": 0, **chosen})).play(says)
+
+
+def completion(run: SwarmRun) -> SwarmCompleted:
+    (done,) = run.facts(SwarmCompleted)
+    assert isinstance(done, SwarmCompleted)
+    return done
+
+
+def test_readings_choose_what_was_read_best_though_all_hold_another() -> None:
+    """S-30: by evidence the decision is the direction with the best readings; with `quorum` it is the popular idea."""
+    run = play(reader("hardware it is"))
+    choice = completion(run).choice
+    assert choice is not None
+    assert (choice.direction, choice.method) == ("cache", "mean")
+    assert [each.direction for each in choice.ranked] == ["cache", "hardware", "rewrite"]
+    assert choice.margin == pytest.approx(choice.ranked[0].value - choice.ranked[1].value)
+    assert build_decision(run.timeline).choice == "cache"
+
+    popular = play(reader("hardware it is"), settle="quorum")
+    assert completion(popular).choice is None
+    decision = build_decision(popular.timeline)
+    assert (decision.choice, decision.decision and decision.decision.text) == ("", "hardware it is")
+
+
+@pytest.mark.parametrize("settle", ["evidence", "quorum"])
+def test_convergence_is_claimed_by_the_figures_of_the_source_alone(settle: str) -> None:
+    """S-30, S-17: how a run is settled changes none of the figures."""
+    run = play(reader("hardware it is"), settle=settle, max_rounds=6)
+    assert completion(run).converged == run.facts(ConvergenceMeasured)[-1].converged is True
+
+
+def test_the_ballot_is_held_without_convergence_and_asks_for_what_each_has_read() -> None:
+    """S-30: nobody rates a direction that it has not read; what it says of one all the same does not count."""
+    asked: dict[str, list[int]] = {}
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            return report(ask, state, f"way of {ask.seat}", f"the idea of {ask.seat}")
+        if ask.kind == "ballot":
+            assert brief.schema is not None
+            asked[ask.seat] = brief.schema["properties"]["ratings"]["items"]["properties"]["direction"]["enum"]
+            return SwarmBallot(ratings=tuple(DirectionRating(direction=at, rating=0.9 if at == 2 else 0.2) for at in range(1, 9)))
+        return Collision(action="pass") if ask.kind == "collide" else NotImplemented
+
+    run = play(says, max_rounds=1)
+    done = completion(run)
+    assert not done.converged
+    assert asked == {seat: [at] for at, seat in enumerate(run.state.explorers, 1)}
+    assert done.choice is not None
+    assert done.choice.direction == "way of SuYuan"
+    assert {each.readers for each in done.choice.ranked} == {1}
+
+
+def test_a_rating_stands_for_the_deposits_of_its_author() -> None:
+    """S-30: who looked again at the end may rate otherwise than it deposited."""
+    run = play(reader("x", rates=lambda direction: {"cache": 0.1, "hardware": 0.9, "rewrite": 0.2}[direction]))
+    choice = completion(run).choice
+    assert choice is not None
+    assert choice.direction == "hardware"
+
+
+def test_a_lost_ballot_leaves_the_deposits_to_speak() -> None:
+    """S-30 with slow seats: nobody votes in time, and the readings of the log choose."""
+    inner = reader("x")
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        return None if ask.kind == "ballot" else inner(ask, brief, state)
+
+    run = play(says)
+    choice = completion(run).choice
+    assert choice is not None
+    assert choice.direction == "cache"
+    assert set(run.state.ballots.values()) == {None}
+
+
+def test_constant_amounts_are_compared_pair_by_pair() -> None:
+    """S-30: with one amount for everything the mean says nothing; what each holds and warns of orders what it has read."""
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            order = state.orders[ask.seat]
+            at = (state.explorers.index(ask.seat) + state.round) % len(DIRECTIONS)
+            direction = order.recommended if order.cover else DIRECTIONS[at]
+            stop = (build_stop_signal("rewrite"),) if direction == "rewrite" else ()
+            return report(ask, state, direction, f"{direction} is the way", *stop, amount=0.1)
+        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+
+    choice = completion(play(says, max_rounds=5)).choice
+    assert choice is not None
+    assert choice.method == "pairs"
+    assert choice.ranked[-1].direction == "rewrite"
+
+
+def test_unread_directions_are_offered_first() -> None:
+    """S-30: of the user's directions those that nobody has read, each explorer another one; then what it has not read itself."""
+    run = play(reader("x"), mode="hybrid", directions=DIRECTIONS, random_exploration=False)
+    first, second, *_ = run.facts(RoundBegun)
+    assert all(order.cover for order in first.orders)
+    assert {order.recommended for order in first.orders} == set(DIRECTIONS)
+    for order in second.orders:
+        assert order.recommended not in {other.recommended for other in first.orders if other.seat == order.seat}
+    assert not any(order.cover for order in play(reader("x"), settle="quorum").facts(RoundBegun)[1].orders)
+
+
+def test_a_clear_leader_ends_the_run_early_where_that_is_allowed() -> None:
+    """S-30: by the setting alone, after the least number of rounds, and never as a convergence."""
+    varied = {seat: 0.02 * at for at, seat in enumerate(("TanWei", "SuYuan", "DongCha", "QiuSuo"))}
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            at = (state.explorers.index(ask.seat) + state.round) % len(DIRECTIONS)
+            direction = state.orders[ask.seat].recommended if state.orders[ask.seat].cover else DIRECTIONS[at]
+            idea = f"{ask.seat} in round {state.round}"
+            return report(ask, state, direction, idea, amount=max(0.01, QUALITY[direction] - varied[ask.seat]))
+        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+
+    early, late = play(says, clear_at=1.5, max_rounds=8), play(says, max_rounds=8)
+    assert (completion(early).reason, completion(early).converged) == ("clear", False)
+    assert early.state.round >= early.state.settings.min_rounds
+    last = early.facts(ConvergenceMeasured)[-1]
+    assert last.lead is not None
+    assert last.lead.z >= 1.5
+    assert [each.is_clear for each in early.facts(ConvergenceMeasured)] == [False] * (early.state.round - 1) + [True]
+    assert (completion(late).reason, late.state.round) == ("max_rounds", 8)
+
+
+def test_leading_stability_asks_for_the_leading_ideas_alone() -> None:
+    """S-32: one minor idea that moves keeps `all` from converging for ever, and `leading` not; the record says which it was."""
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            idea = f"something else {state.round}" if ask.seat == "QiuSuo" else "cache it"
+            return report(ask, state, f"way of {ask.seat}", idea)
+        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+
+    every, leading = play(says, max_rounds=6), play(says, max_rounds=6, stability="leading")
+    assert [each.reason for each in every.facts(ConvergenceMeasured)][2:] == ["not_stable"] * 4
+    assert completion(leading).reason == "converged"
+    assert leading.state.round == 3
+    board = build_board_json(leading.timeline)
+    assert (board["config"]["stability"], board["convergence"][-1]["betaStability"]["of"]) == ("leading", "leading")
+    assert [each.verdict.converged for each in compute_what_if(leading.timeline).rounds] == [
+        each.converged for each in leading.facts(ConvergenceMeasured)
+    ]
+
+
+def test_a_challenged_reading_weighs_less_and_a_refuted_one_nothing() -> None:
+    """S-13: what reviewers say of a finding weighs the readings that it came with; a refuted idea has no backer either."""
+    inner = reader("hardware it is")
+
+    def says(action: str, verdict: str = "confirmed") -> Says:
+        def answer(ask: Ask, brief: Brief, state: Swarm) -> object:
+            if ask.kind == "explore":
+                at = DIRECTIONS[(state.explorers.index(ask.seat) + state.round) % 3]
+                finding = FoundIdea(core_idea=f"{ask.seat} saw {at}", perspective=ask.seat, needs_validation=True)
+                return _with_findings(report(ask, state, at, "x"), finding)
+            if ask.kind == "collide":
+                return Collision(action=action, content="Why?")  # type: ignore[arg-type]  # an action
+            if ask.kind == "validate":
+                return Validation(
+                    verdicts=tuple(
+                        FindingCheck(finding=state.board.findings[at - 1].id, verdict=verdict)  # type: ignore[arg-type]  # a verdict
+                        for at in state.review.to_check
+                    )
+                )
+            return inner(ask, brief, state)
+
+        return answer
+
+    def readings(run: SwarmRun) -> float:
+        choice = completion(run).choice
+        return sum(each.readings for each in choice.ranked) if choice is not None else 0.0
+
+    def with_validator(answer: Says) -> SwarmRun:
+        return SwarmRun(build_swarm_plan(4, max_rounds=3, platform="openai:m")).play(answer)
+
+    supported, challenged = with_validator(says("support")), with_validator(says("challenge"))
+    assert readings(challenged) < readings(supported) == 12
+    refuted = with_validator(says("support", "refuted"))
+    assert completion(refuted).choice is None
+    assert not any(agent.holds for agent in refuted.state.agents.values())
+    assert [each.quorum for each in compute_what_if(refuted.timeline).rounds] == [
+        each.quorum_ideas for each in refuted.facts(ConvergenceMeasured)
+    ]
+
+
+def _with_findings(said: RoundReport, *findings: FoundIdea) -> RoundReport:
+    return RoundReport(
+        direction=said.direction,
+        findings=findings,
+        operations=said.operations,
+        decision_report=said.decision_report,
+        conflict_review=said.conflict_review,
+        random_explore_forced=said.random_explore_forced,
+    )
+
+
+def test_insights_of_collisions_reach_the_next_prompts() -> None:
+    """S-13: what a reviewer adds is on the blackboard that all are shown, once."""
+    inner = reader("x")
+    seen: dict[int, int] = {}
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            seen[state.round] = brief.shared.count("Measure it first.")
+        if ask.kind == "collide":
+            return Collision(action="extend", content="More.", new_insights=("Measure it first.",))
+        return inner(ask, brief, state)
+
+    play(says, collisions=3)
+    assert seen[1] == 0
+    assert set(list(seen.values())[1:]) == {1}
+
+
+def test_a_silent_explorer_is_neither_counted_nor_a_synthesizer() -> None:
+    """S-16, S-17: two of three that speak are a quorum where the fourth says nothing at all."""
+    inner = reader("cache it")
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore" and ask.seat == "QiuSuo":
+            said = build_valid_report(state, ask.seat, "")
+            return _with_findings(said)
+        if ask.kind == "explore" and ask.seat == "DongCha":
+            return report(ask, state, "rewrite", "rewrite it")
+        return inner(ask, brief, state)
+
+    run = play(says, max_rounds=3)
+    last = run.facts(ConvergenceMeasured)[-1]
+    assert last.silent == (SeatId("QiuSuo"),)
+    assert (last.active, last.consensus_rate) == (4, pytest.approx(2 / 3))
+    assert run.state.agents[SeatId("QiuSuo")].role == "EXPLORER"
+    assert all(SeatId("QiuSuo") not in each.counted for each in run.facts(RoundSettled))
+
+
+def test_an_agent_cuts_a_direction_once() -> None:
+    """S-15: a second stop signal of the same agent against the same direction is refused; another agent's is not."""
+    inner = reader("x")
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore" and state.round > 1 and ask.seat in {"TanWei", "SuYuan"}:
+            return report(ask, state, "cache", "x", build_stop_signal("hardware"))
+        return inner(ask, brief, state)
+
+    run = play(says, max_rounds=4)
+    results = [
+        (fact.round, each.seat, each.success)
+        for fact in run.facts(OperationsProcessed)
+        for each in fact.results
+        if each.operation == "send_stop_signal"
+    ]
+    assert {each for each in results if each[0] == 2} == {(2, "TanWei", True), (2, "SuYuan", True)}
+    assert not any(success for number, _, success in results if number > 2)
+
+
+def test_a_role_can_be_left_again_by_request() -> None:
+    """S-16: as in the source, where an agent may change its role itself; the rule still holds for the new one."""
+    wanted = {5: "EXPLORER", 6: "DEBATER"}
+    inner = reader("x")
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore" and ask.seat == "TanWei" and state.round in wanted:
+            role = Operation(operation="transition_role", params={"newRole": wanted[state.round], "reason": "r"})
+            return report(ask, state, "cache", "x", role)
+        if ask.kind == "explore":
+            return report(ask, state, "cache", f"{ask.seat} {state.round}")
+        return inner(ask, brief, state)
+
+    run = play(says, max_rounds=6)
+    changes = [(each.round, each.old, each.new) for each in run.state.agents[SeatId("TanWei")].role_history]
+    assert [new for number, old, new in changes if number == 5 and old != "EXPLORER"] == ["EXPLORER"]
+    # It sent no stop signal, so the rule for a debater does not hold.
+    assert not any(new == "DEBATER" for _, _, new in changes)
+
+
+def test_the_history_says_what_was_deposited() -> None:
+    """S-5: also where the direction is full."""
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            return report(ask, state, "cache", "x", amount=0.3)
+        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+
+    history = build_board_json(play(says).timeline)["pheromones"]["cache"]["depositHistory"]
+    assert {each["amount"] for each in history} == {0.3}
+
+
+def test_a_careless_model_still_gets_its_swarm_settled() -> None:
+    """S-30 with a model that makes a fault in one answer of three: the ballot is held and nothing breaks."""
+
+    async def work() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            seats = {name: CarelessModel(at) for at, name in enumerate(("TanWei", "SuYuan", "DongCha", "QiuSuo"))}
+            decision = await moot.hold("Shall we?", protocol="swarm", seats=seats, seed=3, settings={"max_rounds": 3})
+            timeline = await moot.load_timeline(decision.session)
+            assert decision.status == "concluded"
+            assert timeline.completed is not None
+            assert any(ballot is not None for ballot in timeline.state.ballots.values())
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+# The arithmetic
+
+
+def reading(direction: str, seat: str, value: float, count: float = 1.0, rank: float = 0.0) -> Reading:
+    return Reading(direction=direction, reader=seat, value=value, count=count, rank=rank)
+
+
+def test_the_mean_has_two_ordinary_readings_put_to_it() -> None:
+    told = [reading("a", "x", 0.9, 2), reading("b", "x", 0.3, 2), reading("a", "y", 0.6), reading("b", "y", 0.5)]
+    verdict = judge_evidence(told)
+    assert verdict is not None
+    overall = (0.9 * 2 + 0.3 * 2 + 0.6 + 0.5) / 6
+    assert verdict.ranked[0].value == pytest.approx((0.9 * 2 + 0.6 + ORDINARY_READINGS * overall) / (3 + ORDINARY_READINGS))
+
+
+def test_what_it_takes_to_change_a_choice_is_what_it_takes() -> None:
+    """S-30: with as many more readings of 1 as it says the second leads, with one fewer it does not."""
+    readings = [reading("a", "x", 0.8, 3), reading("b", "x", 0.5, 3), reading("a", "y", 0.7), reading("b", "y", 0.6)]
+    verdict = judge_evidence(readings)
+    assert verdict is not None
+    assert verdict.needed is not None
+
+    def value(more: int) -> float:
+        second = verdict.ranked[1]
+        held = second.count + ORDINARY_READINGS
+        return (held * second.value + more) / (held + more)
+
+    assert value(verdict.needed) > verdict.ranked[0].value >= value(verdict.needed - 1)
+
+
+def test_the_explorer_without_whom_another_would_lead_is_named() -> None:
+    readings = [reading("a", "x", 1.0), reading("b", "x", 0.0), reading("a", "y", 0.4), reading("b", "y", 0.6)]
+    verdict = judge_evidence(readings)
+    assert verdict is not None
+    assert verdict.decisive == ("x",)
+
+
+def test_who_gives_one_value_to_everything_moves_no_mean() -> None:
+    told = [reading("a", "x", 0.6), reading("b", "x", 0.5), reading("a", "y", 0.7), reading("b", "y", 0.6)]
+    constant = [reading("b", "z", 1.0, 9), reading("c", "z", 1.0)]
+    verdict = judge_evidence([*told, *constant])
+    assert verdict is not None
+    assert verdict.ranked[[each.direction for each in verdict.ranked].index("b")].readers == 2
+
+
+def test_deposits_and_ratings_are_brought_to_one_scale() -> None:
+    assert scale_deposits({}, {}, 0.3) == pytest.approx(1 / 0.3)
+    assert scale_deposits({"a": (2, 0.4)}, {"a": 0.8}, 0.3) == pytest.approx(4.0)
+
+
+_VALUES = st.floats(0, 1, allow_nan=False)
+_READINGS = st.lists(
+    st.builds(
+        reading, st.sampled_from("abc"), st.sampled_from("wxyz"), _VALUES, st.floats(0, 9, allow_nan=False), st.integers(-1, 1)
+    ),
+    max_size=9,
+    unique_by=lambda each: (each.direction, each.reader),
+)
+
+
+@given(_READINGS)
+def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[Reading]) -> None:
+    """S-30"""
+    verdict = judge_evidence(readings)
+    assert (verdict is None) == (not any(each.count > 0 for each in readings))
+    for shuffled in list(permutations(readings))[:6]:
+        assert judge_evidence(shuffled) == verdict
+    if verdict is not None:
+        assert all(0 <= each.value <= 1 for each in verdict.ranked)
+        assert verdict.margin >= 0
+
+
+@given(_READINGS, _VALUES)
+def test_a_better_reading_never_harms_the_leader(readings: list[Reading], better: float) -> None:
+    """S-30: raising what was read of the leader leaves it the leader, as long as amounts tell directions apart."""
+    verdict = judge_evidence(readings)
+    if verdict is None or verdict.method != "mean":
+        return
+    leader = verdict.ranked[0].direction
+    raised = [
+        reading(each.direction, each.reader, max(each.value, better), each.count, each.rank) if each.direction == leader else each
+        for each in readings
+    ]
+    # Whoever gives everything one value is left out, so a change from or to that is a change of who is heard.
+    if find_constant(raised) == find_constant(readings):
+        again = judge_evidence(raised)
+        assert again is not None
+        assert again.ranked[0].direction == leader
+
+
+def find_constant(readings: list[Reading]) -> set[str]:
+    values: dict[str, list[float]] = {}
+    for each in readings:
+        if each.count > 0:
+            values.setdefault(each.reader, []).append(each.value)
+    return {seat for seat, told in values.items() if len(told) > 1 and max(told) - min(told) <= 1e-6}

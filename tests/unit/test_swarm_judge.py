@@ -1,0 +1,181 @@
+"""Near ideas are judged by a mind in one call a round; without one the measure decides and the record says so (S-31)."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.support.play_swarm import SwarmRun, build_swarm_plan, build_valid_report
+
+from moot.app.moot import Moot
+from moot.domain.effects import Ask, Brief
+from moot.domain.facts import Language
+from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
+from moot.errors import BadSetting
+from moot.protocols.swarm.answers import Collision, IdeaJudgements, PairJudgement, PairVerdict, SwarmBallot
+from moot.protocols.swarm.facts import ConvergenceMeasured, IdeasSorted
+from moot.protocols.swarm.plugin import open_session
+from moot.protocols.swarm.records.blackboard import build_board_json
+from moot.protocols.swarm.reports.what_if import compute_what_if
+from moot.protocols.swarm.rules.ideas import MOST_JUDGED, NEAREST
+from moot.protocols.swarm.state import Swarm
+from moot.testing.careless_model import CarelessModel
+from moot.testing.prompt_size import count_instructions
+
+SAME = (
+    "Keep the catalogue in a cache at the edge of the network.",
+    "Store catalogue pages close to the reader, so that most requests never reach us.",
+    "Serve repeated page views from memory near the customers.",
+)
+OPPOSITE = "Do not keep the catalogue in a cache at the edge of the network."
+OTHER = "Buy machines with faster disks."
+TEXTS = {"TanWei": SAME[0], "SuYuan": SAME[1], "DongCha": SAME[2], "QiuSuo": OPPOSITE, "XiLi": OTHER}
+
+
+def find_verdict(one: str, other: str) -> PairVerdict:
+    """What somebody who understands both says."""
+    if OPPOSITE in (one, other) and {one, other} & set(SAME):
+        return "opposite"
+    return "same" if {one, other} <= set(SAME) else "different"
+
+
+def read_pairs(state: Swarm) -> list[tuple[str, str]]:
+    known = [idea.text for number in state.review.known if (idea := state.board.idea(number)) is not None]
+    texts = [*known, *state.review.compared]
+    return [(texts[pair.one], texts[pair.other]) for pair in state.review.pairs]
+
+
+class Judge:
+    """Answers for all seats; counts what the judge is asked."""
+
+    def __init__(self, *, lost: bool = False, left_out: bool = False) -> None:
+        self._lost, self._left_out = lost, left_out
+        self.asked: list[tuple[int, str, int]] = []
+        self.briefs: list[Brief] = []
+
+    def __call__(self, ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            return build_valid_report(state, ask.seat, "caching", TEXTS[ask.seat])
+        if ask.kind == "judge":
+            self.asked.append((state.round, ask.seat, len(state.review.pairs)))
+            self.briefs.append(brief)
+            verdicts = [
+                PairJudgement(pair=at, verdict=find_verdict(*pair), reason="by its meaning")
+                for at, pair in enumerate(read_pairs(state), 1)
+            ]
+            return None if self._lost else IdeaJudgements() if self._left_out else IdeaJudgements(judgements=tuple(verdicts))
+        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+
+
+def play(says: Judge, *, language: Language = "en", seats: tuple[Seat, ...] = (), **chosen: Any) -> SwarmRun:
+    plan = build_swarm_plan(5, platform="openai:m", language=language, **{"max_rounds": 4, **chosen})
+    return SwarmRun(replace(plan, seats=(*plan.seats, *seats))).play(says)
+
+
+def group_texts(run: SwarmRun) -> set[frozenset[str]]:
+    groups: dict[int, set[str]] = {}
+    for finding in run.state.board.findings:
+        groups.setdefault(finding.idea, set()).add(finding.core_idea)
+    return {frozenset(each) for each in groups.values()}
+
+
+def test_restatements_are_joined_and_opposites_never() -> None:
+    """S-31: three ways to say one thing are one idea, its denial in nearly the same words is another."""
+    judge = Judge()
+    run = play(judge)
+    assert group_texts(run) == {frozenset(SAME), frozenset((OPPOSITE,)), frozenset((OTHER,))}
+    assert [(number, seat) for number, seat, _ in judge.asked] == [(1, "validator")]
+    first = run.facts(IdeasSorted)[0]
+    assert (first.judge, first.judged) == ("validator", judge.asked[0][2])
+    assert {(each.reason, each.why) for each in first.placed if each.reason != "new"} == {("judge", "by its meaning")}
+    assert judge.asked[0][2] <= NEAREST * len(TEXTS)
+    # Three of five hold it: without the joins nobody would hold more than one fifth.
+    assert run.facts(ConvergenceMeasured)[0].consensus_rate == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("how", [{"lost": True}, {"left_out": True}])
+def test_without_a_word_of_the_judge_the_measure_decides_and_says_so(how: Mapping[str, bool]) -> None:
+    """S-31 with a judge that is out, or says nothing."""
+    run = play(Judge(**how))
+    by_words = play(Judge(), judge="")
+    assert group_texts(run) == group_texts(by_words)
+    assert run.facts(IdeasSorted)[0].judged == 0
+    assert {each.by for each in by_words.facts(IdeasSorted)[:1]} == {"words"}
+    assert [each.judge for each in by_words.facts(IdeasSorted)[:1]] == [""]
+
+
+def test_the_judge_is_asked_also_when_the_measure_is_out() -> None:
+    """S-31: words then find the nearest."""
+    inner = Judge()
+
+    class Losing(Judge):
+        def __call__(self, ask: Ask, brief: Brief, state: Swarm) -> object:
+            return None if ask.kind == "compare" else inner(ask, brief, state)
+
+    run = play(Losing())
+    assert frozenset(SAME) in group_texts(run)
+    assert run.facts(IdeasSorted)[0].by == "words (fallback)"
+
+
+def test_a_seat_can_be_named_for_it_and_explores_nothing() -> None:
+    """S-31"""
+    judge = Judge()
+    run = play(judge, seats=(Seat(id=SeatId("arbiter"), platform="openai:big"),), judge="arbiter")
+    assert {seat for _, seat, _ in judge.asked} == {"arbiter"}
+    assert SeatId("arbiter") not in run.state.explorers
+    assert {ask.kind for ask in run.asks if ask.seat == "arbiter"} == {"judge"}
+    with pytest.raises(BadSetting, match="arbiter"):
+        open_session(build_swarm_plan(3, judge="arbiter"))
+
+
+def test_a_join_of_the_judge_can_be_undone() -> None:
+    """S-31, S-8"""
+    timeline = play(Judge()).timeline
+    joins = [join for join in timeline.joins if join.placed.reason == "judge"]
+    assert len(joins) == 2
+    undone = compute_what_if(timeline, [joins[0].id])
+    assert undone.rounds[0].ideas != compute_what_if(timeline).rounds[0].ideas
+    assert {each["why"] for each in build_board_json(timeline)["joins"] if each["reason"] == "judge"} == {"by its meaning"}
+    kinds = [event["type"] for event in timeline.events]
+    assert kinds.count("ideas_judged_opposite") == 3
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_judge_reads_whole_texts_and_little_else(language: Language) -> None:
+    """S-31, M-4: no text is cut, and what is asked beyond the matter is short."""
+    judge = Judge()
+    play(judge, language=language)
+    (brief,) = judge.briefs
+    assert all(text in brief.own for text in TEXTS.values())
+    assert count_instructions(brief) <= 350
+
+
+def test_pairs_are_bounded() -> None:
+    """S-31: sixty new ideas in one round are sixty pairs, the nearest of each."""
+    judge = Judge()
+
+    class Many(Judge):
+        def __call__(self, ask: Ask, brief: Brief, state: Swarm) -> object:
+            if ask.kind == "explore":
+                ideas = (f"{ask.seat} says number {at} of the catalogue" for at in range(10))
+                return build_valid_report(state, ask.seat, "caching", *ideas)
+            return judge(ask, brief, state)
+
+    play(Many(), max_rounds=1)
+    assert [count for _, _, count in judge.asked] == [min(MOST_JUDGED, NEAREST * 50)]
+
+
+def test_a_careless_validator_does_not_break_a_run() -> None:
+    """S-31 with a model that makes a fault in one answer of three."""
+
+    async def work() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            names = ("TanWei", "SuYuan", "DongCha", "validator")
+            seats = {name: CarelessModel(at, rate=0.5) for at, name in enumerate(names)}
+            decision = await moot.hold("Shall we?", protocol="swarm", seats=seats, seed=5, settings={"max_rounds": 3})
+            assert decision.status == "concluded"
+            assert decision.ended_by != "fault"
+
+    asyncio.run(asyncio.wait_for(work(), 60))
