@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 TOPIC ?= Should a small team rewrite its working product from scratch?
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --quiet
 
+# The tests start many processes: each would compile all of Moot again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test test-agents check lint bench bench-decisions bench-swarm lock clean
 
 run: $(VENV)/.run
