@@ -1,37 +1,25 @@
 """Moot as a library: everything that the command line does, in Python."""
 
-import asyncio
 import logging
 import os
-import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from functools import cached_property
 from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from moot.app.clock import SystemClock
-from moot.app.consultations import Consult, build_consult_rules, select_asked_kinds
-from moot.app.discovery import DiscoveredPlatforms, discover_platforms
 from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address, resolve_vectors_path
-from moot.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
-from moot.app.parking import OnParked, run_through_outages
-from moot.app.precedents import collect_precedents
-from moot.app.protocols import collect_kinds, find_plugin, find_rules, get_protocol, load_protocols
-from moot.app.remember import build_decision_record, load_error_correlations, with_recorded_trust
-from moot.app.seats import GivenParticipant, Seating
-from moot.app.validation import check_limits, validate_options, validate_settings, validate_topic
+from moot.app.protocols import find_kinds, find_plugin, find_rules, get_protocol
 from moot.codec.chain import to_datetime, validate_chain
-from moot.codec.export import dump_export, parse_export
 from moot.codec.stored import FactCodec, read_topic
-from moot.domain.budget import Budget
+from moot.domain.budget import DEFAULT_TURNS, Budget
 from moot.domain.facts import OWNER_DOOR, Closed, Entry, Language, Opened, SessionCancelled, SessionImported, SessionParked
-from moot.domain.ids import AskId, SessionId, parse_seat_id, parse_session_id
-from moot.domain.language import detect_language
+from moot.domain.ids import AskId, SessionId, parse_session_id
 from moot.domain.records import Head
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, swap_seats, validate_seats, validate_swaps
+from moot.domain.roster import Seat, Swap, swap_seats, validate_swaps
 from moot.domain.topic import Topic
 from moot.engine.engine import Engine
 from moot.engine.events import Event
@@ -39,7 +27,6 @@ from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.replay import ReplayResult
 from moot.errors import (
     BadImport,
-    BadRoster,
     BadSetting,
     CallerError,
     LedgerDamaged,
@@ -49,29 +36,30 @@ from moot.errors import (
     ProtocolMissing,
     ProviderRefused,
     SessionClosed,
-    SessionExists,
 )
-from moot.memory.decision_memory import MOST_ENCODED, DecisionMemory
-from moot.memory.obligations import list_obligations
 from moot.memory.register import is_register
-from moot.memory.search import Document, SearchHit, SearchIndex
-from moot.memory.threads import ThreadView
-from moot.memory.tokenize import strip_question
-from moot.memory.tokens import TokenStore
-from moot.participants.function import AnswerFunction
-from moot.participants.human import AskPerson
-from moot.participants.meaning_index import build_meaning_index
-from moot.ports.plugin import AnyPlugin, Plan
-from moot.protocols.consultation.timeline import unwrap_timeline
-from moot.protocols.council.timeline import CouncilTimeline, build_obligations
+from moot.ports.ledger import Ledger
+from moot.ports.plugin import AnyPlugin
 from moot.reports.decision import Decision, Status, summarize_choice
+
+if TYPE_CHECKING:
+    # A command imports what it uses, where it uses it: most of them neither open a session nor ask anybody.
+    from moot.app.consultations import Consult
+    from moot.app.discovery import DiscoveredPlatforms
+    from moot.app.opening import PlannedSession
+    from moot.app.panels import Panel
+    from moot.app.parking import OnParked
+    from moot.app.seats import GivenParticipant, Seating
+    from moot.memory.decision_memory import DecisionMemory
+    from moot.memory.search import SearchHit
+    from moot.memory.threads import ThreadView
+    from moot.memory.tokens import TokenStore
+    from moot.participants.function import AnswerFunction
+    from moot.participants.human import AskPerson
 
 log = logging.getLogger("moot")
 
 T = TypeVar("T")
-
-DEFAULT_TURNS = 12
-WEEK_SECONDS = 604_800.0
 
 Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
 
@@ -103,7 +91,7 @@ class Difference:
     right: tuple[Entry, ...]
 
 
-SeatFiller = str | Seat | AnswerFunction
+SeatFiller: TypeAlias = "str | Seat | AnswerFunction"
 """What fills a seat: a platform, a whole `Seat`, or a Python function."""
 
 
@@ -118,7 +106,7 @@ class Options(TypedDict, total=False):
     """
 
     seats: Mapping[str, SeatFiller] | Sequence[Seat | str]
-    panel: str | Panel | None
+    panel: "str | Panel | None"
     models: Sequence[str]
     protocol: str
     name: str
@@ -131,16 +119,8 @@ class Options(TypedDict, total=False):
     check: bool
     subject: Topic
     hosted: bool
-    consult: Consult | None
+    consult: "Consult | None"
     memory: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedSession:
-    """A session that could be opened: its opening, and its intended id, if any."""
-
-    opened: Opened
-    session: SessionId | None
 
 
 class Moot:
@@ -155,25 +135,22 @@ class Moot:
         self,
         *,
         environ: Mapping[str, str] | None = None,
-        ask_person: AskPerson | None = None,
-        participants: Mapping[str, GivenParticipant] | None = None,
+        ask_person: "AskPerson | None" = None,
+        participants: "Mapping[str, GivenParticipant] | None" = None,
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
-        self.seating = Seating(resolve_home(self.environ), self.environ, ask_person, participants)
+        self._ask_person = ask_person
+        self._participants = participants
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
-        self._memory: DecisionMemory | None = None
-        self._access: TokenStore | None = None
+        self._ledger: Ledger | None = None
+        self._clock = SystemClock()
         self._is_recalled = False
 
     async def __aenter__(self) -> Self:
-        ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
-        self._stack.push_async_callback(self.seating.aclose)
-        rulebooks = [plugin.rules for plugin in load_protocols().values()]
-        clock = SystemClock()
-        self._engine = Engine(ledger=ledger, rulebooks=rulebooks, codec=FactCodec(collect_kinds()), clock=clock, wrap=find_rules)
-        meaning = build_meaning_index(resolve_vectors_path(self.environ))
-        self._memory, self._access = DecisionMemory(ledger, clock, meaning), TokenStore(ledger, clock)
+        ledger = self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
+        codec = FactCodec({}, find_kinds=find_kinds)
+        self._engine = Engine(ledger=ledger, rulebooks=find_rules, codec=codec, clock=self._clock)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -183,18 +160,35 @@ class Moot:
     def engine(self) -> Engine:
         return _require_started(self._engine)
 
-    @property
-    def memory(self) -> DecisionMemory:
+    @cached_property
+    def seating(self) -> "Seating":
+        """Who fills the seats."""
+        from moot.app.seats import Seating
+
+        seating = Seating(resolve_home(self.environ), self.environ, self._ask_person, self._participants)
+        self._stack.push_async_callback(seating.aclose)
+        return seating
+
+    @cached_property
+    def memory(self) -> "DecisionMemory":
         """What outlives sessions: decisions, outcomes, trust, threads, circuit breakers."""
-        return _require_started(self._memory)
+        from moot.memory.decision_memory import DecisionMemory
+        from moot.participants.meaning_index import build_meaning_index
 
-    @property
-    def access(self) -> TokenStore:
+        meaning = build_meaning_index(resolve_vectors_path(self.environ))
+        return DecisionMemory(_require_started(self._ledger), self._clock, meaning)
+
+    @cached_property
+    def access(self) -> "TokenStore":
         """Who may do what over the network."""
-        return _require_started(self._access)
+        from moot.memory.tokens import TokenStore
 
-    async def discover(self) -> DiscoveredPlatforms:
+        return TokenStore(_require_started(self._ledger), self._clock)
+
+    async def discover(self) -> "DiscoveredPlatforms":
         """Return the platforms that are available without being named."""
+        from moot.app.discovery import discover_platforms
+
         return await discover_platforms(self.environ, self.seating)
 
     async def open(self, topic: str, **options: Unpack[Options]) -> SessionId:
@@ -202,48 +196,13 @@ class Moot:
         planned = await self.plan_session(topic, **options)
         return await self.engine.open(planned.opened, planned.session)
 
-    async def plan_session(self, topic: str, **options: Unpack[Options]) -> PlannedSession:
+    async def plan_session(self, topic: str, **options: Unpack[Options]) -> "PlannedSession":
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
-        validate_options(options, Options.__annotations__)
-        plugin = get_protocol(options.get("protocol") or options.get("name", "persona"))
-        question = validate_topic(topic)
-        spoken = options.get("language") or detect_language(question)
-        roster, chosen = await self._build_roster(spoken, options)
-        about = options.get("subject", Topic())
-        roster = await with_recorded_trust(self.memory, roster, about.category)
-        has_memory = options.get("memory", self.environ.get("MOOT_MEMORY") != "off")
-        precedents = await collect_precedents(self.memory, question, about) if has_memory else ()
-        patience = options.get("outside_patience", WEEK_SECONDS)
-        seed = options.get("seed")
-        opened = plugin.open(
-            Plan(
-                topic=question,
-                language=spoken,
-                seed=secrets.randbits(31) if seed is None else seed,
-                seats=roster,
-                budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
-                outside_patience=patience,
-                settings=validate_settings(plugin, {**chosen.settings, **(options.get("settings") or {})}, roster),
-                subject=replace(about, bonds=await load_error_correlations(self.memory, roster), precedents=precedents),
-                hosted=options.get("hosted", False),
-            )
-        )
-        consult = options.get("consult") or (Consult() if plugin.consults else None)
-        if consult is not None:
-            opened = replace(opened, consult=build_consult_rules(consult))
-        check_limits(opened.budget, patience)
-        session = options.get("session")
-        wanted = None if session is None else parse_session_id(session)
-        # Checked early for a clear message; `Engine.open` decides in case of a race.
-        if wanted is not None and await self.engine.entries(wanted, 0, 1):
-            raise SessionExists(f"session {session!r} exists already; choose another id")
-        self.seating.check_scripts(roster, select_asked_kinds(find_plugin(opened).rules.forms))
-        if options.get("check", True):
-            await self.seating.check(roster, spoken)
-            await self.seating.check_search(find_plugin(opened).rules.forms)
-        return PlannedSession(opened=opened, session=wanted)
+        from moot.app.opening import plan_session
 
-    async def run(self, session: str, *, wait: bool | float = False, on_parked: OnParked | None = None) -> Decision:
+        return await plan_session(self, topic, options)
+
+    async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> Decision:
         """Run or resume a session until it ends, is parked by an outage, or waits only for outside seats; the decision so far.
 
         `wait=True` waits here for outside seats. A number of seconds waits as long for them and for the end of an outage;
@@ -253,6 +212,8 @@ class Moot:
         if isinstance(wait, bool):
             snapshot = await self.engine.run(name, self.seating, wait_outside=wait)
         else:
+            from moot.app.parking import run_through_outages
+
             snapshot = await run_through_outages(self.engine, name, self.seating, seconds=wait, on_parked=on_parked)
         if snapshot.is_closed:
             await self.remember(session)
@@ -263,6 +224,8 @@ class Moot:
 
         Raises CallerError or ProviderRefused before anything is recorded.
         """
+        from moot.app.consultations import select_asked_kinds
+
         name = parse_session_id(session)
         snapshot = await self.engine.load_snapshot(name)
         changes = self._build_swaps(swaps)
@@ -300,6 +263,8 @@ class Moot:
         plugin, timeline = await self._load_plugin_and_timeline(name)
         if isinstance(timeline.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
             return
+        from moot.app.remember import build_decision_record
+
         await self.memory.keep(build_decision_record(plugin, timeline, (await self.engine.load_snapshot(name)).hash))
 
     async def remember_if_possible(self, session: str) -> None:
@@ -310,7 +275,7 @@ class Moot:
             self._is_recalled = False
             log.warning("session %s is not remembered yet: %s", session, error)
 
-    async def recall(self) -> DecisionMemory:
+    async def recall(self) -> "DecisionMemory":
         """Return decision memory, after adding every session that ended without being remembered because its process died.
 
         That search runs once: a live process remembers the sessions that it ends.
@@ -326,8 +291,10 @@ class Moot:
             self._is_recalled = True
         return self.memory
 
-    async def find_similar(self, topic: str) -> list[SearchHit]:
+    async def find_similar(self, topic: str) -> "list[SearchHit]":
         """Return earlier decisions on a similar topic."""
+        from moot.app.validation import validate_topic
+
         hits = await self.memory.find_similar(validate_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
@@ -373,32 +340,22 @@ class Moot:
 
     async def search_sessions(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""
+        from moot.app.topic_search import search_topics
+
         lines = {line.session: line for line in await self.sessions() if line.topic}
-        documents = [Document(decision=line.session, topic=line.topic) for line in lines.values()]
-        return [lines[SessionId(hit.decision)] for hit in await self._search_documents(query, documents)]
+        found = await search_topics(self.environ, query, {name: (line.topic, "") for name, line in lines.items()})
+        return [lines[SessionId(name)] for name in found]
 
-    async def search_threads(self, query: str) -> list[ThreadView]:
+    async def search_threads(self, query: str) -> "list[ThreadView]":
         """Return the threads whose title or questions fit a query, the best first."""
-        views = {view.thread: view for view in await (await self.recall()).threads()}
-        documents = [
-            Document(
-                decision=view.thread,
-                topic=view.title,
-                text="\n".join(each.text for each in (*view.open_questions, *view.settled_questions)),
-            )
-            for view in views.values()
-        ]
-        return [views[hit.decision] for hit in await self._search_documents(query, documents)]
+        from moot.app.topic_search import search_topics
 
-    async def _search_documents(self, query: str, documents: Sequence[Document]) -> list[SearchHit]:
-        index, meaning = SearchIndex(), build_meaning_index(resolve_vectors_path(self.environ))
-        for document in documents:
-            index.add_document(document)
-        likeness: Sequence[float] = ()
-        if meaning is not None and documents:
-            meaning.add_texts([strip_question(document.topic) for document in documents])
-            likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MOST_ENCODED)
-        return index.search(validate_topic(query), len(documents), lambda _: True, likeness)
+        views = {view.thread: view for view in await (await self.recall()).threads()}
+        texts = {
+            name: (view.title, "\n".join(each.text for each in (*view.open_questions, *view.settled_questions)))
+            for name, view in views.items()
+        }
+        return [views[name] for name in await search_topics(self.environ, query, texts)]
 
     async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
         """Return the lines with what was decided, and with where those stand that go on (M-9)."""
@@ -434,6 +391,8 @@ class Moot:
     async def export(self, session: str, form: str) -> str:
         """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
+            from moot.codec.export import dump_export
+
             return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
         plugin, timeline = await self._load_plugin_and_timeline(session)
         if form not in plugin.forms:
@@ -486,6 +445,8 @@ class Moot:
         return int(timeline.lost_since if is_lost and not isinstance(timeline.closed, SessionCancelled) else timeline.seq) - 1
 
     def _build_swaps(self, swaps: Mapping[str, str] | None) -> list[Swap]:
+        from moot.app.panels import parse_seat_word
+
         seats = [parse_seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
         for seat in seats:
             # Fails for an unknown platform before anything is recorded.
@@ -524,6 +485,10 @@ class Moot:
 
     async def _add_settlements(self, timeline: Any) -> None:
         """Add what became of a decision's obligations: memory has it, the session does not."""
+        from moot.memory.obligations import list_obligations
+        from moot.protocols.consultation.timeline import unwrap_timeline
+        from moot.protocols.council.timeline import CouncilTimeline, build_obligations
+
         inner = unwrap_timeline(timeline)
         if not isinstance(inner, CouncilTimeline) or not build_obligations(inner):
             return
@@ -564,36 +529,9 @@ class Moot:
     def _find_plugin(self, opened: Opened) -> AnyPlugin:
         return find_plugin(opened)
 
-    async def _build_roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
-        seats, panel = options.get("seats", ()), options.get("panel")
-        if isinstance(seats, Mapping):
-            seats = [self._build_seat(name, filled) for name, filled in seats.items()]
-        words = [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in seats]
-        chosen = panel if isinstance(panel, Panel) else Panel()
-        if isinstance(panel, str) or (panel is None and not words):
-            chosen = load_panel(panel or "default", language)
-        known = {seat.id for seat in words if seat.platform}
-        missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
-        platforms = tuple(resolve_platform_path(each, Path()) for each in options.get("models", ())) or (
-            (await self.discover()).best if missing else ()
-        )
-        # The protocol has the last word on how many sit there; some seat helpers beside a full table.
-        return validate_seats(assign_seats(chosen, words, platforms, self.seating.kinds), most=MOST_SEATS + HELPING_SEATS), chosen
-
-    def _build_seat(self, name: str, filled: SeatFiller) -> Seat:
-        """The seat of a name, from its platform, a `Seat`, or a function that answers for it."""
-        if isinstance(filled, str):
-            return parse_seat_word(f"{name}={filled}")
-        if isinstance(filled, Seat):
-            return replace(filled, id=parse_seat_id(name))
-        if not callable(filled):
-            raise BadRoster(
-                f"seat {name!r} is filled by a {type(filled).__name__}; expected a platform such as 'openai:gpt-5-mini', a Seat, "
-                "or a function that takes a brief and returns the answer"
-            )
-        return Seat(id=parse_seat_id(name), platform=self.seating.add_function(name, filled))
-
     async def _restore_export(self, text: str) -> SessionId:
+        from moot.codec.export import parse_export
+
         session, records = parse_export(text)
         await self.engine.restore(session, records)
         return session

@@ -16,6 +16,7 @@ from moot.domain.facts import CORE_KINDS, Fact
 from moot.errors import BadAnswer, LedgerDamaged, LedgerNewer, ProtocolMissing
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
+FindKinds = Callable[[str | type[Fact]], Mapping[str, type[Fact]]]
 
 
 _ADAPTERS: dict[type[Fact], TypeAdapter[Fact]] = {}
@@ -40,13 +41,26 @@ def read_topic(body: bytes) -> str:
 class FactCodec:
     """Encodes and decodes the facts of all registered protocols."""
 
-    def __init__(self, kinds: Mapping[str, type[Fact]], upcasts: Mapping[tuple[str, int], Upcast] | None = None) -> None:
-        """Register the kinds of facts; `upcasts[kind, v]` converts the stored fields of version v into those of v + 1."""
+    def __init__(
+        self,
+        kinds: Mapping[str, type[Fact]],
+        upcasts: Mapping[tuple[str, int], Upcast] | None = None,
+        find_kinds: FindKinds | None = None,
+    ) -> None:
+        """Register the kinds of facts; `upcasts[kind, v]` converts the stored fields of version v into those of v + 1.
+
+        `find_kinds` returns further kinds, those of the protocol that has a stored kind or a class of facts, at its first use.
+        """
         self._upcasts = dict(upcasts or {})
-        self._facts = {**CORE_KINDS, **kinds}
+        self._facts: dict[str, type[Fact]] = {}
         self._versions: dict[str, int] = {}
         self._prefixes: dict[type[Fact], bytes] = {}
-        for kind, fact in self._facts.items():
+        self._find_kinds = find_kinds
+        self._register({**CORE_KINDS, **kinds})
+
+    def _register(self, kinds: Mapping[str, type[Fact]]) -> None:
+        self._facts.update(kinds)
+        for kind, fact in kinds.items():
             version = 1 + max((v for k, v in self._upcasts if k == kind), default=0)
             # The head of each kind is constant: it is encoded once, and `encode` only appends the fields.
             head = f'{{"fact":{json.dumps(kind)}' + (f',"v":{version}' if version > 1 else "")
@@ -55,6 +69,8 @@ class FactCodec:
 
     def encode(self, fact: Fact) -> bytes:
         """Return the canonical bytes of a fact; raises BadAnswer if it holds something that cannot be serialized."""
+        if type(fact) not in self._prefixes and self._find_kinds is not None:
+            self._register(self._find_kinds(type(fact)))
         head = self._prefixes[type(fact)]
         try:
             fields = _adapter(type(fact)).dump_json(fact, exclude_defaults=True, warnings="error")
@@ -83,6 +99,8 @@ class FactCodec:
         # `type(...) is not int` also rejects `true`, which is an int in Python.
         if not isinstance(kind, str) or type(version) is not int or version < 1:
             raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}")
+        if kind not in self._facts and self._find_kinds is not None:
+            self._register(self._find_kinds(kind))
         shape = self._facts.get(kind)
         if shape is None and (protocol := self._find_missing_protocol(kind)):
             raise ProtocolMissing(protocol)

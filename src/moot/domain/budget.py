@@ -1,11 +1,13 @@
 """The budget of a session and its running total: tokens, money and running time."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from moot.domain.replace import fast_replace
 
 BudgetKind = Literal["turns", "tokens", "money", "time"]
+DEFAULT_TURNS: Final = 12
+"""The turns of a session that is opened without a budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,8 @@ LONGEST_ROLE: Final = 20_000
 LONGEST_FAMILY: Final = 100
 MOST_WEIGHT: Final = 1e6
 MOST_PATIENCE: Final = 10 * 31_536_000.0
+WEEK_SECONDS: Final = 604_800.0
+"""How long a session waits for an answer from outside, by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

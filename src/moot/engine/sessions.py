@@ -18,7 +18,7 @@ from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.engine.events import EventHub
 from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
-from moot.engine.snapshot import AnyRulebook, RecordWriter, Snapshot, Wrap, WrittenEntry, use_own_rules
+from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moot.engine.step import StepResult, step
 from moot.errors import (
     SeqConflict,
@@ -35,10 +35,8 @@ KNOWN_SESSIONS = 256
 class Sessions:
     """The shared base of the engine's operations. Its state is a cache only: everything is in the ledger."""
 
-    def __init__(
-        self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook], codec: FactCodec, clock: Clock, wrap: Wrap = use_own_rules
-    ) -> None:
-        self._writer = RecordWriter(codec, rulebooks, wrap)
+    def __init__(self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook] | FindRules, codec: FactCodec, clock: Clock) -> None:
+        self._writer = RecordWriter(codec, rulebooks)
         self._world = EngineContext(ledger, self._writer, clock, EventHub())
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}

@@ -16,13 +16,20 @@ from moot.errors import LedgerDamaged, UnknownProtocol
 from moot.reports.precedents import add_precedents
 
 AnyRulebook = Rulebook[Any]
-Wrap = Callable[[Opened, AnyRulebook], AnyRulebook]
-"""Wraps a protocol's rulebook into the one that a session runs by."""
+FindRules = Callable[[Opened], AnyRulebook]
+"""Finds the rulebook that a session runs by, from its opening; raises UnknownProtocol."""
 
 
-def use_own_rules(opened: Opened, rules: AnyRulebook) -> AnyRulebook:
-    """Use the protocol's rulebook unchanged."""
-    return rules
+def choose_by_opening(rulebooks: Iterable[AnyRulebook]) -> FindRules:
+    """Return what finds the one of these rulebooks whose sessions begin with an opening."""
+    known = {fact: rules for rules in rulebooks for fact in rules.kinds.values() if issubclass(fact, Opened)}
+
+    def find_rules(opened: Opened) -> AnyRulebook:
+        if type(opened) not in known:
+            raise UnknownProtocol(f"no protocol opens sessions with a {type(opened).__name__}")
+        return known[type(opened)]
+
+    return find_rules
 
 
 class Snapshot(NamedTuple):
@@ -62,19 +69,9 @@ class WrittenEntry(NamedTuple):
 class RecordWriter:
     """Turns facts into hash-chained records, and records into snapshots."""
 
-    def __init__(self, codec: FactCodec, rulebooks: Iterable[AnyRulebook], wrap: Wrap = use_own_rules) -> None:
+    def __init__(self, codec: FactCodec, rulebooks: Iterable[AnyRulebook] | FindRules) -> None:
         self._codec = codec
-        self._wrap = wrap
-        self._rules: dict[type[Fact], AnyRulebook] = {
-            fact: rules for rules in rulebooks for fact in rules.kinds.values() if issubclass(fact, Opened)
-        }
-
-    def rules_for(self, opened: Opened) -> AnyRulebook:
-        """Return the rulebook of the protocol whose sessions begin with this kind of fact; raises UnknownProtocol."""
-        rules = self._rules.get(type(opened))
-        if rules is None:
-            raise UnknownProtocol(f"no protocol opens sessions with a {type(opened).__name__}")
-        return self._wrap(opened, rules)
+        self.rules_for: FindRules = rulebooks if callable(rulebooks) else choose_by_opening(rulebooks)
 
     def write_opening(self, session: SessionId, opened: Opened, at: datetime) -> tuple[Snapshot, WrittenEntry]:
         """Return the first snapshot of a new session and its record."""

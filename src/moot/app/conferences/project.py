@@ -13,13 +13,13 @@ from moot.app.conferences.folder_scan import Damage, FolderScan, scan_folder
 from moot.app.conferences.guide import read_guide
 from moot.app.conferences.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
 from moot.app.conferences.sync_state import OWN_FOLDER, read_sync_state
-from moot.app.moot import WEEK_SECONDS, Moot
+from moot.app.moot import Moot
 from moot.disk.folder import Folder, UnreadableFile
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, SessionId, parse_session_id
 from moot.domain.language import detect_language
-from moot.domain.roster import MAILBOX, Seat, Swap
+from moot.domain.roster import MAILBOX, WEEK_SECONDS, Seat, Swap
 from moot.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
 from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 from moot.protocols.roundtable.files import AGENDA, GUIDE, TURN, format_input_file_name, parse_agenda

@@ -4,11 +4,12 @@ from typing import Any
 
 import click
 
-from moot.app.moot import WEEK_SECONDS, Moot
+from moot.app.moot import Moot
 from moot.app.pipelines import build_options, list_shipped, load_pipeline, read_shipped_text
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
+from moot.domain.roster import WEEK_SECONDS
 from moot.domain.safe_text import one_line
 from moot.errors import BadSetting
 from moot.protocols.consultation.timeline import ConsultingTimeline

@@ -15,11 +15,11 @@ from moot.app.conferences.guide import read_guide
 from moot.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject, find_project_root
 from moot.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
 from moot.app.conferences.unattended import Relay
-from moot.app.moot import WEEK_SECONDS, Moot
+from moot.app.moot import Moot
 from moot.app.panels import resolve_platform_path
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId, parse_session_id
-from moot.domain.roster import MAILBOX, Seat
+from moot.domain.roster import MAILBOX, WEEK_SECONDS, Seat
 from moot.domain.safe_text import strip_control
 from moot.errors import BadRoster, BadSetting, MootError
 from moot.participants.local_user import name_local_door

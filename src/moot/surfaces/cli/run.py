@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.text import Text
 
 from moot.app.consultations import Consult
-from moot.app.moot import DEFAULT_TURNS, WEEK_SECONDS, Moot, Options
+from moot.app.moot import Moot, Options
 from moot.app.swarm_runs import RUNS, keep_run_folder
-from moot.domain.budget import Budget
+from moot.domain.budget import DEFAULT_TURNS, Budget
 from moot.domain.context import extract_first_sentence
 from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
-from moot.domain.roster import HUMAN
+from moot.domain.roster import HUMAN, WEEK_SECONDS
 from moot.domain.safe_text import one_line
 from moot.domain.topic import build_topic
 from moot.engine.events import EntryAdded
