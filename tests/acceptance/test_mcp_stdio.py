@@ -198,3 +198,15 @@ def test_a_damaged_session_does_not_keep_a_participant_from_finding_the_others(c
         found = stdio.call("list_deliberations", participant="ada")
         assert not found["isError"], found
         assert "s" in {each["deliberationId"] for each in found["structuredContent"]["deliberations"]}
+
+
+def test_the_first_answer_comes_before_the_library_is_loaded_and_is_the_same(cli: Cli) -> None:
+    """D-5: an `initialize` with an envelope is left to the library; a plain one is answered at once, and once."""
+    answers = []
+    for more in ({}, {"_meta": {"progressToken": 7}}):
+        with Stdio(cli) as stdio:
+            params = {"protocolVersion": HANDSHAKE[0], "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}, **more}
+            answers.append(stdio.request("initialize", params))
+            assert stdio.request("ping", {}) == {}
+            assert stdio.ended() == (0, "")
+    assert answers[0] == answers[1]

@@ -146,6 +146,9 @@ class Moot:
         self._ledger: Ledger | None = None
         self._clock = SystemClock()
         self._is_recalled = False
+        if participants:
+            # A wrong name is refused here, where it is given.
+            _ = self.seating
 
     async def __aenter__(self) -> Self:
         ledger = self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))

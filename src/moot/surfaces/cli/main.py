@@ -92,7 +92,7 @@ for command in (
     LazyCommand("trust", "memory:trust", "Show the trust in participants and models."),
     LazyCommand("breakers", "breakers:breakers", "Show, ask and reset circuit breakers."),
     LazyCommand("serve", "serve:serve", "Serve JSON-RPC, MCP and events on one port."),
-    LazyCommand("mcp", "serve:mcp", "Serve MCP on standard input and output."),
+    LazyCommand("mcp", "mcp:mcp", "Serve MCP on standard input and output."),
     LazyCommand("invite", "serve:invite", "Create, list and revoke tokens for a server."),
     LazyCommand("connect", "connect:connect", "Write Moot into a coding agent's settings, or undo that."),
     LazyCommand("tools", "tools:tools", "List the MCP tools of each role, and their tokens."),

@@ -1,13 +1,10 @@
 """`moot serve`, `moot mcp`, `moot invite`: the doors for other programs."""
 
-import asyncio
 import logging
 import os
-import signal
 import socket
 from datetime import UTC, datetime, timedelta
 from types import FrameType
-from typing import Any
 
 import click
 
@@ -16,8 +13,7 @@ from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
 from moot.memory.facts import Role
-from moot.memory.tokens import AccessDenied, IssuedToken, Token
-from moot.participants.local_user import name_local_door
+from moot.memory.tokens import IssuedToken, Token
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.agent_clients import CLIENTS, Door
 from moot.surfaces.cli.duration import Duration
@@ -95,47 +91,6 @@ def _open_socket(host: str, port: int) -> socket.socket:
         why = cause.strerror or str(cause)
         out.fail(LedgerUnavailable(f"{host}:{port} cannot be bound: {why}; choose another --host or --port"))
     return found
-
-
-@click.command(short_help="Serve MCP on standard input and output.")
-@click.option("--all-tools", is_flag=True, help="Show every tool, not only those for the caller's role (`moot tools`).")
-def mcp(all_tools: bool) -> None:
-    """Serve MCP to one client on standard input and output, for a coding agent that starts this command.
-
-    With MOOT_TOKEN in the environment it has the rights of that token; without it, all rights on this ledger.
-
-    \b
-    moot connect claude
-    claude mcp add moot -- moot mcp
-    """
-
-    secret = os.environ.get("MOOT_TOKEN", "")
-
-    async def work() -> None:
-        from moot.surfaces.api.method import Caller
-        from moot.surfaces.api.server_context import open_server_context
-        from moot.surfaces.mcp.server import serve_on_stdio
-
-        logging.basicConfig(level="WARNING")
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            # A thread waits for the next line and heeds nothing; what was acknowledged is on disk.
-            loop.add_signal_handler(number, os._exit, out.INTERRUPTED)
-        async with open_server_context(Moot()) as context:
-
-            async def caller_of(request: Any) -> Caller:
-                """Asked at every call: a token can be revoked meanwhile."""
-                if not secret:
-                    return Caller(user=name_local_door())
-                identity = await context.moot.access.identify(secret)
-                if isinstance(identity, AccessDenied):
-                    raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` creates a new one")
-                return Caller.from_identity(identity)
-
-            await caller_of(None)
-            await serve_on_stdio(context, caller_of, shows_all=all_tools)
-
-    out.run(work, stopped=lambda: "")
 
 
 @click.command(short_help="Create, list and revoke tokens for a server.")

@@ -9,10 +9,12 @@ from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Any, Final
 
+import anyio
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp.shared.uri_template import UriTemplate
 from pydantic import ValidationError
 
@@ -30,7 +32,8 @@ from moot.surfaces.api.toolsets import (
     select_tools,
 )
 from moot.surfaces.mcp.cancellation import CancelMiddleware
-from moot.surfaces.mcp.instructions import INSTRUCTIONS, TIMELINE_MEANS, build_join_prompt
+from moot.surfaces.mcp.greeting import INSTRUCTIONS, Greeting
+from moot.surfaces.mcp.instructions import TIMELINE_MEANS, build_join_prompt
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
 MOST_LISTED: Final = 100
@@ -201,8 +204,38 @@ def _build_refusal(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=_reword(message))], is_error=True)
 
 
-async def serve_on_stdio(context: ServerContext, caller_of: CallerOf, *, shows_all: bool = False) -> None:
-    """Serve one client on standard input and output until it goes."""
+async def serve_on_stdio(context: ServerContext, caller_of: CallerOf, greeting: Greeting, *, shows_all: bool = False) -> None:
+    """Serve one client on standard input and output until it goes; it was greeted already."""
     server = McpServer(context, caller_of, shows_all=shows_all).build_server()
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    async with stdio_server() as (reading, writing), anyio.create_task_group() as group:
+        sender, received = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        written, answers = anyio.create_memory_object_stream[SessionMessage]()
+
+        async def read() -> None:
+            async with sender:
+                if greeting.line:
+                    await sender.send(_parse_message(greeting.line))
+                async for message in reading:
+                    await sender.send(message)
+
+        async def write() -> None:
+            is_due = greeting.answered is not None
+            async with writing:
+                async for message in answers:
+                    told = message.message
+                    if is_due and isinstance(told, types.JSONRPCResponse) and told.id == greeting.answered:
+                        is_due = False
+                        continue
+                    await writing.send(message)
+
+        group.start_soon(read)
+        group.start_soon(write)
+        async with written:
+            await server.run(received, written, server.create_initialization_options())
+
+
+def _parse_message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValidationError as error:
+        return error

@@ -1,0 +1,67 @@
+"""What a command imports before it does its work: start-up time is the number of modules, and grows unless it is counted."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.acceptance.doors import Cli
+
+HEAVY = ("mcp", "mcp_types", "pydantic_ai", "openai", "starlette", "uvicorn", "prompt_toolkit", "httpx", "numpy", "watchfiles")
+PROTOCOLS = ("persona", "council", "roundtable", "swarm", "consultation", "pipeline")
+COUNT = """
+import json, sys
+from moot.surfaces.cli.main import main
+try:
+    main(sys.argv[1:], standalone_mode=False)
+except SystemExit:
+    pass
+print(json.dumps(sorted(sys.modules)), file=sys.stderr)
+"""
+
+
+def list_modules(home: Path, *command: str, given: str = "") -> set[str]:
+    """Return the modules that a command has imported when it ends."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT, *command],
+        env={"MOOT_HOME": str(home), "PATH": "", "LANG": "C.UTF-8"},
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [(("--version",), 20), (("--help",), 20), (("list",), 140), (("list", "--json"), 140), (("list", "--open"), 140)],
+)
+def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most: int) -> None:
+    """Moot's own modules, and none of the heavy libraries; no protocol where there is no session of it."""
+    found = list_modules(tmp_path, *command)
+    assert len({name for name in found if name.split(".")[0] == "moot"}) <= most
+    assert not {name.split(".")[0] for name in found} & set(HEAVY)
+    assert not [name for name in found if name.startswith("moot.protocols.")]
+
+
+def test_a_list_imports_the_protocols_of_its_sessions_alone(cli: Cli) -> None:
+    cli("run", "Shall we?", "--protocol", "debate", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--session", "s", code=3)
+    found = list_modules(cli.home, "list")
+    loaded = {name.split(".")[2] for name in found if name.startswith("moot.protocols.")}
+    assert "council" in loaded
+    assert not loaded & {"persona", "roundtable", "swarm", "pipeline"}
+    assert not {name.split(".")[0] for name in found} & set(HEAVY)
+
+
+def test_the_library_is_imported_at_its_first_use() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "import sys, moot; print([name for name in sys.modules if name.startswith('moot.')])"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert told.stdout.strip() == "[]"
