@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,8 +31,18 @@ from moot.domain.facts import OWNER_DOOR, Closed, Entry, Language, Opened, Sessi
 from moot.domain.ids import AskId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.language import detect_language
 from moot.domain.records import Head
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, swap_seats, validate_seats, validate_swaps
-from moot.domain.topic import Topic
+from moot.domain.roster import (
+    DEMO,
+    HELPING_SEATS,
+    MOST_SEATS,
+    Seat,
+    Swap,
+    parse_kind,
+    swap_seats,
+    validate_seats,
+    validate_swaps,
+)
+from moot.domain.topic import ErrorCorrelation, Topic
 from moot.engine.engine import Engine
 from moot.engine.events import Event
 from moot.engine.outside_answers import OutstandingAsk
@@ -88,6 +98,7 @@ class SessionLine:
     last_at: datetime
     entries: int
     is_hosted: bool = False
+    is_demo: bool = False
     parked: str = ""
     standing: Standing | None = None
     choice: str = ""
@@ -114,7 +125,7 @@ class Options(TypedDict, total=False):
     or a `Panel`; its seats without a platform share `models`, or what `discover` finds. `protocol` says by which rules it is held
     (`name` is an older name of this option); `check` says whether every seat is tried first; `subject` says where the question
     belongs and what is at stake; a `hosted` session is run by whichever server serves the ledger; with `consult` its seats may
-    consult each other. `memory=False` tells its seats nothing of earlier decisions.
+    consult each other. `memory=False` tells its seats nothing of earlier decisions. `demo` marks it as a demo of that name.
     """
 
     seats: Mapping[str, SeatFiller] | Sequence[Seat | str]
@@ -133,6 +144,7 @@ class Options(TypedDict, total=False):
     hosted: bool
     consult: Consult | None
     memory: bool
+    demo: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,8 +222,15 @@ class Moot:
         spoken = options.get("language") or detect_language(question)
         roster, chosen = await self._build_roster(spoken, options)
         about = options.get("subject", Topic())
-        roster = await with_recorded_trust(self.memory, roster, about.category)
-        has_memory = options.get("memory", self.environ.get("MOOT_MEMORY") != "off")
+        demo = options.get("demo", "")
+        bonds: tuple[ErrorCorrelation, ...] = ()
+        if not demo:
+            _refuse_demo_seats(seat.platform for seat in roster)
+        # A demo neither reads nor writes what this machine has learned: it plays the same everywhere.
+        if not demo:
+            roster = await with_recorded_trust(self.memory, roster, about.category)
+            bonds = await load_error_correlations(self.memory, roster)
+        has_memory = not demo and options.get("memory", self.environ.get("MOOT_MEMORY") != "off")
         precedents = await collect_precedents(self.memory, question, about) if has_memory else ()
         patience = options.get("outside_patience", WEEK_SECONDS)
         seed = options.get("seed")
@@ -224,13 +243,15 @@ class Moot:
                 budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
                 outside_patience=patience,
                 settings=validate_settings(plugin, {**chosen.settings, **(options.get("settings") or {})}, roster),
-                subject=replace(about, bonds=await load_error_correlations(self.memory, roster), precedents=precedents),
+                subject=replace(about, bonds=bonds, precedents=precedents),
                 hosted=options.get("hosted", False),
             )
         )
         consult = options.get("consult") or (Consult() if plugin.consults else None)
         if consult is not None:
             opened = replace(opened, consult=build_consult_rules(consult))
+        if demo:
+            opened = replace(opened, demo=demo)
         check_limits(opened.budget, patience)
         session = options.get("session")
         wanted = None if session is None else parse_session_id(session)
@@ -295,8 +316,10 @@ class Moot:
         return await self.run(await self.open(topic, **options))
 
     async def remember(self, session: str) -> None:
-        """Add an ended session to decision memory; an existing record stays unchanged."""
+        """Add an ended session to decision memory; an existing record stays unchanged, and a demo is left out."""
         name = parse_session_id(session)
+        if (await self.engine.load_snapshot(name)).session_state.opened.demo:
+            return
         plugin, timeline = await self._load_plugin_and_timeline(name)
         if isinstance(timeline.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
             return
@@ -317,7 +340,7 @@ class Moot:
         """
         if not self._is_recalled:
             for line in await self.sessions():
-                if line.status == "concluded" and not await self.memory.has(line.session):
+                if line.status == "concluded" and not line.is_demo and not await self.memory.has(line.session):
                     try:
                         await self.remember(line.session)
                     except (LedgerDamaged, CallerError) as error:
@@ -487,6 +510,7 @@ class Moot:
 
     def _build_swaps(self, swaps: Mapping[str, str] | None) -> list[Swap]:
         seats = [parse_seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
+        _refuse_demo_seats(seat.platform for seat in seats)
         for seat in seats:
             # Fails for an unknown platform before anything is recorded.
             self.seating(seat)
@@ -551,7 +575,8 @@ class Moot:
         plugin = self._find_plugin(opened)
         reason = last.reason if isinstance(last, SessionParked) else ""
         status = _derive_status(last)
-        return replace(line, protocol=plugin.name, topic=opened.topic, status=status, is_hosted=opened.hosted, parked=reason)
+        line = replace(line, protocol=plugin.name, topic=opened.topic, status=status, is_hosted=opened.hosted, parked=reason)
+        return replace(line, is_demo=bool(opened.demo))
 
     def _check_platforms(self, seats: Sequence[Seat]) -> None:
         """Raise BadImport if a seat could not continue."""
@@ -597,6 +622,13 @@ class Moot:
         session, records = parse_export(text)
         await self.engine.restore(session, records)
         return session
+
+
+def _refuse_demo_seats(platforms: Iterable[str]) -> None:
+    """Raise BadRoster if a seat would play a demo's part in a real meeting."""
+    for platform in platforms:
+        if parse_kind(platform) == DEMO:
+            raise BadRoster(f"{platform!r} plays its part in a demo only: moot demo")
 
 
 def _require_started(part: T | None) -> T:

@@ -44,6 +44,7 @@ def main() -> None:
 
 
 for command in (
+    LazyCommand("demo", "demo:demo", "Play a meeting that was written in advance: no key, no network."),
     LazyCommand("run", "run:run", "Hold a meeting on TOPIC."),
     LazyCommand("resume", "run:resume", "Resume a session."),
     LazyCommand("watch", "run:watch", "Follow a session as it happens."),
