@@ -50,14 +50,14 @@ def demo(
     """Play a meeting of PROTOCOL that was written in advance: a real question, real disagreement, a decision.
 
     Rules, record, tally and reports are the real ones; only the words of the seats come from a script. It is recorded like any
-    session and marked as a demo: nothing of it enters decision memory, trust or breakers. In a terminal it plays at reading speed,
-    and Enter or space goes on at once. Without PROTOCOL it lists the demos and asks, or plays the first.
+    session and marked as a demo: nothing of it enters decision memory, trust or breakers. In a terminal it plays at reading
+    speed, and Enter or space goes on at once. Without PROTOCOL it lists the demos and asks, or plays the first.
 
     \b
     moot demo
     moot demo debate --language zh
     moot demo swarm --pace quick
-    """  # noqa: D301 - click's mark of a paragraph that is not to be rewrapped
+    """
     spoken = language or guess_language()
     table = TerminalSession()
 
@@ -183,21 +183,25 @@ def try_out(topic: str) -> None:
 
     \b
     moot try "Should we rewrite it?"
-    """  # noqa: D301 - click's mark of a paragraph that is not to be rewrapped
+    """
     table = TerminalSession()
 
-    async def find_best() -> tuple[str, ...]:
+    async def find() -> tuple[tuple[str, ...], list[str]]:
         async with Moot() as moot:
             found = await moot.discover()
-            agents = await moot.seating.agents() if not found.models and not found.servers else {}
-        installed = tuple(f"command:{name}" for name, version in agents.items() if version is not None)
-        return (*found.models, *found.servers) or installed
+            if found.models or found.servers:
+                return (*found.models, *found.servers), []
+            return (), [name for name, version in (await moot.seating.agents()).items() if version is not None]
 
-    if output.run(find_best):
+    models, agents = output.run(find)
+    if models:
         run_in_place(topic)
     language = guess_language()
     words = DEMO_TEXT[language]
     output.print_line(f"{words.offer}\n  {words.first_way}\n  {words.second_way}")
+    if agents:
+        found = f"moot run {shlex.quote(topic)} --model command:{agents[0]}"
+        output.print_line(f"  {words.agents.format(agents=', '.join(agents), command=found)}")
     is_asking = sys.stdin.isatty() and sys.stdout.isatty()
     if is_asking and ask_way(language) == "2":
         run_in_place(topic, "--model", "embedded")

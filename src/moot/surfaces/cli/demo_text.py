@@ -18,8 +18,8 @@ class DemoText(TwoLanguages):
         "接下来：moot show {session} · moot export {session} html -o demo.html · moot demo --list --language zh",
     )
     offer = both(
-        "No key, no model server and no coding agent was found. There are two ways to see a meeting now:",
-        "没有找到密钥、模型服务或编程 Agent。现在有两种方式看一场会议：",
+        "No provider's key and no model server was found. There are two ways to see a meeting now:",
+        "没有找到提供商的密钥，也没有模型服务。现在有两种方式看一场会议：",
     )
     first_way = both(
         "1  the demo: a meeting written by people, played by the real rules; what it says is worth reading",
@@ -28,6 +28,10 @@ class DemoText(TwoLanguages):
     second_way = both(
         "2  the small model inside this process, on your question: really thinks for itself, and not well (135 million parameters, English only)",
         "2  本进程内的小模型，讨论你的问题：真的自己思考，但水平有限（1.35 亿参数，只会英语）",
+    )
+    agents = both(
+        "Found coding agents ({agents}), which cost you what they cost: {command}",
+        "找到编程 Agent（{agents}），费用由你的账户承担：{command}",
     )
     choose_way = both("1 or 2? (Enter: 1)", "1 还是 2？（回车：1）")
     go_on = both(
