@@ -42,9 +42,10 @@ class Pacer:
         self._due: dict[object, float] = {}
         self._skipped = asyncio.Event()
 
-    async def sleep(self, seconds: float) -> None:
+    async def sleep(self, seconds: float) -> bool:
+        """Wait; True if the reader cut it short."""
         if seconds <= 0:
-            return
+            return False
         key, loop = object(), asyncio.get_running_loop()
         self._due[key] = due = loop.time() + self._ahead + seconds
         try:
@@ -53,7 +54,8 @@ class Pacer:
                     async with asyncio.timeout(left):
                         await self._skipped.wait()
                 except TimeoutError:
-                    return
+                    return False
+            return True
         finally:
             del self._due[key]
 
@@ -82,9 +84,11 @@ class DemoParticipant(ScriptParticipant):
 
     async def _stream(self, brief: Brief, text: str, on_text: OnText) -> None:
         for at in range(0, len(text), PIECE):
-            on_text(text[at : at + PIECE])
-            if self._speed:
-                await self._pacer.sleep(len(text[at : at + PIECE]) / READ_PER_SECOND[brief.language] / self._speed)
+            piece = text[at : at + PIECE]
+            on_text(piece)
+            if self._speed and await self._pacer.sleep(len(piece) / READ_PER_SECOND[brief.language] / self._speed):
+                on_text(text[at + PIECE :])
+                return
 
     def _measure_earlier(self, brief: Brief) -> float:
         """How long those need who are asked the same and come earlier in the script."""

@@ -29,7 +29,7 @@ from moot.surfaces.cli.run import TerminalSession, exit_with
 LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
-@click.command(short_help="Play a meeting that was written in advance: no key, no network.")
+@click.command(short_help="Play a meeting that was written in advance.")
 @click.argument("protocol", required=False)
 @click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the language of your terminal, else en.")
 @click.option("--pace", type=click.Choice(PACES), help="How fast it plays. Default: reading; without a terminal: fast.")
@@ -176,7 +176,7 @@ def choose_demo(language: Language, *, as_json: bool) -> Demo:
         output.print_note(", ".join(names))
 
 
-@click.command("try", hidden=True)
+@click.command("try", short_help="Hold a first meeting on TOPIC, or play a demo.")
 @click.argument("topic")
 def try_out(topic: str) -> None:
     """Hold a first meeting on TOPIC, as `make run` does: with what is found here, or with a demo.
