@@ -76,9 +76,8 @@ def demo(
 
 async def play(table: TerminalSession, chosen: Demo, pace: Pace, *, session: str | None = None, as_json: bool = False) -> int:
     """Open a demo, run it in this terminal, and say what can be done with it."""
-    words, pacer = DEMO_TEXT[chosen.language], Pacer()
+    words = DEMO_TEXT[chosen.language]
     async with table.open_moot() as moot:
-        let_pacer_lead(moot, pacer)
         options = build_demo_options(chosen, moot.environ, pace=pace)
         options["session"] = session
         table.session = await moot.open(chosen.topic, **options)
@@ -86,7 +85,7 @@ async def play(table: TerminalSession, chosen: Demo, pace: Pace, *, session: str
             return await table.hold(moot, as_json=True, wait=False)
         console = output.build_console()
         print_head(console, chosen)
-        with skip_on_keys(pacer) as has_keys:
+        with follow_keys(moot) as has_keys:
             if has_keys and pace != "fast":
                 console.print(Text(words.keys, style="dim"))
             code = await table.hold(moot, as_json=False, wait=False)
@@ -108,6 +107,15 @@ def let_pacer_lead(moot: Moot, pacer: Pacer) -> None:
         return make_demo(request.argument, request.seat.id, pacer)
 
     moot.seating.kinds.add(replace(moot.seating.kinds.find(DEMO), make=make))
+
+
+@contextmanager
+def follow_keys(moot: Moot) -> Iterator[bool]:
+    """Let a person at this terminal move demos on, while this lasts; False where nobody can press a key."""
+    pacer = Pacer()
+    let_pacer_lead(moot, pacer)
+    with skip_on_keys(pacer) as has_keys:
+        yield has_keys
 
 
 @contextmanager
