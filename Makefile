@@ -1,4 +1,4 @@
-# make run   set everything up and hold a meeting
+# make run   set everything up and hold a meeting; TOPIC="…" for a question of yours
 # make test  set everything up and run every check
 
 PYTHON ?= python3
@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test test-agents check lint bench bench-decisions bench-swarm lock clean
 
 run: $(VENV)/.run
-	@$(BIN)/moot run "$(TOPIC)"
+	@$(BIN)/moot $(if $(filter file,$(origin TOPIC)),try,run) "$(TOPIC)"
 
 test: check
 	@$(BIN)/python -m pytest -n 2 --dist worksteal

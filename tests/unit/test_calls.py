@@ -7,7 +7,14 @@ from moot.surfaces.api.method import Caller, Method
 from moot.surfaces.api.methods import TABLE, TOOLS
 
 SESSION_NAMES = {"deliberationId", "sessionId", "decisionId", "conference"}
-LISTS = {"cstp.listDeliberations", "moot.listSessions", "moot.listProtocols", "moot.listConferences", "cstp.searchDecisions"}
+LISTS = {
+    "cstp.listDeliberations",
+    "moot.listSessions",
+    "moot.listProtocols",
+    "moot.listDemos",
+    "moot.listConferences",
+    "cstp.searchDecisions",
+}
 """Calls that look at no one session and leave out what a bound token may not see."""
 
 

@@ -494,6 +494,19 @@ SAMPLES: tuple[Fact, ...] = (
     FamilyStated(seat=BOB, family="claude-opus-4", via="token:t1"),
     *SECOND_EDITION_SAMPLES,
     *SYNTHESIS_SAMPLES,
+    *(
+        opening(topic="?", language="en", seed=1, seats=SEATS, demo="persona")
+        for opening in (
+            MeetingOpened,
+            DebateOpened,
+            AdvisoryOpened,
+            ConsensusOpened,
+            roundtable.ConferenceOpened,
+            pipeline.PipelineOpened,
+            SwarmOpened,
+        )
+    ),
+    consultation.QuestionOpened(topic="?", language="en", seed=1, seats=SEATS, asker=ADA, request=REQUEST, demo="consultation"),
 )
 
 

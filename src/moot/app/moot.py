@@ -76,6 +76,7 @@ class SessionLine:
     last_at: datetime
     entries: int
     is_hosted: bool = False
+    is_demo: bool = False
     parked: str = ""
     standing: Standing | None = None
     choice: str = ""
@@ -102,7 +103,7 @@ class Options(TypedDict, total=False):
     or a `Panel`; its seats without a platform share `models`, or what `discover` finds. `protocol` says by which rules it is held
     (`name` is an older name of this option); `check` says whether every seat is tried first; `subject` says where the question
     belongs and what is at stake; a `hosted` session is run by whichever server serves the ledger; with `consult` its seats may
-    consult each other. `memory=False` tells its seats nothing of earlier decisions.
+    consult each other. `memory=False` tells its seats nothing of earlier decisions. `demo` marks it as a demo of that name.
     """
 
     seats: Mapping[str, SeatFiller] | Sequence[Seat | str]
@@ -121,6 +122,7 @@ class Options(TypedDict, total=False):
     hosted: bool
     consult: "Consult | None"
     memory: bool
+    demo: str
 
 
 class Moot:
@@ -261,8 +263,10 @@ class Moot:
         return await self.run(await self.open(topic, **options))
 
     async def remember(self, session: str) -> None:
-        """Add an ended session to decision memory; an existing record stays unchanged."""
+        """Add an ended session to decision memory; an existing record stays unchanged, and a demo is left out."""
         name = parse_session_id(session)
+        if (await self.engine.load_snapshot(name)).session_state.opened.demo:
+            return
         plugin, timeline = await self._load_plugin_and_timeline(name)
         if isinstance(timeline.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
             return
@@ -285,7 +289,7 @@ class Moot:
         """
         if not self._is_recalled:
             for line in await self.sessions():
-                if line.status == "concluded" and not await self.memory.has(line.session):
+                if line.status == "concluded" and not line.is_demo and not await self.memory.has(line.session):
                     try:
                         await self.remember(line.session)
                     except (LedgerDamaged, CallerError) as error:
@@ -448,9 +452,11 @@ class Moot:
         return int(timeline.lost_since if is_lost and not isinstance(timeline.closed, SessionCancelled) else timeline.seq) - 1
 
     def _build_swaps(self, swaps: Mapping[str, str] | None) -> list[Swap]:
+        from moot.app.opening import refuse_demo_seats
         from moot.app.panels import parse_seat_word
 
         seats = [parse_seat_word(f"{seat}={platform}") for seat, platform in (swaps or {}).items()]
+        refuse_demo_seats(seat.platform for seat in seats)
         for seat in seats:
             # Fails for an unknown platform before anything is recorded.
             self.seating(seat)
@@ -519,7 +525,8 @@ class Moot:
         plugin = self._find_plugin(opened)
         reason = last.reason if isinstance(last, SessionParked) else ""
         status = _derive_status(last)
-        return replace(line, protocol=plugin.name, topic=opened.topic, status=status, is_hosted=opened.hosted, parked=reason)
+        line = replace(line, protocol=plugin.name, topic=opened.topic, status=status, is_hosted=opened.hosted, parked=reason)
+        return replace(line, is_demo=bool(opened.demo))
 
     def _check_platforms(self, seats: Sequence[Seat]) -> None:
         """Raise BadImport if a seat could not continue."""

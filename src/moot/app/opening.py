@@ -1,7 +1,7 @@
 """Plans a session: who sits, by which rules, what memory tells them. Nothing is recorded here."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,8 @@ from moot.domain.budget import DEFAULT_TURNS, Budget
 from moot.domain.facts import Language, Opened
 from moot.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moot.domain.language import detect_language
-from moot.domain.roster import HELPING_SEATS, MOST_SEATS, WEEK_SECONDS, Seat, validate_seats
-from moot.domain.topic import Topic
+from moot.domain.roster import DEMO, HELPING_SEATS, MOST_SEATS, WEEK_SECONDS, Seat, parse_kind, validate_seats
+from moot.domain.topic import ErrorCorrelation, Topic
 from moot.errors import BadRoster, SessionExists
 from moot.ports.plugin import Plan
 
@@ -43,8 +43,14 @@ async def plan_session(moot: "Moot", topic: str, options: "Options") -> PlannedS
     spoken = options.get("language") or detect_language(question)
     roster, chosen = await _build_roster(moot, spoken, options)
     about = options.get("subject", Topic())
-    roster = await with_recorded_trust(moot.memory, roster, about.category)
-    has_memory = options.get("memory", moot.environ.get("MOOT_MEMORY") != "off")
+    demo = options.get("demo", "")
+    bonds: tuple[ErrorCorrelation, ...] = ()
+    # A demo neither reads nor writes what this machine has learned: it plays the same everywhere.
+    if not demo:
+        refuse_demo_seats(seat.platform for seat in roster)
+        roster = await with_recorded_trust(moot.memory, roster, about.category)
+        bonds = await load_error_correlations(moot.memory, roster)
+    has_memory = not demo and options.get("memory", moot.environ.get("MOOT_MEMORY") != "off")
     precedents = await collect_precedents(moot.memory, question, about) if has_memory else ()
     patience = options.get("outside_patience", WEEK_SECONDS)
     seed = options.get("seed")
@@ -57,13 +63,15 @@ async def plan_session(moot: "Moot", topic: str, options: "Options") -> PlannedS
             budget=options.get("budget") or Budget(turns=DEFAULT_TURNS),
             outside_patience=patience,
             settings=validate_settings(plugin, {**chosen.settings, **(options.get("settings") or {})}, roster),
-            subject=replace(about, bonds=await load_error_correlations(moot.memory, roster), precedents=precedents),
+            subject=replace(about, bonds=bonds, precedents=precedents),
             hosted=options.get("hosted", False),
         )
     )
     consult = options.get("consult") or (Consult() if plugin.consults else None)
     if consult is not None:
         opened = replace(opened, consult=build_consult_rules(consult))
+    if demo:
+        opened = replace(opened, demo=demo)
     check_limits(opened.budget, patience)
     session = options.get("session")
     wanted = None if session is None else parse_session_id(session)
@@ -106,3 +114,10 @@ def _build_seat(moot: "Moot", name: str, filled: "SeatFiller") -> Seat:
             "or a function that takes a brief and returns the answer"
         )
     return Seat(id=parse_seat_id(name), platform=moot.seating.add_function(name, filled))
+
+
+def refuse_demo_seats(platforms: Iterable[str]) -> None:
+    """Raise BadRoster if a seat would play a demo's part in a real meeting."""
+    for platform in platforms:
+        if parse_kind(platform) == DEMO:
+            raise BadRoster(f"{platform!r} plays its part in a demo only: moot demo")

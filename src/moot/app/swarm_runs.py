@@ -142,8 +142,8 @@ def _replace_file(path: Path, text: str) -> None:
 async def keep_run_folder(
     moot: Moot, plugin: AnyPlugin, session: str, base: Path | None = None
 ) -> AsyncIterator[RunFolder | None]:
-    """Maintain the folder of a session while it runs here; None for a protocol without one."""
-    if plugin.name != "swarm":
+    """Maintain the folder of a session while it runs here; None for a protocol without one, and for a demo."""
+    if plugin.name != "swarm" or (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.demo:
         yield None
         return
     folder = RunFolder(base or Path(RUNS))

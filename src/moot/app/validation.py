@@ -46,6 +46,7 @@ _EXPECTED: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "subject": ((Topic,), "a Topic"),
     "hosted": ((bool,), "True or False"),
     "memory": ((bool,), "True or False"),
+    "demo": ((str,), "the name of a demo"),
     "consult": ((Consult,), "a Consult, such as moot.Consult(per_seat=3)"),
 }
 _OPTIONAL: Final = frozenset({"panel", "language", "seed", "budget", "settings", "session", "consult"})

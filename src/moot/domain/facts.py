@@ -43,7 +43,8 @@ class Opened(Fact):
     """The first fact of a session; it holds everything that the session's rulebook depends on.
 
     `outside_patience` is the number of seconds that an outside seat has for an answer. `hosted`: the server of this ledger runs
-    the session, also after a restart. `consult`: the rules by which seats may consult each other; None forbids it.
+    the session, also after a restart. `consult`: the rules by which seats may consult each other; None forbids it. `demo` is the
+    name of the shipped demo that the session plays: what is said there is nobody's opinion, so it stays out of decision memory.
     """
 
     topic: str
@@ -56,6 +57,7 @@ class Opened(Fact):
     subject: Topic = Topic()
     hosted: bool = False
     consult: ConsultRules | None = None
+    demo: str = ""
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""

@@ -20,8 +20,9 @@ COMMAND: Final = "command"
 EMBEDDED: Final = "embedded"
 MEASURE: Final = "measure"
 FUNCTION: Final = "python"
+DEMO: Final = "demo"
 
-UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION})
+UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION, DEMO})
 """Kinds whose platform does not say which mind is behind it: its record is kept under the seat's own name.
 
 Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Final, Literal
 
 from moot.domain.facts import Language
-from moot.domain.roster import COMMAND, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
+from moot.domain.roster import COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
 from moot.errors import MissingExtra
 from moot.participants import encoder, local_model, weights
 from moot.participants.agent_recipes import find_recipe
 from moot.participants.command import CommandParticipant
+from moot.participants.demo import make_demo
 from moot.participants.embedded import EmbeddedParticipant
 from moot.participants.human import AskPerson, HumanParticipant
 from moot.participants.local_model import LocalModel
@@ -93,6 +94,10 @@ def _make_script(request: SeatRequest) -> Participant:
     return ScriptParticipant(Path(request.argument), request.seat.id) if request.argument else _make_model(request)
 
 
+def _make_demo(request: SeatRequest) -> Participant:
+    return make_demo(request.argument, request.seat.id) if request.argument else _make_model(request)
+
+
 def _make_human(request: SeatRequest) -> Participant:
     return HumanParticipant(request.ask_person) if not request.argument else _make_model(request)
 
@@ -117,6 +122,7 @@ BUILT_IN: Final = (
     ParticipantKind(name=MAILBOX, make=_make_nobody, is_remote=True),
     ParticipantKind(name=HUMAN, make=_make_human, is_person=True, patience=3_600.0, is_shared=True),
     ParticipantKind(name=SCRIPT, usage="script:FILE", make=_make_script, file="any"),
+    ParticipantKind(name=DEMO, usage="demo:NAME.LANGUAGE", make=_make_demo, patience=3_600.0),
     ParticipantKind(name=COMMAND, usage="command:AGENT", make=build_command, patience=900.0, file="toml", looks_up=True),
     ParticipantKind(
         name=EMBEDDED, usage="embedded", make=_make_embedded, patience=600.0, file="any", is_shared=True, languages=("en",)
@@ -161,4 +167,4 @@ class KindTable:
     @property
     def usages(self) -> tuple[str, ...]:
         """How platforms are written, for people who mistyped one."""
-        return tuple(kind.written for kind in self._kinds.values() if kind.name not in {MODEL, ADDRESS, MEASURE})
+        return tuple(kind.written for kind in self._kinds.values() if kind.name not in {MODEL, ADDRESS, MEASURE, DEMO})

@@ -11,6 +11,8 @@
     delay = 0.5               # optional: seconds before it answers
     fail = "error"            # optional: be lost instead, with this reason
     raw = "not JSON"          # optional: answer with exactly this text
+    name = "costs"            # optional: other answers refer to its entry as "@costs" (see script_references.py)
+    about = "a text"          # optional: answer with it only where the seat is asked about this text
 
     [[speech]]                # if the session allows consultations: ask another seat instead
     consult = { to = "bob", question = "…" }
@@ -35,9 +37,10 @@ from moot.domain.effects import AnswerForm, Brief
 from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
 from moot.errors import BadAnswer, BadScript
+from moot.participants.script_references import ABOUT, NAME, References
 from moot.ports.participant import Answer, NoAnswer, OnText
 
-_CONTROLS = {"turn", "delay", "fail", "raw"}
+_CONTROLS = {"turn", "delay", "fail", "raw", NAME, ABOUT}
 CONSULT = "consult"
 _NO_CONSULTATIONS = ". The session has no consultations: --consult opens it with them"
 PIECE = 12
@@ -49,8 +52,11 @@ class ScriptParticipant:
 
     def __init__(self, path: Path, seat: SeatId) -> None:
         """Load the script; raises BadScript if the file is not a script of this seat."""
-        self._items = _load_items(path, seat)
+        self._script = _load_seats(path, seat)
+        self._items = self._script[seat]
+        self._references = References(_load_document(path).get("texts", {}), self._script)
         self._path = path
+        self._seat = seat
 
     def check(self, forms: Mapping[str, AnswerForm]) -> None:
         """Raise BadScript if an answer in the file is of an unknown kind, or not in the shape that will be asked for."""
@@ -62,7 +68,7 @@ class ScriptParticipant:
                 if "raw" in item or "fail" in item:
                     continue
                 try:
-                    parse_answer(forms[kind], _strip_controls(item))
+                    parse_answer(forms[kind], self._references.fill_samples(_strip_controls(item)))
                 except BadAnswer as cause:
                     hint = _NO_CONSULTATIONS if CONSULT in item and forms[kind].instead is None else ""
                     raise BadScript(f"the script {self._path}: [[{kind}]] number {number}: {cause}{hint}") from cause
@@ -71,29 +77,40 @@ class ScriptParticipant:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        item = self._find_item(brief)
+        item = self._find_item(brief, self._items)
         if item is None and brief.form.silence is not None:
             # Parsed by its shape: the schema of an ask may need what silence leaves out.
-            return self._read(brief, parse_answer(brief.form, dict(brief.form.silence)), on_text)
+            return await self._read(brief, parse_answer(brief.form, dict(brief.form.silence)), on_text)
         if item is None:
             return NoAnswer(reason="error", detail=f"{self._path.name} has no {brief.form.kind} for turn {brief.ask.turn}")
-        await asyncio.sleep(item.get("delay", 0))
+        await self._pause(brief, item)
         if "fail" in item:
             return NoAnswer(reason=item["fail"], detail="scripted")
-        return self._read(brief, item["raw"] if "raw" in item else _strip_controls(item), on_text)
+        answer = item["raw"] if "raw" in item else self._references.resolve(_strip_controls(item), brief)
+        return await self._read(brief, answer, on_text)
 
-    def _read(self, brief: Brief, raw: object, on_text: OnText) -> Answer | NoAnswer:
+    async def _pause(self, brief: Brief, item: dict[str, Any]) -> None:
+        await asyncio.sleep(item.get("delay", 0))
+
+    async def _stream(self, brief: Brief, text: str, on_text: OnText) -> None:
+        for at in range(0, len(text), PIECE):
+            on_text(text[at : at + PIECE])
+
+    async def _read(self, brief: Brief, raw: object, on_text: OnText) -> Answer | NoAnswer:
         try:
             read = read_answer(brief, raw)
         except BadAnswer as error:
             return NoAnswer(reason="malformed", detail=str(error))
         text = getattr(read.said, "content", "") if brief.form.form == "text" else ""
-        for at in range(0, len(text), PIECE):
-            on_text(text[at : at + PIECE])
+        await self._stream(brief, text, on_text)
         return Answer(said=read.said, mends=read.mends)
 
-    def _find_item(self, brief: Brief) -> dict[str, Any] | None:
-        items = self._items.get(brief.form.kind, [])
+    def _find_item(self, brief: Brief, kinds: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
+        """What a seat with these answers gives to this brief; None where it has nothing."""
+        items = kinds.get(brief.form.kind, [])
+        told = [item for item in items if ABOUT in item]
+        if told:
+            return next((item for item in told if self._references.is_shown(str(item[ABOUT]), brief)), None)
         due = [item for item in items if item.get("turn") == brief.ask.turn]
         if due:
             # A repeated ask (after a consultation) takes the next table of the same turn, or the last one again.
@@ -108,19 +125,19 @@ def _strip_controls(item: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in item.items() if key not in _CONTROLS}
 
 
-def _load_items(path: Path, seat: SeatId) -> dict[str, list[dict[str, Any]]]:
+def _load_seats(path: Path, seat: SeatId) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """The answers of all seats of a script; one without seats is this seat's alone."""
     document = _load_document(path)
-    if "seats" in document:
-        seats = document["seats"]
-        if not isinstance(seats, dict) or seat not in seats:
-            raise BadScript(f"the script {path} has no [seats.{seat}]; it needs one for each seat that uses it")
-        document = seats[seat]
-    for kind, items in document.items():
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise BadScript(f"the script {path}: {kind!r} must be written as [[{kind}]] tables")
-        for item in items:
-            _validate_item(path, kind, item)
-    return document
+    seats = document.get("seats", {seat: {kind: items for kind, items in document.items() if kind != "texts"}})
+    if not isinstance(seats, dict) or seat not in seats:
+        raise BadScript(f"the script {path} has no [seats.{seat}]; it needs one for each seat that uses it")
+    for kinds in seats.values():
+        for kind, items in kinds.items() if isinstance(kinds, dict) else [("seats", kinds)]:
+            if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+                raise BadScript(f"the script {path}: {kind!r} must be written as [[{kind}]] tables")
+            for item in items:
+                _validate_item(path, kind, item)
+    return seats
 
 
 @cache

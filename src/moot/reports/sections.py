@@ -115,7 +115,7 @@ def build_report(
         topic=decision.topic,
         decision=put_answer_first(decision, tuple(decision_blocks), words, undecided),
         record=add_origins(timeline, record, words),
-        subtitle=(timeline.session, times, *subtitle),
+        subtitle=(timeline.session, times, *([words.demo] if timeline.session_state.opened.demo else []), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
     )

@@ -49,6 +49,7 @@ class SharedReportText(TwoLanguages):
         return f"{known} + {self.unpriced.format(calls=spent.unpriced)}" if spent.unpriced else known
 
     minutes = both("Minutes", "会议纪要")
+    demo = both("demo: written in advance, played by the real rules", "演示：台词事先写好，由真实规则推进")
     decision = both("Decision", "决定")
     undecided = both("Undecided", "未决")
     strengths: Both[dict[str, str]] = both(

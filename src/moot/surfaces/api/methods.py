@@ -5,6 +5,7 @@ from typing import Any, Final
 from moot.surfaces.api.breakers import BREAKER_METHODS
 from moot.surfaces.api.consultation import CONSULT_METHODS
 from moot.surfaces.api.deliberation import DELIBERATION_METHODS
+from moot.surfaces.api.demos import DEMO_METHODS
 from moot.surfaces.api.memory import MEMORY_METHODS
 from moot.surfaces.api.method import Method
 from moot.surfaces.api.pipelines import PIPELINE_METHODS
@@ -15,6 +16,7 @@ from moot.surfaces.api.swarm import SWARM_METHODS
 _METHODS: Final = (
     *CONSULT_METHODS,
     *DELIBERATION_METHODS,
+    *DEMO_METHODS,
     *MEMORY_METHODS,
     *BREAKER_METHODS,
     *PIPELINE_METHODS,

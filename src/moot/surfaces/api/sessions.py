@@ -100,6 +100,7 @@ class SessionOut(Wire):
     standing: Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
     choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
     strength: str = Field(description="What the decision is worth: strong, fair, weak, contested, overruled or none.")
+    is_demo: bool = Field(default=False, description="Whether it is a demo: its words were written in advance.")
 
 
 class SessionsOut(Wire):
@@ -258,6 +259,7 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
                 standing=line.standing or "damaged",
                 choice=line.choice,
                 strength=line.strength,
+                is_demo=line.is_demo,
             )
             for line in await call.moot.add_outcomes(found)
         ]

@@ -149,10 +149,15 @@ class SeatsView(MovingView):
         self._plugin = plugin
         self._timeline = timeline
         self._asked: dict[str, str] = {}
+        self._words: dict[str, str] = {}
         super().__init__(console)
 
     def _show(self, event: Event) -> None:
-        if not isinstance(event, EntryAdded):
+        if isinstance(event, TextDelta):
+            form = self._plugin.rules.forms.get(event.ask.split(".", 2)[1])
+            # Only what is said in words: pieces of JSON are not to be read, and some of it is sealed.
+            if form is not None and form.form == "text":
+                self._words[event.ask] = self._words.get(event.ask, "") + event.text
             return
         for line in describe_entry(self._plugin, self._timeline, event.entry):
             if isinstance(line, SpokenLine):
@@ -163,18 +168,31 @@ class SeatsView(MovingView):
             self._console.print(Text(line, style=style))
         pending = self._timeline.session_state.pending
         self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in pending}
+        self._words = {ask: words for ask, words in self._words.items() if ask in pending}
 
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
             return Text("")
         words = SHARED_REPORT_TEXT[self._timeline.session_state.opened.language]
         table = Table.grid(padding=(0, 2))
+        parts: list[RenderableType] = []
         for at, seat in enumerate(self._timeline.session_state.seats):
+            said = next((text for ask, text in self._words.items() if ask.split(".", 2)[2] == seat.id), "")
+            room = self._console.height - len(self._timeline.session_state.seats) - 4
+            parts += render_spoken(self._console, seat.id, said, COLORS[at % len(COLORS)], room)
             kind = self._asked.get(seat.id)
             kind = words.asked_for.get(kind, kind) if kind else ""
             table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
         spent = self._timeline.spent
-        return Group(table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
+        return Group(*parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
+
+
+def render_spoken(console: Console, seat: str, words: str, color: str, room: int) -> list[RenderableType]:
+    """The words of whoever speaks; what does not fit scrolls away, so that the newest and what stands below stay in sight."""
+    if not words:
+        return []
+    said = Text.assemble((f"{seat} ", f"bold {color}"), strip_control(words))
+    return [*said.wrap(console, console.width)[-max(2, room) :], Text("")]
 
 
 def format_foot(session: str, spent: Spent, words: SharedReportText) -> str:
@@ -283,10 +301,8 @@ class MeetingView(MovingView):
             )
         parts: list[RenderableType] = []
         if self._speaker is not None and self._words:
-            said = Text.assemble((f"{self._speaker} ", f"bold {self._choose_color(self._speaker)}"), strip_control(self._words))
-            # What does not fit above the table scrolls away, so that the newest words and the table stay in sight.
-            room = max(2, self._console.height - len(meeting.seats) - 5)
-            parts += [*said.wrap(self._console, self._console.width)[-room:], Text("")]
+            room = self._console.height - len(meeting.seats) - 5
+            parts += render_spoken(self._console, self._speaker, self._words, self._choose_color(self._speaker), room)
         parts += [table, Text(_format_consensus(self._timeline), style="dim"), Text(_format_footer(self._timeline), style="dim")]
         return Group(*parts)
 

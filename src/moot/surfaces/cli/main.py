@@ -44,6 +44,8 @@ def main() -> None:
 
 
 for command in (
+    LazyCommand("demo", "demo:demo", "Play a meeting that was written in advance."),
+    LazyCommand("try", "demo:try_out", "Hold a first meeting on TOPIC, or play a demo."),
     LazyCommand("run", "run:run", "Hold a meeting on TOPIC."),
     LazyCommand("resume", "run:resume", "Resume a session."),
     LazyCommand("watch", "run:watch", "Follow a session as it happens."),

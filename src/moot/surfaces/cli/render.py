@@ -82,7 +82,11 @@ def show_sessions(console: Console, lines: list[SessionLine]) -> None:
         opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
         # Not through the console: it would make blanks of the tabs.
         decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
-        click.echo(f"{line.session}\t{line.protocol}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}")
+        click.echo(f"{line.session}\t{_name_protocol(line)}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}")
+
+
+def _name_protocol(line: SessionLine) -> str:
+    return f"{line.protocol} (demo)" if line.is_demo else line.protocol
 
 
 def build_sessions_table(lines: list[SessionLine]) -> RenderableType:
@@ -92,7 +96,7 @@ def build_sessions_table(lines: list[SessionLine]) -> RenderableType:
     for line in lines:
         table.add_row(
             line.session,
-            line.protocol,
+            _name_protocol(line),
             Text(line.standing or line.status, style=_STANDING_STYLES.get(line.standing or "", "")),
             line.strength or "–",
             Text(one_line(line.choice) or "–"),

@@ -4,6 +4,7 @@ import asyncio
 import math
 import shlex
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -178,9 +179,19 @@ def resume(*, session: str, wait: float | None, runs: Path | None, swaps: tuple[
         async with table.open_moot() as moot:
             # With --wait an outage is waited out, not refused.
             await moot.prepare_resume(session, swaps=parse_swaps(swaps), check=not no_check and wait is None)
-            return await table.hold(moot, as_json=as_json, wait=wait or False)
+            with await _follow_demo_keys(moot, session):
+                return await table.hold(moot, as_json=as_json, wait=wait or False)
 
     exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
+
+
+async def _follow_demo_keys(moot: Moot, session: str) -> AbstractContextManager[object]:
+    """What lets a person move a demo on; nothing for a real meeting."""
+    if not (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.demo:
+        return nullcontext()
+    from moot.surfaces.cli.demo import follow_keys
+
+    return follow_keys(moot)
 
 
 @click.command(short_help="Follow a session as it happens.")
