@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -272,7 +272,7 @@ class Moot:
             return
         seats = swap_seats(snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes))
         opened = snapshot.session_state.opened
-        forms = self._find_plugin(opened).rules.forms
+        forms = self.find_plugin(opened).rules.forms
         self.seating.check_scripts(seats, select_asked_kinds(forms))
         if check:
             try:
@@ -370,6 +370,11 @@ class Moot:
                 continue
             lines.append(self._build_session_line(head))
         return sorted(lines, key=lambda line: (line.last_at, line.session))
+
+    async def load_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
+        """Return these sessions as a list has them, with their outcomes; those that do not exist are left out."""
+        heads = [head for name in sorted(sessions) for head in await self.engine.heads(name) if head.session == name]
+        return await self.add_outcomes([self._build_session_line(head) for head in heads if not is_register(head.session)])
 
     async def search_sessions(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""
@@ -507,7 +512,7 @@ class Moot:
 
     async def load_plugin(self, session: str) -> AnyPlugin:
         """Return the protocol of a session; raises UnknownSession."""
-        return self._find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
+        return self.find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
     async def _load_plugin_and_timeline(self, session: str) -> tuple[AnyPlugin, Any]:
         name = parse_session_id(session)
@@ -515,14 +520,14 @@ class Moot:
         entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
-        plugin = self._find_plugin(opened)
+        plugin = self.find_plugin(opened)
         timeline = plugin.timeline(name)
         for entry in entries:
             timeline.add(entry)
-        await self._add_settlements(timeline)
+        await self.add_settlements(timeline)
         return plugin, timeline
 
-    async def _add_settlements(self, timeline: Any) -> None:
+    async def add_settlements(self, timeline: Any) -> None:
         """Add what became of a decision's obligations: memory has it, the session does not."""
         inner = unwrap_timeline(timeline)
         if not isinstance(inner, CouncilTimeline) or not build_obligations(inner):
@@ -548,7 +553,7 @@ class Moot:
             return line
         if not isinstance(opened, Opened):
             return line
-        plugin = self._find_plugin(opened)
+        plugin = self.find_plugin(opened)
         reason = last.reason if isinstance(last, SessionParked) else ""
         status = _derive_status(last)
         return replace(line, protocol=plugin.name, topic=opened.topic, status=status, is_hosted=opened.hosted, parked=reason)
@@ -561,7 +566,7 @@ class Moot:
             except CallerError as cause:
                 raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
 
-    def _find_plugin(self, opened: Opened) -> AnyPlugin:
+    def find_plugin(self, opened: Opened) -> AnyPlugin:
         return find_plugin(opened)
 
     async def _build_roster(self, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:

@@ -43,11 +43,20 @@ class Precedent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFile:
+    """A file that was given with the question: data for every seat to read, never an instruction."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """Metadata recorded in the opening.
 
     `options` are the possible answers, if they are known; `built_on` are earlier decisions that this one rests on; `bonds` are
-    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the seats.
+    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the
+    seats; `context` are files that every seat may read.
     """
 
     category: str = ""
@@ -58,6 +67,7 @@ class Topic:
     built_on: tuple[str, ...] = ()
     bonds: tuple[ErrorCorrelation, ...] = ()
     precedents: tuple[Precedent, ...] = ()
+    context: tuple[ContextFile, ...] = ()
 
 
 def build_topic(

@@ -107,6 +107,20 @@ class RecordWriter:
             snapshot = snapshot.apply_entry(self.validate_record(snapshot, record), record.hash)
         return snapshot
 
+    def read_on(self, session: SessionId, known: Snapshot | None, records: list[StoredRecord]) -> tuple[Snapshot, list[Entry]]:
+        """Return the snapshot after the records that follow `known` (None: from the first on), and their entries."""
+        if known is not None and not records:
+            return known, []
+        entries = []
+        if known is None:
+            known = self.load(session, records[:1])
+            entries.append(Entry(seq=1, at=known.session_state.at, fact=known.session_state.opened))
+            records = records[1:]
+        for record in records:
+            entries.append(self.validate_record(known, record))
+            known = known.apply_entry(entries[-1], record.hash)
+        return known, entries
+
     def validate_record(self, snapshot: Snapshot, record: StoredRecord) -> Entry:
         """Return the entry of the record that follows the snapshot; raises LedgerDamaged if the number or the hash is wrong."""
         if record.seq != snapshot.seq + 1:

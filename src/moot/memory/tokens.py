@@ -2,7 +2,7 @@
 
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -116,7 +116,15 @@ class TokenStore:
 
     async def identify(self, secret: str) -> Identity | AccessDenied:
         """Return the owner of a secret, or why it is rejected. Only who holds the secret learns that its token has expired."""
-        held = (await self._register.state()).get(_parse_token_id(secret))
+        return (await self.identify_all((secret,)))[secret]
+
+    async def identify_all(self, secrets: Iterable[str]) -> dict[str, Identity | AccessDenied]:
+        """Identify the owners of several secrets, with one read of the register."""
+        tokens = await self._register.state()
+        return {secret: self._identify(tokens, secret) for secret in secrets}
+
+    def _identify(self, tokens: Tokens, secret: str) -> Identity | AccessDenied:
+        held = tokens.get(_parse_token_id(secret))
         # An unknown token is compared as well: the response time must not reveal which tokens exist.
         is_right = hmac.compare_digest(_digest(secret), held.digest if held else _digest(""))
         if held is None or not is_right:

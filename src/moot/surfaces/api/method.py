@@ -157,6 +157,15 @@ class ServerContext:
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)
     relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     told: dict[str, object] = field(default_factory=dict)
+    parts: dict[type, Any] = field(default_factory=dict)
+
+    def get_part(self, kind: "Callable[[ServerContext], T]") -> T:
+        """The one instance of a class that works on this context, made at its first use."""
+        key: Any = kind
+        if key not in self.parts:
+            self.parts[key] = kind(self)
+        found: T = self.parts[key]
+        return found
 
     async def run_to_end(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_snake
 
 from moot.app.consultations import Consult
 from moot.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
-from moot.app.moot import Options
+from moot.app.moot import Options, SessionLine
 from moot.app.panels import list_presets
 from moot.app.protocols import load_protocols
 from moot.codec.answers import as_json
@@ -245,22 +245,22 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
             found.append(line)
         if len(found) == params.limit:
             break
-    return SessionsOut(
-        sessions=[
-            SessionOut(
-                session_id=line.session,
-                protocol=line.protocol,
-                topic=line.topic,
-                status=line.status,
-                opened_at=line.opened_at,
-                last_at=line.last_at,
-                entries=line.entries,
-                standing=line.standing or "damaged",
-                choice=line.choice,
-                strength=line.strength,
-            )
-            for line in await call.moot.add_outcomes(found)
-        ]
+    return SessionsOut(sessions=[build_session_out(line) for line in await call.moot.add_outcomes(found)])
+
+
+def build_session_out(line: SessionLine) -> SessionOut:
+    """A line of a list, with its outcome."""
+    return SessionOut(
+        session_id=line.session,
+        protocol=line.protocol,
+        topic=line.topic,
+        status=line.status,
+        opened_at=line.opened_at,
+        last_at=line.last_at,
+        entries=line.entries,
+        standing=line.standing or "damaged",
+        choice=line.choice,
+        strength=line.strength,
     )
 
 

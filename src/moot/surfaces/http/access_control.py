@@ -9,15 +9,28 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import NotAllowed
 from moot.memory.tokens import AccessDenied, TokenStore
 from moot.surfaces.api.errors import CODES, TOO_MUCH
 from moot.surfaces.api.method import Caller
+from moot.surfaces.http.page_files import is_page_path
 from moot.surfaces.rpc.jsonrpc import build_refusal
 
 OPEN_PATHS: Final = frozenset({"/healthz"})
+SAFE_HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+        b"form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""On every answer: what a page of this server may load, and who may load it (W-7)."""
 MOST_CALLERS: Final = 10_000
 DENIED: Final = {
     "unknown": "the token is unknown",
@@ -75,7 +88,7 @@ class AccessControl:
             return
         request = Request(scope)
         refused = self._refuse_other_origin(request)
-        if refused is None and request.url.path not in OPEN_PATHS:
+        if refused is None and not _is_open(request):
             caller = await self._identify_caller(request)
             if isinstance(caller, Response):
                 refused = caller
@@ -84,7 +97,7 @@ class AccessControl:
                 refused = None if self._rates.take(who) else _build_too_many()
                 known = {"caller": caller, "secret": _parse_secret(request), "take": lambda: self._rates.take(who)}
                 scope["state"] = {**scope.get("state", {}), **known}
-        await (refused or self._app)(scope, receive, send)
+        await (refused or self._app)(scope, receive, _add_safe_headers(send))
 
     def _refuse_other_origin(self, request: Request) -> Response | None:
         """The refusal of a request that a page of another origin made."""
@@ -94,7 +107,9 @@ class AccessControl:
         origin = request.headers.get("origin")
         if origin is not None and not _is_from(origin, host):
             return PlainTextResponse("requests from pages of another origin are refused\n", 403)
-        if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
+        # A link from elsewhere may open the page: it holds nothing, and what it then asks for comes from itself.
+        is_opened = request.headers.get("sec-fetch-mode") == "navigate" and _is_open(request)
+        if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"} and not is_opened:
             return PlainTextResponse("requests from pages of another origin are refused\n", 403)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if request.method == "POST" and kind != "application/json":
@@ -112,6 +127,20 @@ class AccessControl:
         if isinstance(identity, AccessDenied):
             return _build_unauthorized(DENIED[identity.reason])
         return Caller.from_identity(identity)
+
+
+def _is_open(request: Request) -> bool:
+    """Whether anybody may make this request."""
+    return request.url.path in OPEN_PATHS or (request.method in {"GET", "HEAD"} and is_page_path(request.url.path))
+
+
+def _add_safe_headers(send: Send) -> Send:
+    async def send_safely(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *SAFE_HEADERS]}
+        await send(message)
+
+    return send_safely
 
 
 def _parse_secret(request: Request) -> str:
