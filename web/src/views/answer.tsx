@@ -1,0 +1,267 @@
+// A person's seat: what is asked in plain words, and a form for the answer. What is typed survives a reload.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { formatExact } from "../format";
+import { say } from "../language";
+import type { Meeting } from "../meeting";
+import { Action, Loading, Notice, useLoad } from "../parts";
+import { call, newKey } from "../rpc";
+import { readStored, writeStored } from "../storage";
+import type { Ask, PersonStep, View } from "../wire";
+import { buildAnswer, deriveSteps, findPass } from "./answer_schema";
+
+export function AnswerPanel({ meeting, view, seat }: { meeting: Meeting; view: View; seat: string }) {
+  // Any change of the session may bring an ask or take one away.
+  const waiting = view.waiting.filter((each) => each.seat === seat);
+  const key = waiting.map((each) => each.ask).join(",") || `head ${waiting.length}`;
+  const { value, error, again } = useLoad(
+    () => call<{ asks: Ask[]; note: string }>("moot.getAsks", { sessionId: view.sessionId, seat }),
+    `${view.sessionId} ${seat} ${key}`,
+  );
+  const [sent, setSent] = useState("");
+  const ask = value?.asks.find((each) => each.ask !== sent) ?? null;
+  useTurnNotice(view, seat, ask);
+  const own = view.seats.find((each) => each.id === seat);
+  return (
+    <section aria-label={say("Your seat", "你的席位")}>
+      <h2 class={own ? `seat-title hue-${own.hue}` : ""}>
+        {say("You sit as ", "你的席位：")}
+        {seat}
+      </h2>
+      {own?.stance && <p class="soft">{own.stance}</p>}
+      {error && <Notice tone="bad">{error}</Notice>}
+      {!own && !error && <Notice tone="bad">{say(`There is no seat called ${seat} here.`, `此处没有名为 ${seat} 的席位。`)}</Notice>}
+      {value === null && !error ? (
+        <Loading />
+      ) : ask ? (
+        <AskForm
+          key={ask.ask}
+          ask={ask}
+          view={view}
+          onSent={() => {
+            setSent(ask.ask);
+            void again();
+            void meeting.load();
+          }}
+        />
+      ) : own ? (
+        <Waiting view={view} isSent={sent !== ""} />
+      ) : null}
+    </section>
+  );
+}
+
+function Waiting({ view, isSent }: { view: View; isSent: boolean }) {
+  if (view.status === "concluded" || view.status === "cancelled") {
+    return <Notice>{say("The session is over. Its decision stands under “Decision”.", "会议已结束。决定见“决定”。")}</Notice>;
+  }
+  return (
+    <>
+      <Notice>
+        {isSent ? say("Recorded. ", "已记录。") : ""}
+        {view.status === "parked"
+          ? say("The session is parked; you are asked again when it goes on.", "会议已搁置；恢复后会再次询问你。")
+          : say("It is not your turn now. This page tells you when it is; what is said stands in the timeline.", "现在还没轮到你。轮到时本页会提醒；发言内容见时间线。")}
+      </Notice>
+      <NotifyButton />
+    </>
+  );
+}
+
+function NotifyButton() {
+  const [state, setState] = useState("Notification" in window ? Notification.permission : "denied");
+  if (state !== "default") return null;
+  return (
+    <button class="quiet" onClick={async () => setState(await Notification.requestPermission())}>
+      {say("Notify me when it is my turn", "轮到我时通知我")}
+    </button>
+  );
+}
+
+/** Tell the person by a notification, once for each ask, unless they look at the page. */
+function useTurnNotice(view: View, seat: string, ask: Ask | null): void {
+  const told = useRef("");
+  useEffect(() => {
+    if (ask === null || told.current === ask.ask) return;
+    told.current = ask.ask;
+    if (document.hidden && "Notification" in window && Notification.permission === "granted") {
+      const notice = new Notification(say(`It is your turn, ${seat}`, `${seat}，轮到你了`), { body: view.topic.slice(0, 120), tag: ask.ask });
+      notice.onclick = () => window.focus();
+    }
+  }, [ask?.ask]);
+}
+
+function AskForm({ ask, view, onSent }: { ask: Ask; view: View; onSent: () => void }) {
+  const name = `draft.${view.sessionId}.${ask.ask}`;
+  const steps = useMemo(() => ask.person?.steps ?? deriveSteps(ask), [ask.ask]);
+  const [answers, setAnswers] = useState<Record<string, string>>(() => readDraft(name, steps));
+  const [problem, setProblem] = useState("");
+  const key = useRef(newKey());
+  const words = view.waiting.find((each) => each.ask === ask.ask)?.what;
+  const isAsked = (step: PersonStep): boolean => !step.onlyAfter || step.onlyAfter[1].includes(answers[step.onlyAfter[0]] ?? "");
+  const shown = steps.filter(isAsked);
+  const write = (step: PersonStep, value: string): void => {
+    const next = { ...answers, [step.key]: value };
+    setAnswers(next);
+    setProblem("");
+    writeStored(name, JSON.stringify(next));
+  };
+  const done = (): void => {
+    writeStored(name, null);
+    onSent();
+  };
+  const send = async (): Promise<void> => {
+    const missing = shown.find((step) => step.needed && !answers[step.key]?.trim());
+    if (missing) {
+      setProblem(say(`Please answer: ${missing.text}`, `请回答：${missing.text}`));
+      return;
+    }
+    const given = Object.fromEntries(shown.flatMap((step) => (answers[step.key]?.trim() ? [[step.key, answers[step.key] ?? ""]] : [])));
+    const to = { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, idempotencyKey: key.current };
+    await call("moot.answer", ask.person ? { ...to, answers: given } : { ...to, answer: buildAnswer(ask, given) });
+    done();
+  };
+  const commands = ask.person?.commands ?? [];
+  const pass = ask.person ? null : findPass(ask);
+  const passWith = async (what: object): Promise<void> => {
+    await call("moot.answer", { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, ...what });
+    done();
+  };
+  const groups = [...new Set(shown.map((step) => step.group))];
+  return (
+    <form class="form ask" data-test="ask" onSubmit={(event) => event.preventDefault()}>
+      <Notice tone="turn">
+        <b>{say("It is your turn. ", "轮到你了。")}</b>
+        {ask.person?.intro || words}
+        {ask.deadline && (
+          <span class="soft">
+            {" "}
+            {say("Until ", "截止 ")}
+            {formatExact(ask.deadline)}
+          </span>
+        )}
+      </Notice>
+      {ask.person?.about && <blockquote class="about">{ask.person.about}</blockquote>}
+      {groups.map((group) => (
+        <Group key={group} name={group}>
+          {shown
+            .filter((step) => step.group === group)
+            .map((step, index) => (
+              <Step key={step.key} step={step} id={index === 0 && group === groups[0] ? "answer" : `answer-${step.key}`} value={answers[step.key] ?? ""} onChange={(value) => write(step, value)} />
+            ))}
+        </Group>
+      ))}
+      {problem && (
+        <p class="bad" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="row">
+        <Action class="main" type="submit" do={send}>
+          {say("Send the answer", "提交回答")}
+        </Action>
+        {commands.map((command) => (
+          <Action class="quiet" key={command.word} do={() => passWith({ command: command.word })}>
+            {command.text || command.word}
+          </Action>
+        ))}
+        {pass && (
+          <Action class="quiet" do={() => passWith({ answer: pass })}>
+            {say("Pass", "跳过")}
+          </Action>
+        )}
+      </div>
+      <details class="fold">
+        <summary>{say("Everything that a participant is told", "参与者收到的全部说明")}</summary>
+        <pre class="scroll wrap" tabIndex={0}>
+          {[ask.briefing, ask.instructions].filter(Boolean).join("\n\n")}
+        </pre>
+      </details>
+    </form>
+  );
+}
+
+function Group({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return name ? <div class="group">{children}</div> : <>{children}</>;
+}
+
+function readDraft(name: string, steps: PersonStep[]): Record<string, string> {
+  const defaults = Object.fromEntries(steps.filter((step) => step.default).map((step) => [step.key, step.default]));
+  try {
+    const kept: unknown = JSON.parse(readStored(name) ?? "{}");
+    return { ...defaults, ...(kept as Record<string, string>) };
+  } catch {
+    return defaults;
+  }
+}
+
+function Step({ step, id, value, onChange }: { step: PersonStep; id: string; value: string; onChange: (value: string) => void }) {
+  if (step.choices.length > 0 && step.choices.length <= 8) {
+    return (
+      <fieldset id={id} tabIndex={-1}>
+        <legend>{step.text}</legend>
+        {step.choices.map((choice) => (
+          <label class="choice-line" key={choice.value}>
+            <input type="radio" name={`${id}-${step.key}`} checked={value === choice.value} onChange={() => onChange(choice.value)} />
+            {choice.text}
+          </label>
+        ))}
+        {!step.needed && value && (
+          <button type="button" class="quiet" onClick={() => onChange("")}>
+            {say("None", "不选")}
+          </button>
+        )}
+      </fieldset>
+    );
+  }
+  if (step.choices.length > 8) {
+    return (
+      <label>
+        {step.text}
+        <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">–</option>
+          {step.choices.map((choice) => (
+            <option key={choice.value} value={choice.value}>
+              {choice.text}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  if (step.kind === "confidence") {
+    const share = value === "" ? null : parseShare(value);
+    return (
+      <label>
+        {step.text}
+        <span class="row">
+          <input
+            id={id}
+            type="range"
+            min={0}
+            max={100}
+            step={5}
+            value={share ?? 50}
+            onInput={(event) => onChange(`${event.currentTarget.value}%`)}
+            style={{ "--at": `${share ?? 50}%` }}
+          />
+          <output>{share === null ? "–" : `${share} %`}</output>
+        </span>
+      </label>
+    );
+  }
+  return (
+    <label>
+      {step.text}
+      {step.long ? (
+        <textarea id={id} rows={5} value={value} maxLength={20_000} onInput={(event) => onChange(event.currentTarget.value)} />
+      ) : (
+        <input id={id} type="text" inputMode={step.kind === "number" || step.kind === "reference" ? "numeric" : "text"} value={value} onInput={(event) => onChange(event.currentTarget.value)} />
+      )}
+    </label>
+  );
+}
+
+function parseShare(value: string): number {
+  const number = Number.parseFloat(value);
+  return Number.isNaN(number) ? 50 : Math.round(value.includes("%") || number > 1 ? number : number * 100);
+}
