@@ -11,6 +11,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, model
 from pydantic.alias_generators import to_camel
 
 from moot.app.deliberations import Deliberations, Progress
+from moot.app.folded_sessions import FoldedSessions
 from moot.app.moot import Moot
 from moot.app.runner import LocalRunner
 from moot.domain.facts import INVITED_DOOR
@@ -165,6 +166,13 @@ class ServerContext:
         if key not in self.parts:
             self.parts[key] = kind(self)
         found: T = self.parts[key]
+        return found
+
+    def get_folded(self) -> FoldedSessions:
+        """The sessions as views need them, folded once for everybody."""
+        if FoldedSessions not in self.parts:
+            self.parts[FoldedSessions] = FoldedSessions(self.moot)
+        found: FoldedSessions = self.parts[FoldedSessions]
         return found
 
     async def run_to_end(self, work: Awaitable[T]) -> T:

@@ -11,13 +11,12 @@ from typing import Final
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
-from moot.app.deliberations import DeliberationState, find_council_rules
+from moot.app.deliberations import build_deliberation_state, find_council_rules
 from moot.app.folded_sessions import FoldedSession
 from moot.domain.budget import Budget, Spent
 from moot.domain.facts import Opened
 from moot.domain.roster import MAILBOX, Seat, parse_kind
 from moot.engine.snapshot import Snapshot
-from moot.protocols.consultation.state import ConsultingState
 from moot.protocols.consultation.timeline import unwrap_timeline
 from moot.reports.blocks import Block, Fields, Line
 from moot.reports.decision import Decision, summarize_choice
@@ -157,28 +156,28 @@ def _build_seats(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
     silences, state = timeline.list_silences(), snapshot.session_state
     asked: dict[str, list[tuple[str, bool]]] = {}
     for ask, pending in state.pending.items():
-        kind, seat = _parse_ask(ask)
-        asked.setdefault(seat, []).append((_describe_ask(kind, timeline), pending.outside))
+        kind, name = _parse_ask(ask)
+        asked.setdefault(name, []).append((_describe_ask(kind, timeline), pending.outside))
     losses = {loss.seat: loss for loss in timeline.losses}
     found = []
     for at, seat in enumerate(state.seats):
         words, own = VIEW_TEXT[timeline.language], asked.get(seat.id)
         loss = losses.get(seat.id)
-        name, why = "listening", ""
+        now, why = "listening", ""
         if loss is not None and loss.seq > timeline.answered_at.get(seat.id, 0) and not _is_hidden(loss.seq, snapshot):
             detail = explain_detail(loss.detail, loss.reason, timeline.language)
             shown = "" if is_sealed(snapshot.state) and loss.reason == "malformed" else detail
             told = SHARED_REPORT_TEXT[timeline.language].losses[loss.reason]
-            name, why = "lost", f"{told} ({shown})" if shown else told
+            now, why = "lost", f"{told} ({shown})" if shown else told
         elif seat.id in silences:
-            name, why = "silent", silences[seat.id]
-        if state.closed is not None and name != "lost":
-            name, why = "done", ""
+            now, why = "silent", silences[seat.id]
+        if state.closed is not None and now != "lost":
+            now, why = "done", ""
         elif own is not None:
             is_outside = any(outside for _, outside in own)
-            name = "asked" if is_outside else "writing"
+            now = "asked" if is_outside else "writing"
             why = (words.asked if is_outside else words.writing).format(what=", ".join(what for what, _ in own))
-        found.append(_build_seat(seat, at, name, why))
+        found.append(_build_seat(seat, at, now, why))
     return found
 
 
@@ -232,11 +231,9 @@ def _build_settings(opened: Opened) -> Json:
 
 def _build_deliberation(snapshot: Snapshot) -> Json:
     """What a deliberation has beside: the candidates, the motion and, once it is unsealed, the tally."""
-    rules = find_council_rules(snapshot)
-    if rules is None:
+    if find_council_rules(snapshot) is None:
         return {}
-    state = snapshot.state.inner if isinstance(snapshot.state, ConsultingState) else snapshot.state
-    place = DeliberationState(snapshot, rules, state)
+    place = build_deliberation_state(snapshot)
     motion = find_motion_id(place)
     return {
         "candidates": [each.model_dump(mode="json", by_alias=True) for each in build_candidates(place, None)],

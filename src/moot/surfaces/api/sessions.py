@@ -59,8 +59,12 @@ class SessionParams(Wire):
     session_id: SessionRef
 
 
+EntryNumber = Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As it stood after this entry. Default: now.")]
+
+
 class GetSessionParams(SessionParams):
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0
+    at: EntryNumber = None
 
 
 class OpenSessionParams(Wire):
@@ -267,16 +271,23 @@ def build_session_out(line: SessionLine) -> SessionOut:
 async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOut:
     call.caller.check_session(params.session_id)
 
+    name = parse_session_id(params.session_id)
+
     async def has_ended() -> Wait[None]:
-        snapshot = await call.moot.engine.load_snapshot(parse_session_id(params.session_id))
+        snapshot = await call.moot.engine.load_snapshot(name)
         return Wait(snapshot, None, is_over=snapshot.is_closed)
 
-    await _wait(call, parse_session_id(params.session_id), params.timeout_seconds, has_ended)
-    plugin, timeline = await call.moot.load_plugin(params.session_id), await call.moot.load_timeline(params.session_id)
+    if params.at is None:
+        await _wait(call, name, params.timeout_seconds, has_ended)
+        plugin, timeline = await call.moot.load_plugin(name), await call.moot.load_timeline(name)
+        state = (await call.moot.engine.load_snapshot(name)).state
+    else:
+        folded = await call.context.get_folded().load_at(name, params.at)
+        plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
     decision: Decision = plugin.decision(timeline)
     fields = as_json(decision)
     assert isinstance(fields, dict)
-    if is_sealed((await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state):
+    if is_sealed(state):
         fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
     return SessionDecisionOut(
         session_id=params.session_id,

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final
 
-from moot.app.folded_sessions import FoldedSession, FoldedSessions
+from moot.app.folded_sessions import FoldedSession
 from moot.app.moot import describe_status
 from moot.domain.ids import SessionId
 from moot.reports.json_blocks import Json
@@ -38,7 +38,7 @@ class ViewStore:
 
     def __init__(self, context: ServerContext) -> None:
         self._moot = context.moot
-        self.folded = FoldedSessions(context.moot)
+        self.folded = context.get_folded()
         self._views: OrderedDict[SessionId, StoredView] = OrderedDict()
         self._past: OrderedDict[tuple[SessionId, int], SessionView] = OrderedDict()
 
