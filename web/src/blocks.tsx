@@ -1,32 +1,11 @@
 // The blocks of a report, as the server describes them. Words of participants enter the page here and nowhere else.
-import { createContext, type ComponentChildren } from "preact";
+import type { ComponentChildren } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart";
 import { say } from "./language";
 import { memo } from "./memo";
+import { PlaceContext } from "./place";
 import type { Bar, Block, CardBlock, Span, Text, Tone } from "./wire";
-
-export interface Place {
-  /** The hue of a seat, where it is one of this session's. */
-  hueOf: (seat: string) => number | null;
-  /** What fills a seat: each line need not repeat it. */
-  platformOf: (seat: string) => string;
-  /** Where a reference leads; null where there is nothing to lead to. */
-  linkTo: ((entry: number) => string) | null;
-  followTo: (entry: number) => void;
-  selectSeat: ((seat: string) => void) | null;
-  /** The whole text of an entry that was sent cut. */
-  loadWhole: ((entry: number) => Promise<string>) | null;
-}
-
-export const PlaceContext = createContext<Place>({
-  hueOf: () => null,
-  platformOf: () => "",
-  linkTo: null,
-  followTo: () => undefined,
-  selectSeat: null,
-  loadWhole: null,
-});
 
 const SIGNS: Record<Tone, string> = { plain: "", strong: "", dim: "", good: "▲", warn: "◆", bad: "▼" };
 
@@ -220,10 +199,18 @@ function DetailsView({ summary, blocks }: { summary: string; blocks: Block[] }) 
   );
 }
 
+/** How wide a text is in a line: a Chinese character counts for two. */
+function countColumns(text: string): number {
+  return text.length + (text.match(/[\u2e80-\uffef]/g)?.length ?? 0);
+}
+
 function TableView({ heads, rows }: { heads: string[]; rows: Text[][] }) {
-  const isLong = rows.some((row) => row.some((cell) => plainText(cell).length > 40));
   // Where the columns have no room beside each other, each row stands as names with values.
-  const stack = heads.length > 5 || (isLong && heads.length > 2) ? "stack" : heads.length > 3 ? "stack-small" : "";
+  const width = heads.reduce((sum, head, at) => {
+    const longest = Math.max(...rows.map((row) => countColumns(plainText(row[at] ?? []))), ...head.split(/\s/).map(countColumns));
+    return sum + Math.min(28, longest) + 2;
+  }, 0);
+  const stack = width > 68 ? "stack" : width > 42 ? "stack-small" : "";
   return (
     <div class={`table ${stack}`}>
       <table>

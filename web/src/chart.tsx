@@ -1,13 +1,16 @@
 // Charts by uPlot, each with its table.
-import { useEffect, useRef } from "preact/hooks";
+import { useContext, useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { say } from "./language";
+import { PlaceContext } from "./place";
 import { theme } from "./theme";
 import type { ChartBlock, Series } from "./wire";
 
 const HEIGHT = 190;
 const HUES = 8;
+/** Lines that lie on each other show through each other, and differ without colour. */
+const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];
 
 /** A colour of the style sheet, as the canvas takes it. */
 function readColor(host: Element, name: string): string {
@@ -29,7 +32,7 @@ function stackValues(series: Series[]): number[][] {
   return sums;
 }
 
-function buildOptions(block: ChartBlock, host: HTMLElement): { options: uPlot.Options; data: uPlot.AlignedData } {
+function buildOptions(block: ChartBlock, host: HTMLElement, hueOf: (seat: string) => number | null): { options: uPlot.Options; data: uPlot.AlignedData } {
   const soft = readColor(host, "--soft");
   const grid = { stroke: readColor(host, "--line"), width: 1 };
   const axis = { stroke: soft, grid, ticks: { show: false }, font: "12px system-ui, sans-serif" };
@@ -37,7 +40,7 @@ function buildOptions(block: ChartBlock, host: HTMLElement): { options: uPlot.Op
   const isColumns = block.kind === "columns";
   const sums = isColumns ? stackValues(block.series) : [];
   const drawn = isColumns ? sums.toReversed() : block.series.map((each) => each.values);
-  const hues = block.series.map((_, index) => readColor(host, `--hue-${index % HUES}`));
+  const hues = block.series.map((each, index) => readColor(host, `--hue-${hueOf(each.name) ?? index % HUES}`));
   const bounds = block.kind === "lines" ? block.bounds : [];
   const most = isColumns ? Math.max(1, ...sums.flat()) : 1;
   const options: uPlot.Options = {
@@ -57,7 +60,7 @@ function buildOptions(block: ChartBlock, host: HTMLElement): { options: uPlot.Op
         const hue = (isColumns ? hues.toReversed() : hues)[index] ?? soft;
         return isColumns
           ? { stroke: hue, fill: hue, width: 0, points: { show: false }, paths: uPlot.paths.bars?.({ size: [0.7, 48] }) }
-          : { stroke: hue, width: 2, dash: index >= HUES ? [6, 4] : undefined, spanGaps: false, points: { show: block.labels.length <= 40, size: 6, fill: hue } };
+          : { stroke: hue, width: 2, dash: DASHES[index % DASHES.length], spanGaps: false, points: { show: block.labels.length <= 40, size: 6, fill: hue } };
       }),
     ],
     hooks: {
@@ -94,12 +97,13 @@ function thinOut(at: number[], width: number): number[] {
 
 export function Chart({ block }: { block: ChartBlock }) {
   const host = useRef<HTMLDivElement>(null);
+  const { hueOf } = useContext(PlaceContext);
   const look = theme.value;
   const shape = JSON.stringify(block);
   useEffect(() => {
     const element = host.current;
     if (!element) return;
-    const { options, data } = buildOptions(block, element);
+    const { options, data } = buildOptions(block, element, hueOf);
     const plot = new uPlot(options, data, element);
     const observer = new ResizeObserver(() => {
       if (element.clientWidth > 0 && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height: HEIGHT });
@@ -119,7 +123,7 @@ export function Chart({ block }: { block: ChartBlock }) {
         <ul class="key">
           {block.series.map((each, index) => (
             <li key={index}>
-              <i class={`swatch hue-${index % HUES}`} />
+              <i class={`swatch hue-${hueOf(each.name) ?? index % HUES}`} />
               {each.name}
             </li>
           ))}

@@ -57,8 +57,8 @@ export async function loadMe(): Promise<void> {
 export async function logIn(by: { ticket: string } | { token: string }): Promise<void> {
   const response = await send("/login", by);
   if (!response.ok) {
-    const answer = await response.json().catch(() => null);
-    throw new CallError(answer?.error?.message ?? say("That ticket or token is not valid.", "该登录凭证无效。"), "NotAllowed");
+    const answer = (await response.json().catch(() => null)) as { error?: string } | null;
+    throw new CallError(answer?.error ?? say("That ticket or token is not valid.", "该登录凭证无效。"), "NotAllowed");
   }
   await loadMe();
 }

@@ -23,6 +23,8 @@ export function deriveSteps(ask: Ask): PersonStep[] {
     const needed = shape.required?.includes(name) ?? false;
     const text = nameField(name);
     const values = schema.enum ?? (schema.const === undefined ? null : [schema.const]);
+    // What has one value is not asked.
+    if (values?.length === 1) return [];
     const base = { ...plain, key: name, name, text, needed, long: false };
     if (values) return [{ ...base, kind: "option", choices: values.map((each) => ({ value: String(each), text: nameField(String(each)) })) }];
     switch (schema.type) {
@@ -43,8 +45,10 @@ export function deriveSteps(ask: Ask): PersonStep[] {
 
 export function buildAnswer(ask: Ask, given: Record<string, string>): string | Record<string, unknown> {
   if (ask.form === "text") return given[TEXT_KEY] ?? "";
-  const fields = findShape(ask.answerSchema).properties ?? {};
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, convert(dropNull(fields[name] ?? {}), value)]));
+  const shape = findShape(ask.answerSchema);
+  const fields = shape.properties ?? {};
+  const fixed = (shape.required ?? []).flatMap((name) => (fields[name]?.enum?.length === 1 ? [[name, fields[name]?.enum?.[0]]] : []));
+  return Object.fromEntries([...fixed, ...Object.entries(given).map(([name, value]) => [name, convert(dropNull(fields[name] ?? {}), value)])]);
 }
 
 function convert(schema: Schema, value: string): unknown {
@@ -65,9 +69,8 @@ function convert(schema: Schema, value: string): unknown {
 
 /** The answer that says nothing, where the schema has one. */
 export function findPass(ask: Ask): Record<string, unknown> | null {
-  const fields = findShape(ask.answerSchema).properties ?? {};
-  if (ask.form === "json" && fields["type"]?.enum?.includes("pass")) return { type: "pass" };
-  return null;
+  const shapes = ask.answerSchema.anyOf ?? [ask.answerSchema];
+  return ask.form === "json" && shapes.some((shape) => shape.properties?.["type"]?.enum?.includes("pass")) ? { type: "pass" } : null;
 }
 
 function nameField(name: string): string {

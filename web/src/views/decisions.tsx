@@ -186,7 +186,7 @@ export function DecisionView({ id }: { id: string }) {
                   <p class="choice">
                     {value.choice || value.decision || say("There was no decision.", "未作出决定。")} <Strength strength={value.strength} />
                   </p>
-                  {value.decision && value.decision !== value.choice && <p dir="auto" class="decision-text">{value.decision}</p>}
+                  {value.choice && value.decision && value.decision !== value.choice && <p dir="auto" class="decision-text">{value.decision}</p>}
                   <p class="soft">
                     {[value.consensusType.replaceAll("_", " "), value.confidence == null ? "" : say(`confidence ${formatShare(value.confidence)}`, `置信度 ${formatShare(value.confidence)}`)].filter(Boolean).join(" · ")}
                     {" · "}
@@ -340,7 +340,7 @@ function ReviewForm({ trace, onDone }: { trace: DecisionTrace; onDone: () => Pro
     <form class="form review" onSubmit={(event) => event.preventDefault()}>
       <div class="row" role="radiogroup" aria-label={say("How did it turn out?", "结果如何？")}>
         {outcomes.map((each) => (
-          <button type="button" key={each} role="radio" aria-checked={outcome === each} class={outcome === each ? "chosen" : "quiet"} onClick={() => setOutcome(each)}>
+          <button type="button" key={each} role="radio" aria-checked={outcome === each} class={outcome === each ? "chosen" : ""} onClick={() => setOutcome(each)}>
             {nameOutcome(each)}
           </button>
         ))}

@@ -31,7 +31,7 @@ function Tab({ lens, current, children }: { lens: string | null; current: boolea
   );
 }
 
-export function PanelTabs({ view }: { view: View }) {
+export function PanelTabs({ view, isSeat }: { view: View; isSeat: boolean }) {
   const query = route.value.query;
   const lens = query.get("lens");
   const isOther = query.has("seat") || query.has("entry");
@@ -39,7 +39,12 @@ export function PanelTabs({ view }: { view: View }) {
   const shown = isAll || view.lenses.length <= MOST_TABS + 1 ? view.lenses : view.lenses.filter((each, index) => index < MOST_TABS || each.id === lens);
   return (
     <nav class="tabs" aria-label={say("Lenses", "视角")}>
-      <Tab lens={null} current={lens === null && !isOther}>
+      {isSeat && (
+        <Tab lens={null} current={lens === null && !isOther}>
+          {say("Your seat", "你的席位")}
+        </Tab>
+      )}
+      <Tab lens={isSeat ? "decision" : null} current={lens === (isSeat ? "decision" : null) && !isOther}>
         {say("Decision", "决定")}
       </Tab>
       {shown.map((each) => (

@@ -1,10 +1,10 @@
 // A session: the timeline, one panel beside it, a scrubber below.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type Place, PlaceContext } from "../blocks";
 import { formatCount, formatExact, formatMoney } from "../format";
 import { followLanguage, say } from "../language";
 import { Meeting } from "../meeting";
 import { Action, Ago, Loading, Notice, Strength } from "../parts";
+import { type Place, PlaceContext } from "../place";
 import { buildPath, buildQueryUrl, exported, go, route, setQuery } from "../route";
 import { call, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
@@ -135,11 +135,11 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
           <button class="grip" aria-expanded={isUp} onClick={() => (isUp && isSelected ? setQuery(NOTHING_SELECTED) : setUp(!isUp))}>
             {isUp ? say("Back to the timeline", "回到时间线") : mySeat ? say("Your seat", "你的席位") : view.status === "concluded" ? say("Decision and more", "决定及更多") : say("Decision so far and more", "目前的决定及更多")}
           </button>
-          <PanelTabs view={view} />
+          <PanelTabs view={view} isSeat={mySeat !== null} />
           <div class="panel-body" tabIndex={0} role="region" aria-label={say("Details", "详情")}>
             {mySeat !== null && !isSelected ? <AnswerPanel meeting={meeting} view={view} seat={mySeat} /> : <Panel meeting={meeting} view={view} />}
           </div>
-          {exported === null && <Controls view={view} onInvite={() => setInviting(true)} />}
+          {exported === null && mySeat === null && <Controls view={view} onInvite={() => setInviting(true)} />}
         </aside>
         <Scrubber meeting={meeting} view={view} onFind={() => setFind(query === null ? "" : null)} />
         <p class="hidden" role="status" aria-live="polite">
@@ -215,7 +215,7 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
         <Notice
           tone="turn"
           action={mine.map((each) => (
-            <a class="button main" data-in href={buildPath("seat", view.sessionId, each.seat)} key={each.ask}>
+            <a class={each.mine ? "button main" : "button"} data-in href={buildPath("seat", view.sessionId, each.seat)} key={each.ask}>
               {say(`Answer as ${each.seat}`, `以 ${each.seat} 的身份回答`)}
             </a>
           ))}

@@ -1,10 +1,11 @@
 // The meeting as a timeline. Thousands of items: each is filled when it comes near, the rest while nothing else is to do.
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Blocks, CardHead, collectWords, PlaceContext, plainText, TextView } from "../blocks";
+import { Blocks, CardHead, collectWords, plainText, TextView } from "../blocks";
 import { formatAgo, formatExact } from "../format";
 import { say } from "../language";
 import type { Draft, Meeting } from "../meeting";
 import { memo } from "../memo";
+import { PlaceContext } from "../place";
 import { route } from "../route";
 import type { Block, CardBlock, Item, Text, View } from "../wire";
 
