@@ -7,6 +7,7 @@ from moot.surfaces.api.consultation import CONSULT_METHODS
 from moot.surfaces.api.deliberation import DELIBERATION_METHODS
 from moot.surfaces.api.memory import MEMORY_METHODS
 from moot.surfaces.api.method import Method
+from moot.surfaces.api.opening import OPENING_METHODS
 from moot.surfaces.api.page import PAGE_METHODS
 from moot.surfaces.api.pipelines import PIPELINE_METHODS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
@@ -23,6 +24,7 @@ _METHODS: Final = (
     *SESSION_METHODS,
     *SWARM_METHODS,
     *PAGE_METHODS,
+    *OPENING_METHODS,
 )
 TABLE: Final[dict[str, Method[Any, Any]]] = {method.name: method for method in _METHODS}
 TOOLS: Final[dict[str, Method[Any, Any]]] = {method.tool: method for method in TABLE.values() if method.tool}

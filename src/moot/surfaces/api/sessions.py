@@ -1,6 +1,7 @@
 """The calls on sessions of every protocol: `moot.*`."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,15 +12,16 @@ from pydantic.alias_generators import to_snake
 
 from moot.app.consultations import Consult
 from moot.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
-from moot.app.moot import Options, SessionLine
+from moot.app.moot import DEFAULT_TURNS, Options, SessionLine
 from moot.app.panels import list_presets
 from moot.app.protocols import load_protocols
 from moot.codec.answers import as_json
 from moot.codec.schemas import build_brief_schema
+from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
-from moot.domain.topic import Stakes, build_topic
+from moot.domain.topic import LONGEST_FILE, MOST_FILES, Stakes, build_context, build_topic
 from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.snapshot import Snapshot
 from moot.errors import BadSetting, NotAllowed, UnknownSeat
@@ -67,6 +69,20 @@ class GetSessionParams(SessionParams):
     at: EntryNumber = None
 
 
+class BudgetIn(Wire):
+    """Limits of a session; what is left out has none, but for the turns."""
+
+    turns: Annotated[int | None, Field(ge=1, le=100_000)] = None
+    tokens: Annotated[int | None, Field(ge=1, le=10**12)] = None
+    usd: Annotated[float | None, Field(gt=0, le=1e6)] = None
+    seconds: Annotated[float | None, Field(gt=0, le=1e9)] = None
+
+
+class ContextIn(Wire):
+    name: Short
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_FILE)]
+
+
 class OpenSessionParams(Wire):
     topic: Annotated[str, Field(min_length=1, max_length=20_000)]
     protocol: Annotated[str, Field(max_length=100, description="persona, debate, advisory, consensus, roundtable, swarm.")] = (
@@ -89,6 +105,10 @@ class OpenSessionParams(Wire):
     consult: Annotated[bool, Field(description="Allow seats to consult each other before they answer.")] = False
     consult_limit: Annotated[int | None, Field(ge=0, le=100, description="Consultations of one seat; implies consult.")] = None
     memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
+    budget: Annotated[BudgetIn | None, Field(description="Limits at which the session ends. Default: 12 turns.")] = None
+    context: Annotated[
+        list[ContextIn], Field(max_length=MOST_FILES, description="Files that every seat reads: data, never instructions.")
+    ] = []
     idempotency_key: IdempotencyKey = ""
 
 
@@ -213,6 +233,13 @@ class ProtocolsOut(Wire):
 
 
 async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
+    options = build_open_options(call, params)
+    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    return await get_session(call, GetSessionParams(session_id=session))
+
+
+def build_open_options(call: Call, params: OpenSessionParams) -> Options:
+    """The options of a session that a caller wants; raises BadSetting, NotAllowed."""
     if params.panel and params.panel not in list_presets():
         # A file's name is refused as well: no caller chooses what the server reads.
         raise BadSetting(f"panel: no panel is called {params.panel!r}; the panels are: {', '.join(list_presets())}")
@@ -223,14 +250,20 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
         "protocol": params.protocol,
         "language": params.language,
         "settings": {to_snake(name): value for name, value in params.settings.items()},
-        "subject": build_topic(category=params.category, stakes=params.stakes, tags=params.tags, options=params.options),
+        "subject": replace(
+            build_topic(category=params.category, stakes=params.stakes, tags=params.tags, options=params.options),
+            context=build_context((each.name, each.text) for each in params.context),
+        ),
         "hosted": True,
         "consult": build_consult(params.consult, params.consult_limit),
     }
     if params.memory is not None:
         options["memory"] = params.memory
-    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    return await get_session(call, GetSessionParams(session_id=session))
+    if params.budget is not None:
+        limits = params.budget
+        money = None if limits.usd is None else math.ceil(limits.usd * 1e6)
+        options["budget"] = Budget(turns=limits.turns or DEFAULT_TURNS, tokens=limits.tokens, money=money, seconds=limits.seconds)
+    return options
 
 
 def build_consult(wanted: bool, limit: int | None) -> Consult | None:

@@ -5,12 +5,15 @@ import json
 import shlex
 import urllib.error
 import urllib.request
+from datetime import timedelta
 from typing import Any, Final
 
 from moot.surfaces.cli.agent_clients import CLIENTS, NAME, AgentClient, Door
 from moot.surfaces.cli.settings_edit import render_toml_table
 
 PROBE_SECONDS: Final = 2.0
+INVITE_TICKET: Final = timedelta(days=1)
+"""How long the link of an invitation can be opened; after that the token itself can be pasted at /login."""
 
 
 def build_login_link(url: str, ticket: str, place: str = "/") -> str:

@@ -11,25 +11,24 @@ from typing import Any
 
 import click
 
+from moot.app.invitations import check_invitation
 from moot.app.moot import Moot
-from moot.domain.ids import parse_seat_id, parse_session_id
+from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
-from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
+from moot.errors import BadSetting, LedgerUnavailable, NotAllowed
 from moot.memory.facts import Role
 from moot.memory.tokens import AccessDenied, IssuedToken, Token, TokenStore
 from moot.participants.local_user import name_local_door
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.agent_clients import CLIENTS, Door
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.invitations import build_login_link, describe_server, is_serving, render_invitation
+from moot.surfaces.cli.invitations import INVITE_TICKET, build_login_link, describe_server, is_serving, render_invitation
 
 PORT = 8760
 BACKLOG = 2_048
 WEEK = 604_800.0
 BROWSER_LIFE = timedelta(days=30)
 BROWSER_NOTE = "for the browser that `moot serve` signs in"
-INVITE_TICKET = timedelta(days=1)
-"""How long the link of an invitation can be opened; after that the token itself can be pasted at /login."""
 FOREVER = 1e10
 """Seconds beyond every life that a token may have; what is longer is refused there."""
 
@@ -291,16 +290,7 @@ def invite(
         if named is not None and session is not None:
             raise BadSetting("an agent's token is for all sessions; leave the SESSION out, or invite it to one seat with --seat")
         if session is not None:
-            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-            if snapshot.is_closed:
-                raise SessionClosed(f"session {session!r} has ended; nobody can take part any more")
-            names = {known.id: known for known in snapshot.session_state.seats}
-            if seat is not None and (seat not in names or not names[parse_seat_id(seat)].is_outside):
-                outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
-                raise UnknownSeat(
-                    f"{seat!r} is not a free seat of {session!r}; free seats: {outside} "
-                    "(a seat for somebody from outside is opened with --seat NAME=mailbox)"
-                )
+            check_invitation(await moot.engine.load_snapshot(parse_session_id(session)), seat)
         elif seat is not None:
             raise BadSetting("a seat belongs to a session: moot invite SESSION --seat NAME")
         lasting = timedelta(seconds=min(lasts, FOREVER))
