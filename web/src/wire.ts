@@ -151,7 +151,6 @@ export interface SessionLine {
 
 export interface PersonStep {
   key: string;
-  name: string;
   text: string;
   kind: "text" | "option" | "position" | "number" | "numbers" | "reference" | "confidence";
   needed: boolean;
@@ -162,34 +161,19 @@ export interface PersonStep {
   group: string;
 }
 export interface PersonAsk {
+  ask: Ask;
   intro: string;
   about: string;
   steps: PersonStep[];
   commands: { word: string; text: string }[];
-}
-// A JSON schema as far as answers use it.
-export interface Schema {
-  type?: string;
-  enum?: (string | number)[];
-  const?: string | number;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  items?: Schema;
-  anyOf?: Schema[];
-  minimum?: number;
-  maximum?: number;
-  maxLength?: number;
 }
 export interface Ask {
   ask: string;
   seat: string;
   kind: string;
   deadline: string | null;
-  form: "text" | "json";
-  answerSchema: Schema;
   instructions: string;
   briefing: string;
-  person?: PersonAsk | null;
 }
 
 export interface Me {
@@ -203,8 +187,9 @@ export interface Me {
 export interface Setting {
   name: string;
   type: string;
-  default: unknown;
+  default?: unknown;
   help: string;
+  choices?: string[];
 }
 export interface Opening {
   protocols: { name: string; title: string; summary: string; settings: Setting[] }[];

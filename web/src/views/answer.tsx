@@ -1,25 +1,24 @@
 // A person's seat: what is asked in plain words, and a form for the answer. What is typed survives a reload.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { formatExact } from "../format";
 import { say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { call, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
-import type { Ask, PersonStep, View } from "../wire";
-import { buildAnswer, deriveSteps, findPass } from "./answer_schema";
+import type { Ask, PersonAsk, PersonStep, View } from "../wire";
 
 export function AnswerPanel({ meeting, view, seat }: { meeting: Meeting; view: View; seat: string }) {
   // Any change of the session may bring an ask or take one away.
   const waiting = view.waiting.filter((each) => each.seat === seat);
   const key = waiting.map((each) => each.ask).join(",") || `head ${waiting.length}`;
   const { value, error, again } = useLoad(
-    () => call<{ asks: Ask[]; note: string }>("moot.getAsks", { sessionId: view.sessionId, seat }),
+    () => call<{ asks: PersonAsk[] }>("moot.getPersonAsks", { sessionId: view.sessionId, seat }),
     `${view.sessionId} ${seat} ${key}`,
   );
   const [sent, setSent] = useState("");
-  const ask = value?.asks.find((each) => each.ask !== sent) ?? null;
-  useTurnNotice(view, seat, ask);
+  const person = value?.asks.find((each) => each.ask.ask !== sent) ?? null;
+  useTurnNotice(view, seat, person?.ask ?? null);
   const own = view.seats.find((each) => each.id === seat);
   return (
     <section aria-label={say("Your seat", "你的席位")}>
@@ -32,13 +31,13 @@ export function AnswerPanel({ meeting, view, seat }: { meeting: Meeting; view: V
       {!own && !error && <Notice tone="bad">{say(`There is no seat called ${seat} here.`, `此处没有名为 ${seat} 的席位。`)}</Notice>}
       {value === null && !error ? (
         <Loading />
-      ) : ask ? (
+      ) : person ? (
         <AskForm
-          key={ask.ask}
-          ask={ask}
+          key={person.ask.ask}
+          person={person}
           view={view}
           onSent={() => {
-            setSent(ask.ask);
+            setSent(person.ask.ask);
             void again();
             void meeting.load();
           }}
@@ -90,9 +89,18 @@ function useTurnNotice(view: View, seat: string, ask: Ask | null): void {
   }, [ask?.ask]);
 }
 
-function AskForm({ ask, view, onSent }: { ask: Ask; view: View; onSent: () => void }) {
+/** The questions are also asked at a terminal, where Enter leaves one out. */
+function adaptText(text: string): string {
+  return text
+    .replace(/\s*[(（](?:[^()（）]*[;；] ?)?(?:Enter|直接回车)[^()（）]*[)）]/g, (found) => (/[;；]/.test(found) ? `${found.split(/[;；]/)[0]}${found.includes("（") ? "）" : ")"}` : ""))
+    .replace("press Enter", "send it empty")
+    .replace("直接按回车", "留空提交")
+    .trim();
+}
+
+function AskForm({ person, view, onSent }: { person: PersonAsk; view: View; onSent: () => void }) {
+  const { ask, steps, commands } = person;
   const name = `draft.${view.sessionId}.${ask.ask}`;
-  const steps = useMemo(() => ask.person?.steps ?? deriveSteps(ask), [ask.ask]);
   const [answers, setAnswers] = useState<Record<string, string>>(() => readDraft(name, steps));
   const [problem, setProblem] = useState("");
   const key = useRef(newKey());
@@ -105,33 +113,25 @@ function AskForm({ ask, view, onSent }: { ask: Ask; view: View; onSent: () => vo
     setProblem("");
     writeStored(name, JSON.stringify(next));
   };
-  const done = (): void => {
+  const send = async (what: object): Promise<void> => {
+    await call("moot.answerAsPerson", { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, idempotencyKey: key.current, ...what });
     writeStored(name, null);
     onSent();
   };
-  const send = async (): Promise<void> => {
+  const sendAnswers = async (): Promise<void> => {
     const missing = shown.find((step) => step.needed && !answers[step.key]?.trim());
     if (missing) {
-      setProblem(say(`Please answer: ${missing.text}`, `请回答：${missing.text}`));
+      setProblem(say(`Please answer: ${adaptText(missing.text)}`, `请回答：${adaptText(missing.text)}`));
       return;
     }
-    const given = Object.fromEntries(shown.flatMap((step) => (answers[step.key]?.trim() ? [[step.key, answers[step.key] ?? ""]] : [])));
-    const to = { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, idempotencyKey: key.current };
-    await call("moot.answer", ask.person ? { ...to, answers: given } : { ...to, answer: buildAnswer(ask, given) });
-    done();
-  };
-  const commands = ask.person?.commands ?? [];
-  const pass = ask.person ? null : findPass(ask);
-  const passWith = async (what: object): Promise<void> => {
-    await call("moot.answer", { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, ...what });
-    done();
+    await send({ answers: Object.fromEntries(shown.flatMap((step) => (answers[step.key]?.trim() ? [[step.key, answers[step.key]]] : []))) });
   };
   const groups = [...new Set(shown.map((step) => step.group))];
   return (
     <form class="form ask" data-test="ask" onSubmit={(event) => event.preventDefault()}>
       <Notice tone="turn">
         <b>{say("It is your turn. ", "轮到你了。")}</b>
-        {ask.person?.intro || words}
+        {person.intro || words}
         {ask.deadline && (
           <span class="soft">
             {" "}
@@ -140,7 +140,7 @@ function AskForm({ ask, view, onSent }: { ask: Ask; view: View; onSent: () => vo
           </span>
         )}
       </Notice>
-      {ask.person?.about && <blockquote class="about">{ask.person.about}</blockquote>}
+      {person.about && <blockquote class="about" dir="auto">{person.about.replace(/^\| ?/gm, "")}</blockquote>}
       {groups.map((group) => (
         <Group key={group} name={group}>
           {shown
@@ -156,19 +156,14 @@ function AskForm({ ask, view, onSent }: { ask: Ask; view: View; onSent: () => vo
         </p>
       )}
       <div class="row">
-        <Action class="main" type="submit" do={send}>
+        <Action class="main" type="submit" do={sendAnswers}>
           {say("Send the answer", "提交回答")}
         </Action>
         {commands.map((command) => (
-          <Action class="quiet" key={command.word} do={() => passWith({ command: command.word })}>
+          <Action class="quiet" key={command.word} do={() => send({ command: command.word })}>
             {command.text || command.word}
           </Action>
         ))}
-        {pass && (
-          <Action class="quiet" do={() => passWith({ answer: pass })}>
-            {say("Pass", "跳过")}
-          </Action>
-        )}
       </div>
       <details class="fold">
         <summary>{say("Everything that a participant is told", "参与者收到的全部说明")}</summary>
@@ -198,7 +193,7 @@ function Step({ step, id, value, onChange }: { step: PersonStep; id: string; val
   if (step.choices.length > 0 && step.choices.length <= 8) {
     return (
       <fieldset id={id} tabIndex={-1}>
-        <legend>{step.text}</legend>
+        <legend>{adaptText(step.text)}</legend>
         {step.choices.map((choice) => (
           <label class="choice-line" key={choice.value}>
             <input type="radio" name={`${id}-${step.key}`} checked={value === choice.value} onChange={() => onChange(choice.value)} />
@@ -216,7 +211,7 @@ function Step({ step, id, value, onChange }: { step: PersonStep; id: string; val
   if (step.choices.length > 8) {
     return (
       <label>
-        {step.text}
+        {adaptText(step.text)}
         <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
           <option value="">–</option>
           {step.choices.map((choice) => (
@@ -228,30 +223,9 @@ function Step({ step, id, value, onChange }: { step: PersonStep; id: string; val
       </label>
     );
   }
-  if (step.kind === "confidence") {
-    const share = value === "" ? null : parseShare(value);
-    return (
-      <label>
-        {step.text}
-        <span class="row">
-          <input
-            id={id}
-            type="range"
-            min={0}
-            max={100}
-            step={5}
-            value={share ?? 50}
-            onInput={(event) => onChange(`${event.currentTarget.value}%`)}
-            style={{ "--at": `${share ?? 50}%` }}
-          />
-          <output>{share === null ? "–" : `${share} %`}</output>
-        </span>
-      </label>
-    );
-  }
   return (
     <label>
-      {step.text}
+      {adaptText(step.text)}
       {step.long ? (
         <textarea id={id} rows={5} value={value} maxLength={20_000} onInput={(event) => onChange(event.currentTarget.value)} />
       ) : (
@@ -259,9 +233,4 @@ function Step({ step, id, value, onChange }: { step: PersonStep; id: string; val
       )}
     </label>
   );
-}
-
-function parseShare(value: string): number {
-  const number = Number.parseFloat(value);
-  return Number.isNaN(number) ? 50 : Math.round(value.includes("%") || number > 1 ? number : number * 100);
 }

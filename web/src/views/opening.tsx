@@ -7,7 +7,7 @@ import { buildPath, go, route } from "../route";
 import { call, describeError, newKey } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
-import type { Opening, SessionPlan } from "../wire";
+import type { Opening, SessionPlan, Setting } from "../wire";
 
 interface SeatIn {
   id: string;
@@ -210,20 +210,14 @@ export function NewSession() {
                 <input type="number" min={1} value={draft.minutes} onInput={(event) => change({ minutes: event.currentTarget.value })} />
               </label>
             </div>
-            {(protocol?.settings ?? []).map((each) => {
-              const name = `${draft.protocol}.${each.name}`;
-              return (
-                <label key={name}>
-                  {each.name} {each.help && <span class="soft">{each.help}</span>}
-                  <input
-                    type="text"
-                    value={draft.settings[name] ?? ""}
-                    placeholder={each.default === null || each.default === undefined ? "" : String(each.default)}
-                    onInput={(event) => change({ settings: { ...draft.settings, [name]: event.currentTarget.value } })}
-                  />
-                </label>
-              );
-            })}
+            {(protocol?.settings ?? []).length > 0 && (
+              <div class="settings">
+                {protocol?.settings.map((each) => {
+                  const name = `${draft.protocol}.${each.name}`;
+                  return <SettingField key={name} setting={each} value={draft.settings[name] ?? ""} onChange={(value) => change({ settings: { ...draft.settings, [name]: value } })} />;
+                })}
+              </div>
+            )}
           </details>
           {problem && (
             <p class="bad" role="alert">
@@ -251,6 +245,33 @@ export function NewSession() {
       </main>
     </>
   );
+}
+
+function SettingField({ setting, value, onChange }: { setting: Setting; value: string; onChange: (value: string) => void }) {
+  const usual = setting.default === undefined || setting.default === null ? say("as the rules say", "按规程") : String(setting.default);
+  const choices = setting.type === "boolean" ? ["true", "false"] : (setting.choices ?? []);
+  return (
+    <label>
+      <span class="setting-name">{setting.name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)}</span>
+      <span class="soft">{setting.help}</span>
+      {choices.length > 0 ? (
+        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">{nameValue(usual)}</option>
+          {choices.filter((each) => each !== usual).map((each) => (
+            <option key={each} value={each}>
+              {nameValue(each)}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input type="text" inputMode={/^(integer|number)/.test(setting.type) ? "decimal" : "text"} value={value} placeholder={usual} onInput={(event) => onChange(event.currentTarget.value)} />
+      )}
+    </label>
+  );
+}
+
+function nameValue(value: string): string {
+  return value === "true" ? say("yes", "是") : value === "false" ? say("no", "否") : value;
 }
 
 function PanelTile({ isOn, title, note, onChoose }: { isOn: boolean; title: string; note: string; onChoose: () => void }) {

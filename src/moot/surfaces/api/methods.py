@@ -9,6 +9,7 @@ from moot.surfaces.api.memory import MEMORY_METHODS
 from moot.surfaces.api.method import Method
 from moot.surfaces.api.opening import OPENING_METHODS
 from moot.surfaces.api.page import PAGE_METHODS
+from moot.surfaces.api.person_seat import PERSON_METHODS
 from moot.surfaces.api.pipelines import PIPELINE_METHODS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
 from moot.surfaces.api.sessions import SESSION_METHODS
@@ -24,6 +25,7 @@ _METHODS: Final = (
     *SESSION_METHODS,
     *SWARM_METHODS,
     *PAGE_METHODS,
+    *PERSON_METHODS,
     *OPENING_METHODS,
 )
 TABLE: Final[dict[str, Method[Any, Any]]] = {method.name: method for method in _METHODS}

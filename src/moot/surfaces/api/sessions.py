@@ -369,7 +369,7 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
     return AsksOut(
         session_id=name,
         status="ended" if is_closed else "thinking" if parked is None else "parked",
-        asks=[_build_ask_out(each) for each in ready.found],
+        asks=[build_ask_out(each) for each in ready.found],
         note=note,
     )
 
@@ -397,7 +397,8 @@ async def _wait(call: Call, name: SessionId, seconds: float, look: Callable[[], 
         await call.deliberations.wait_for_change(name, ready.snapshot.seq, min(left, PROGRESS_SECONDS))
 
 
-def _build_ask_out(each: OutstandingAsk) -> AskOut:
+def build_ask_out(each: OutstandingAsk) -> AskOut:
+    """An ask as programs get it."""
     return AskOut(
         ask=each.ask.id,
         seat=each.ask.seat,
