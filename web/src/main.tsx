@@ -83,8 +83,10 @@ async function start(): Promise<void> {
     loginFailure.value = await takeTicket();
     if (me.value === null) await loadMe().catch(() => undefined);
   } else {
-    // The static report is for readers without script.
-    document.getElementById("report")?.remove();
+    // The static report and its style are for readers without script.
+    document.querySelector("body > main")?.remove();
+    document.querySelector("style:not([id])")?.remove();
+    document.getElementById("app-style")?.setAttribute("media", "all");
   }
   document.documentElement.classList.add("app");
   host.replaceChildren();

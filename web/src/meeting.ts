@@ -59,8 +59,8 @@ export class Meeting {
     });
     this.isCatchingUp = computed(() => this.at.value !== null && found.value === undefined);
     if (exported !== null) {
-      const { view, history } = JSON.parse(exported) as { view: View; history?: Partial<View>[] };
-      this.history = history ?? [];
+      const { view, history } = JSON.parse(exported) as { view: View; history: Partial<View>[] };
+      this.history = history;
       this.take(view);
     } else {
       this.stops.push(
@@ -128,6 +128,11 @@ export class Meeting {
     } catch (error) {
       if (this.at.peek() === at) this.error.value = describeError(error);
     }
+  }
+
+  /** The entries at which this session can be shown as it was; null: at all of them. */
+  get knownEntries(): number[] | null {
+    return exported === null ? null : this.history.map((change) => change.at ?? 0);
   }
 
   /** The view of an export at an entry: what each entry changed, one after the other. */

@@ -367,7 +367,7 @@ function Scrubber({ meeting, view, onFind }: { meeting: Meeting; view: View; onF
   const shownAt = meeting.items.value.findLast((item) => item.at && item.seq <= at)?.at;
   return (
     <footer class="scrubber">
-      <button class="quiet" aria-label={say("One entry back", "后退一条")} disabled={at <= 1} onClick={() => moveTo(at - 1, head)}>
+      <button class="quiet" aria-label={say("One entry back", "后退一条")} disabled={at <= 1} onClick={() => moveTo(meeting, at - 1)}>
         ◀
       </button>
       <input
@@ -377,10 +377,10 @@ function Scrubber({ meeting, view, onFind }: { meeting: Meeting; view: View; onF
         value={at}
         aria-label={say("The meeting as it was after entry", "查看某条之后的会议")}
         aria-valuetext={say(`entry ${at} of ${head}`, `第 ${at} 条，共 ${head} 条`)}
-        onInput={(event) => moveTo(Number(event.currentTarget.value), head)}
+        onInput={(event) => moveTo(meeting, Number(event.currentTarget.value))}
         style={{ "--at": `${head <= 1 ? 100 : ((at - 1) / (head - 1)) * 100}%` }}
       />
-      <button class="quiet" aria-label={say("One entry on", "前进一条")} disabled={!isPast} onClick={() => moveTo(at + 1, head)}>
+      <button class="quiet" aria-label={say("One entry on", "前进一条")} disabled={!isPast} onClick={() => moveTo(meeting, at + 1)}>
         ▶
       </button>
       <span class="place">
@@ -397,7 +397,7 @@ function Scrubber({ meeting, view, onFind }: { meeting: Meeting; view: View; onF
         <>
           {view.may.includes("fork") && <ForkButton view={view} at={at} />}
           <button class="quiet" onClick={() => setQuery({ at: null }, { replace: true })}>
-            {view.status === "thinking" ? say("Back to now", "回到现在") : say("Back to the end", "回到结尾")}
+            {meeting.live.value?.status === "thinking" ? say("Back to now", "回到现在") : say("Back to the end", "回到结尾")}
           </button>
         </>
       )}
@@ -422,7 +422,12 @@ function ForkButton({ view, at }: { view: View; at: number }) {
   );
 }
 
-function moveTo(at: number, head: number): void {
+/** Show the meeting as it was after an entry; of an export the nearest entry in that direction that it knows. */
+function moveTo(meeting: Meeting, wanted: number): void {
+  const head = meeting.live.peek()?.head ?? 1;
+  const before = meeting.at.peek() ?? head;
+  const known = meeting.knownEntries;
+  const at = known === null ? wanted : ((wanted < before ? known.findLast((each) => each <= wanted) : known.find((each) => each >= wanted)) ?? head);
   setQuery({ at: at >= head ? null : String(Math.max(1, at)) }, { replace: true });
 }
 
@@ -453,10 +458,10 @@ function useKeys(meeting: Meeting, find: (query: string | null) => void): void {
           step(-1);
           break;
         case "ArrowLeft":
-          moveTo(at - 1, head);
+          moveTo(meeting, at - 1);
           break;
         case "ArrowRight":
-          moveTo(at + 1, head);
+          moveTo(meeting, at + 1);
           break;
         case "/":
           find("");

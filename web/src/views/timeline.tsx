@@ -9,41 +9,14 @@ import { PlaceContext } from "../place";
 import { route } from "../route";
 import type { Block, CardBlock, Item, Text, View } from "../wire";
 
-/** Items that are filled at once, around the place where the reader begins. */
-const EAGER = 24;
-const PER_IDLE = 4;
+/** Items that come and go together. */
+const CHUNK = 12;
+/** How high a chunk is taken to be before it was first shown. */
+const GUESS = CHUNK * 140;
 const USER = "USER";
 
-const waitingItems = new Map<Element, () => void>();
-const observer = new IntersectionObserver(
-  (found) => {
-    for (const each of found) if (each.isIntersecting) fill(each.target);
-  },
-  { rootMargin: "1200px" },
-);
-const whenIdle: (work: () => void) => void = window.requestIdleCallback?.bind(window) ?? ((work) => setTimeout(work, 30));
-let isIdleAsked = false;
-
-function fill(element: Element): void {
-  waitingItems.get(element)?.();
-  waitingItems.delete(element);
-  observer.unobserve(element);
-}
-
-/** The rest is filled bit by bit, so that the browser's own search finds everything. */
-function fillWhenIdle(): void {
-  if (isIdleAsked || waitingItems.size === 0) return;
-  isIdleAsked = true;
-  whenIdle(() => {
-    isIdleAsked = false;
-    let left = PER_IDLE;
-    for (const element of waitingItems.keys()) {
-      if (left-- === 0) break;
-      fill(element);
-    }
-    fillWhenIdle();
-  });
-}
+/** The chunks that stand in the page, whether they are filled or not. */
+const chunks = new Set<{ has: (entry: number) => boolean; show: () => void }>();
 
 function isCard(block: Block | undefined): block is CardBlock {
   return block?.kind === "card";
@@ -57,27 +30,21 @@ function splitHead(card: CardBlock, item: Item, platform: string): { name: Text 
   return at === 0 ? { name: texts[0] ?? null, marks: texts.slice(1) } : { name: null, marks: texts };
 }
 
-const ItemView = memo(function ItemView(props: { item: Item; isSelected: boolean; isNew: boolean; isEager: boolean; onSelect: (entry: number) => void }) {
+interface ItemProps {
+  item: Item;
+  isSelected: boolean;
+  isNew: boolean;
+  onSelect: (entry: number) => void;
+}
+
+const ItemView = memo(function ItemView(props: ItemProps) {
   const { item } = props;
   const place = useContext(PlaceContext);
-  const [isFilled, setFilled] = useState(props.isEager);
-  const element = useRef<HTMLLIElement>(null);
-  useEffect(() => {
-    const host = element.current;
-    if (isFilled || !host) return;
-    waitingItems.set(host, () => setFilled(true));
-    observer.observe(host);
-    fillWhenIdle();
-    return () => {
-      waitingItems.delete(host);
-      observer.unobserve(host);
-    };
-  }, [isFilled]);
   const [block] = item.blocks;
   const entry = item.entry ?? null;
   if (item.blocks.length === 1 && block?.kind === "heading") {
     return (
-      <li class="break" ref={element}>
+      <li class="break">
         <h3>{block.text}</h3>
       </li>
     );
@@ -87,7 +54,6 @@ const ItemView = memo(function ItemView(props: { item: Item; isSelected: boolean
   const head = card ? splitHead(card, item, place.platformOf(item.seat ?? "")) : null;
   return (
     <li
-      ref={element}
       id={entry === null ? undefined : `entry-${entry}`}
       data-entry={entry ?? undefined}
       tabIndex={-1}
@@ -99,9 +65,7 @@ const ItemView = memo(function ItemView(props: { item: Item; isSelected: boolean
         if (entry !== null) props.onSelect(entry);
       }}
     >
-      {!isFilled ? (
-        <span class="soft">{entry === null ? "…" : `#${entry}`}</span>
-      ) : card && head && entry !== null ? (
+      {card && head && entry !== null ? (
         <>
           <div class="line-head">
             <a class="number" href={place.linkTo?.(entry)} aria-label={say(`Entry ${entry}`, `第 ${entry} 条`)} onClick={(event) => {
@@ -147,6 +111,71 @@ const ItemView = memo(function ItemView(props: { item: Item; isSelected: boolean
     </li>
   );
 });
+
+interface ChunkProps {
+  items: Item[];
+  isBegin: boolean;
+  selected: number | null;
+  seenUpTo: number | null;
+  before: number;
+  onSelect: (entry: number) => void;
+}
+
+/** Some items; an empty place of the same height where they are far from what is on the screen. */
+const Chunk = memo(function Chunk(props: ChunkProps) {
+  const { items } = props;
+  const [isNear, setNear] = useState(props.isBegin);
+  const element = useRef<HTMLOListElement>(null);
+  const height = useRef(Math.round((GUESS * items.length) / CHUNK));
+  const latest = useRef(items);
+  latest.current = items;
+  useEffect(() => {
+    const host = element.current;
+    if (!host) return;
+    const observer = new IntersectionObserver(
+      ([found]) => {
+        if (!found) return;
+        if (!found.isIntersecting && host.childElementCount > 0) height.current = host.offsetHeight;
+        setNear(found.isIntersecting);
+      },
+      { root: host.closest(".timeline"), rootMargin: "1000px 0px" },
+    );
+    observer.observe(host);
+    const own = { has: (entry: number) => latest.current.some((item) => item.entry === entry), show: () => setNear(true) };
+    chunks.add(own);
+    return () => {
+      observer.disconnect();
+      chunks.delete(own);
+    };
+  }, []);
+  return (
+    <ol ref={element} style={isNear ? { height: "" } : { height: `${height.current}px` }}>
+      {isNear &&
+        items.map((item, index) => (
+          <ItemView
+            key={index}
+            item={item}
+            isSelected={props.selected !== null && item.entry === props.selected}
+            isNew={props.seenUpTo !== null && item.seq > props.seenUpTo && (items[index - 1]?.seq ?? props.before) <= props.seenUpTo}
+            onSelect={props.onSelect}
+          />
+        ))}
+    </ol>
+  );
+});
+
+/** Split items into chunks; one whose items are the same stays the same. */
+function useChunks(items: Item[]): Item[][] {
+  const known = useRef<Item[][]>([]);
+  const found: Item[][] = [];
+  for (let at = 0; at < items.length; at += CHUNK) {
+    const slice = items.slice(at, at + CHUNK);
+    const old = known.current[found.length];
+    found.push(old && old.length === slice.length && old.every((item, index) => item === slice[index]) ? old : slice);
+  }
+  known.current = found;
+  return found;
+}
 
 function DraftView({ draft }: { draft: Draft }) {
   const place = useContext(PlaceContext);
@@ -213,6 +242,8 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
   }, [isLive]);
   const query = props.query.trim().toLowerCase();
   const shown = query ? items.filter((item) => matches(item, query)) : items;
+  const parts = useChunks(shown);
+  const beginsIn = Math.floor(begin.current / CHUNK);
   const isSparse = items.length === 0 && drafts.size === 0;
   return (
     <div
@@ -227,21 +258,26 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
         if (isAtEnd.current && hidden) setHidden(0);
       }}
     >
-      <ol>
-        {items.map((item, index) =>
-          query && !matches(item, query) ? null : (
-            <ItemView
-              key={index}
-              item={item}
-              isSelected={item.entry !== null && item.entry !== undefined && item.entry === selected}
-              isNew={props.seenUpTo !== null && item.seq > props.seenUpTo && (items[index - 1]?.seq ?? 0) <= props.seenUpTo}
-              isEager={Math.abs(index - begin.current) <= EAGER || index >= countSeen.current}
-              onSelect={props.onSelect}
-            />
-          ),
+      <div class="items">
+        {parts.map((part, index) => (
+          <Chunk
+            key={index}
+            items={part}
+            isBegin={Math.abs(index - beginsIn) <= 1 || index === parts.length - 1}
+            selected={selected !== null && part.some((item) => item.entry === selected) ? selected : null}
+            seenUpTo={props.seenUpTo}
+            before={parts[index - 1]?.at(-1)?.seq ?? 0}
+            onSelect={props.onSelect}
+          />
+        ))}
+        {!query && drafts.size > 0 && (
+          <ol>
+            {[...drafts].map(([ask, draft]) => (
+              <DraftView key={ask} draft={draft} />
+            ))}
+          </ol>
         )}
-        {!query && [...drafts].map(([ask, draft]) => <DraftView key={ask} draft={draft} />)}
-      </ol>
+      </div>
       {query && (
         <p class="soft" role="status">
           {say(`${shown.length} of ${items.length} entries hold “${props.query.trim()}”.`, `${items.length} 条中有 ${shown.length} 条包含“${props.query.trim()}”。`)}
@@ -273,12 +309,16 @@ function scrollToEnd(element: HTMLElement | null): void {
   if (element) element.scrollTop = element.scrollHeight;
 }
 
-export function scrollToEntry(entry: number, options: { focus?: boolean } = {}): void {
+/** Bring an entry on the screen; its chunk may have to be filled first. */
+export function scrollToEntry(entry: number, options: { focus?: boolean } = {}, tries = 12): void {
   const element = document.getElementById(`entry-${entry}`);
-  if (!element) return;
-  fill(element);
+  if (!element) {
+    for (const chunk of chunks) if (chunk.has(entry)) chunk.show();
+    if (tries > 0) requestAnimationFrame(() => scrollToEntry(entry, options, tries - 1));
+    return;
+  }
   element.scrollIntoView({ block: "center" });
-  // Items above may grow while they are filled: look again once they have.
+  // What stands above may grow while it is filled: look again once it has.
   requestAnimationFrame(() => requestAnimationFrame(() => element.scrollIntoView({ block: "center" })));
   if (options.focus) element.focus({ preventScroll: true });
 }

@@ -31,6 +31,7 @@ from moot.scoring.strength import Strength
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
 from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
+from moot.surfaces.api.page_export import export_text
 from moot.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
 
 T = TypeVar("T")
@@ -463,7 +464,9 @@ async def export_session(call: Call, params: ExportParams) -> ExportOut:
         (await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state
     ):
         raise NotAllowed("answers are sealed until all seats have written; export the ledger after that")
-    return ExportOut(session_id=params.session_id, form=params.form, text=await call.moot.export(params.session_id, params.form))
+    return ExportOut(
+        session_id=params.session_id, form=params.form, text=await export_text(call.moot, params.session_id, params.form)
+    )
 
 
 async def verify_session(call: Call, params: SessionParams) -> VerifyOut:
