@@ -61,6 +61,7 @@ from moot.memory.tokens import TokenStore
 from moot.participants.function import AnswerFunction
 from moot.participants.human import AskPerson
 from moot.participants.meaning_index import build_meaning_index
+from moot.ports.ledger import Ledger
 from moot.ports.plugin import AnyPlugin, Plan
 from moot.protocols.consultation.timeline import unwrap_timeline
 from moot.protocols.council.timeline import CouncilTimeline, build_obligations
@@ -148,7 +149,7 @@ class Moot:
 
     `environ` stands for the process's environment (keys, MOOT_HOME, MOOT_LEDGER); `ask_person` puts questions to human seats.
     `participants` are the program's own, by the name that seats have as their platform: functions that take a brief and return
-    the answer, objects with `respond` and `ready`, or `ParticipantKind`s.
+    the answer, objects with `respond` and `ready`, or `ParticipantKind`s. `ledger` is one that the program has opened itself.
     """
 
     def __init__(
@@ -157,9 +158,11 @@ class Moot:
         environ: Mapping[str, str] | None = None,
         ask_person: AskPerson | None = None,
         participants: Mapping[str, GivenParticipant] | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
         self.seating = Seating(resolve_home(self.environ), self.environ, ask_person, participants)
+        self._ledger = ledger
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
         self._memory: DecisionMemory | None = None
@@ -167,7 +170,7 @@ class Moot:
         self._is_recalled = False
 
     async def __aenter__(self) -> Self:
-        ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
+        ledger = self._ledger or await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
         self._stack.push_async_callback(self.seating.aclose)
         rulebooks = [plugin.rules for plugin in load_protocols().values()]
         clock = SystemClock()

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from moot.domain.ids import USER, SeatId
 from moot.reports.blocks import Block, Card, Details, Heading, Line, Report
 from moot.reports.sections import build_line_card
 from moot.reports.timeline import SessionTimeline
+
+_FIELD: Final = re.compile(r"\{\w*\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +57,21 @@ def _split_sections(report: Report) -> Iterator[Lens]:
             blocks.append(block)
             continue
         if blocks:
-            yield Lens(id=report.names.get(title) or _slug(title), title=title, blocks=tuple(blocks))
+            yield Lens(id=_find_name(report, title), title=title, blocks=tuple(blocks))
         title, blocks = block.text, []
 
 
-def _slug(title: str) -> str:
-    return re.sub(r"\W+", "-", title.casefold()).strip("-") or "record"
+def _find_name(report: Report, title: str) -> str:
+    """The name of a section: that of the text which its title is, or was made from; else the title in small letters."""
+    known = report.names.get(title) or next((name for text, name in report.names.items() if _is_made_from(title, text)), None)
+    return known or re.sub(r"\W+", "-", title.casefold()).strip("-") or "record"
+
+
+def _is_made_from(title: str, text: str) -> bool:
+    if "{" not in text:
+        return False
+    parts = [part for part in _FIELD.split(text) if part]
+    return len("".join(parts)) > 2 and re.fullmatch(".*".join(re.escape(part) for part in _FIELD.split(text)), title) is not None
 
 
 def _list_items(blocks: Sequence[Block], timeline: SessionTimeline) -> list[TimelineItem]:

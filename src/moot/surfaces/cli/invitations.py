@@ -26,7 +26,7 @@ def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None,
     parts = [f"token (shown once): {token}"]
     if serving:
         parts.append(serving)
-    if link:
+    if link and agent is None:
         parts.append(f"── in a browser (the link works once, within a day)\n{link}")
     chosen = {agent: CLIENTS[agent]} if agent else CLIENTS
     for key, client in chosen.items():
