@@ -159,6 +159,7 @@ export interface PersonStep {
   choices: { value: string; text: string }[];
   onlyAfter?: [string, string[]] | null;
   group: string;
+  numbers?: number[];
 }
 export interface PersonAsk {
   ask: Ask;
@@ -275,13 +276,14 @@ export interface FoundDecision {
 }
 export interface TrustCase {
   decision: string;
-  topic?: string;
+  topic: string;
   at: string;
-  category?: string;
-  confidence: number;
-  wasRight?: boolean;
-  outcome?: string;
-  trust?: number;
+  category: string;
+  outcome: string;
+  position?: string;
+  confidence?: number;
+  right?: number;
+  trust: number;
 }
 export interface Trust {
   source: string;
@@ -291,7 +293,6 @@ export interface Trust {
   cases: number;
   brier: number | null;
   categories: { category: string; cases: number; brier: number | null; trust: number; accuracy: number }[];
-  history?: TrustCase[];
 }
 interface Share {
   right: number;

@@ -1,12 +1,13 @@
 // A person's seat: what is asked in plain words, and a form for the answer. What is typed survives a reload.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { collectWords } from "../blocks";
 import { formatExact } from "../format";
 import { say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { call, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
-import type { Ask, PersonAsk, PersonStep, View } from "../wire";
+import type { Ask, Item, PersonAsk, PersonStep, View } from "../wire";
 
 export function AnswerPanel({ meeting, view, seat }: { meeting: Meeting; view: View; seat: string }) {
   // Any change of the session may bring an ask or take one away.
@@ -35,6 +36,7 @@ export function AnswerPanel({ meeting, view, seat }: { meeting: Meeting; view: V
         <AskForm
           key={person.ask.ask}
           person={person}
+          items={meeting.items.value}
           view={view}
           onSent={() => {
             setSent(person.ask.ask);
@@ -98,7 +100,7 @@ function adaptText(text: string): string {
     .trim();
 }
 
-function AskForm({ person, view, onSent }: { person: PersonAsk; view: View; onSent: () => void }) {
+function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: View; items: Item[]; onSent: () => void }) {
   const { ask, steps, commands } = person;
   const name = `draft.${view.sessionId}.${ask.ask}`;
   const [answers, setAnswers] = useState<Record<string, string>>(() => readDraft(name, steps));
@@ -130,8 +132,8 @@ function AskForm({ person, view, onSent }: { person: PersonAsk; view: View; onSe
   return (
     <form class="form ask" data-test="ask" onSubmit={(event) => event.preventDefault()}>
       <Notice tone="turn">
-        <b>{say("It is your turn. ", "轮到你了。")}</b>
-        {person.intro || words}
+        <b>{say("It is your turn", "轮到你了")}</b>
+        {person.intro ? `. ${person.intro}` : words ? `: ${words}` : ""}
         {ask.deadline && (
           <span class="soft">
             {" "}
@@ -146,7 +148,7 @@ function AskForm({ person, view, onSent }: { person: PersonAsk; view: View; onSe
           {shown
             .filter((step) => step.group === group)
             .map((step, index) => (
-              <Step key={step.key} step={step} id={index === 0 && group === groups[0] ? "answer" : `answer-${step.key}`} value={answers[step.key] ?? ""} onChange={(value) => write(step, value)} />
+              <Step key={step.key} step={step} items={items} id={index === 0 && group === groups[0] ? "answer" : `answer-${step.key}`} value={answers[step.key] ?? ""} onChange={(value) => write(step, value)} />
             ))}
         </Group>
       ))}
@@ -189,7 +191,39 @@ function readDraft(name: string, steps: PersonStep[]): Record<string, string> {
   }
 }
 
-function Step({ step, id, value, onChange }: { step: PersonStep; id: string; value: string; onChange: (value: string) => void }) {
+/** An entry in one line, for a list to choose from. */
+function describeEntry(item: Item): string {
+  const [block] = item.blocks;
+  const words = block?.kind === "card" ? collectWords(block.blocks.slice(0, 1)).replace(/\s+/g, " ").trim() : "";
+  return `#${item.entry} ${item.seat ?? ""}: ${words.length > 60 ? `${words.slice(0, 60)}…` : words}`;
+}
+
+interface StepProps {
+  step: PersonStep;
+  items: Item[];
+  id: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function Step({ step, items, id, value, onChange }: StepProps) {
+  const numbers = new Set(step.numbers ?? []);
+  const entries = step.kind === "number" || step.kind === "reference" ? items.filter((item) => item.entry && numbers.has(item.entry)) : [];
+  if (entries.length > 0) {
+    return (
+      <label>
+        {step.text.replace(/\s*[(（][^()（）]*[)）]\s*$/, "")}
+        <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">{say("none", "无")}</option>
+          {entries.map((item) => (
+            <option key={item.entry} value={String(item.entry)}>
+              {describeEntry(item)}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
   if (step.choices.length > 0 && step.choices.length <= 8) {
     return (
       <fieldset id={id} tabIndex={-1}>

@@ -346,6 +346,7 @@ function Estimate({ params, isAsked }: { params: Record<string, unknown>; isAske
       return;
     }
     let isCurrent = true;
+    setError("");
     const timer = setTimeout(async () => {
       try {
         const found = await call<SessionPlan>("moot.planSession", JSON.parse(wanted) as object);

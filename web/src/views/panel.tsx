@@ -12,6 +12,7 @@ import type { Figure, Item, Seat, View } from "../wire";
 import { describeState } from "./seats";
 
 const MOST_TABS = 7;
+export const USER = "USER";
 export const NOTHING_SELECTED = { lens: null, seat: null, entry: null };
 
 function Tab({ lens, current, children }: { lens: string | null; current: boolean; children: string }) {
@@ -86,7 +87,7 @@ export function Panel({ meeting, view }: { meeting: Meeting; view: View }) {
 }
 
 function DecisionLens({ view }: { view: View }) {
-  const title = view.status === "concluded" ? say("Decision", "决定") : say("Decision so far", "目前的决定");
+  const title = view.status === "concluded" || view.status === "cancelled" ? say("Decision", "决定") : say("Decision so far", "目前的决定");
   const [first, ...rest] = view.decision;
   const shown = first?.kind === "heading" ? rest : view.decision;
   // The report begins with the choice in a line of its own: here that line is the headline.
@@ -107,6 +108,13 @@ function DecisionLens({ view }: { view: View }) {
       )}
       {view.numbers.length > 0 && <Figures figures={view.numbers} />}
       <Blocks blocks={blocks} />
+      {view.status === "concluded" && exported === null && (
+        <p>
+          <a data-in href={buildPath("decisions", view.sessionId)}>
+            {say("From the question to the outcome, and how it turned out", "从问题到结果，以及后来如何")}
+          </a>
+        </p>
+      )}
     </section>
   );
 }
@@ -225,7 +233,7 @@ function EntryLens({ item, view, items }: { item: Item; view: View; items: Item[
   return (
     <section aria-label={say(`Entry ${entry}`, `第 ${entry} 条`)}>
       <h2 class={seat ? `seat-title hue-${seat.hue}` : ""}>
-        #{entry} {item.seat}
+        #{entry} {item.seat === USER ? say("User", "用户") : item.seat}
       </h2>
       <dl>
         {item.at && (

@@ -438,7 +438,7 @@ function isTyping(target: EventTarget | null): boolean {
 function useKeys(meeting: Meeting, find: (query: string | null) => void): void {
   useEffect(() => {
     const handle = (event: KeyboardEvent): void => {
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
       const entries = meeting.items.peek().flatMap((item) => (item.entry ? [item.entry] : []));
       const selected = Number(route.peek().query.get("entry")) || null;
       const head = meeting.live.peek()?.head ?? 1;

@@ -7,13 +7,13 @@ import type { Draft, Meeting } from "../meeting";
 import { memo } from "../memo";
 import { PlaceContext } from "../place";
 import { route } from "../route";
+import { USER } from "./panel";
 import type { Block, CardBlock, Item, Text, View } from "../wire";
 
 /** Items that come and go together. */
 const CHUNK = 12;
 /** How high a chunk is taken to be before it was first shown. */
 const GUESS = CHUNK * 140;
-const USER = "USER";
 
 /** The chunks that stand in the page, whether they are filled or not. */
 const chunks = new Set<{ has: (entry: number) => boolean; show: () => void }>();

@@ -7,7 +7,8 @@ import { Ago, Loading, Notice, useLoad } from "../parts";
 import { buildPath } from "../route";
 import { call } from "../rpc";
 import { Header } from "../shell";
-import type { Amplification, Trust } from "../wire";
+import type { Amplification, Trust, TrustCase } from "../wire";
+import { OutcomeMark } from "./decisions";
 
 function TrustBar({ trust }: { trust: number }) {
   return (
@@ -133,7 +134,8 @@ export function TrustView({ source }: { source: string }) {
   useEffect(() => {
     document.title = `${source} · ${say("Trust", "信任")} · Moot`;
   }, [source]);
-  const history = value?.history ?? [];
+  const cases = useLoad(() => call<{ cases: TrustCase[] }>("moot.getTrustHistory", { source }), `history ${source}`);
+  const history = cases.value?.cases ?? [];
   return (
     <>
       <Header />
@@ -178,8 +180,9 @@ export function TrustView({ source }: { source: string }) {
               </ul>
             </div>
             {value.cases === 0 && <Notice>{say("Without a record it counts as 50 %. Review decisions in which it took part.", "没有记录时按 50 % 计。请回顾其参与的决定。")}</Notice>}
-            {history.length > 1 && history.some((each) => each.trust !== undefined) && (
-              <Chart block={{ kind: "lines", label: say("Trust after each case", "每个案例之后的信任"), labels: history.map((_, index) => String(index + 1)), series: [{ name: source, values: history.map((each) => each.trust ?? null) }], bounds: [0.5] }} />
+            {cases.error && <Notice tone="bad">{cases.error}</Notice>}
+            {history.length > 1 && (
+              <Chart block={{ kind: "lines", label: say("Trust after each case", "每个案例之后的信任"), labels: history.map((_, index) => String(index + 1)), series: [{ name: source, values: history.map((each) => each.trust) }], bounds: [0.5] }} />
             )}
             {history.length > 4 && <Calibration history={history} />}
             {history.length > 0 && (
@@ -191,15 +194,10 @@ export function TrustView({ source }: { source: string }) {
                       <a class="session-line" data-in href={buildPath("decisions", each.decision)}>
                         <span class="line-topic">{each.topic || each.decision}</span>
                         <span class="line-facts">
-                          {each.wasRight !== undefined && (
-                            <span class={`tag ${each.wasRight ? "good" : "bad"}`}>
-                              {each.wasRight ? "▲ " : "▼ "}
-                              {each.wasRight ? say("right", "正确") : say("wrong", "错误")}
-                            </span>
-                          )}
-                          {say("was ", "把握 ")}
-                          {formatShare(each.confidence)}
-                          {say(" sure", "")}
+                          <RightMark right={each.right} />
+                          {each.position?.replaceAll("_", " ")}
+                          {each.confidence != null && <span>{say(`${formatShare(each.confidence)} sure`, `把握 ${formatShare(each.confidence)}`)}</span>}
+                          <OutcomeMark outcome={each.outcome} />
                           <span class="soft">
                             <Ago at={each.at} />
                           </span>
@@ -246,13 +244,26 @@ export function TrustView({ source }: { source: string }) {
   );
 }
 
+function RightMark({ right }: { right: number | undefined }) {
+  if (right === undefined) return null;
+  const [tone, sign, word] = right > 0.5 ? ["good", "▲", say("was right", "判断正确")] : right < 0.5 ? ["bad", "▼", say("was wrong", "判断错误")] : ["warn", "◆", say("half right", "对错参半")];
+  return (
+    <span class={`tag ${tone}`}>
+      <i class={`sign ${tone}`} aria-hidden="true">
+        {sign}
+      </i>
+      {word}
+    </span>
+  );
+}
+
 const STEPS = [0, 0.2, 0.4, 0.6, 0.8];
 
 /** Stated confidence against how often it was right, in five steps. */
-function Calibration({ history }: { history: NonNullable<Trust["history"]> }) {
-  const known = history.filter((each) => each.wasRight !== undefined);
+function Calibration({ history }: { history: TrustCase[] }) {
+  const known = history.flatMap((each) => (each.right === undefined || each.confidence == null ? [] : [{ right: each.right, confidence: each.confidence }]));
   const steps = STEPS.map((low) => known.filter((each) => each.confidence >= low && (each.confidence < low + 0.2 || low === 0.8)));
-  const shares = steps.map((cases) => (cases.length === 0 ? null : cases.filter((each) => each.wasRight).length / cases.length));
+  const shares = steps.map((cases) => (cases.length === 0 ? null : cases.reduce((sum, each) => sum + each.right, 0) / cases.length));
   return (
     <Chart
       block={{

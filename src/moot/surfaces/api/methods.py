@@ -14,6 +14,7 @@ from moot.surfaces.api.pipelines import PIPELINE_METHODS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
 from moot.surfaces.api.sessions import SESSION_METHODS
 from moot.surfaces.api.swarm import SWARM_METHODS
+from moot.surfaces.api.trust_history import TRUST_METHODS
 
 _METHODS: Final = (
     *CONSULT_METHODS,
@@ -26,6 +27,7 @@ _METHODS: Final = (
     *SWARM_METHODS,
     *PAGE_METHODS,
     *PERSON_METHODS,
+    *TRUST_METHODS,
     *OPENING_METHODS,
 )
 TABLE: Final[dict[str, Method[Any, Any]]] = {method.name: method for method in _METHODS}

@@ -5,19 +5,33 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from moot.codec.person_asks import build_person_ask
-from moot.codec.plain_text import describe_plain_answer, find_command, read_step
+from moot.codec.plain_text import find_command, read_step
 from moot.domain.effects import Brief
 from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.domain.person import PersonAsk, PersonStep
 from moot.domain.safe_text import fix_surrogates, strip_control
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import BadAnswer, BadSetting, UnknownAsk, UnknownSeat
+from moot.reports.two_languages import TwoLanguages, both, in_each_language
 from moot.surfaces.api.method import Call, Method, Wire, build_method
 from moot.surfaces.api.sessions import AskOut, SeatRef, SessionParams, WrittenOut, build_ask_out
 from moot.surfaces.api.shapes import IdempotencyKey
 
 LONGEST_ANSWER: Final = 20_000
 MOST_STEPS: Final = 500
+MOST_NUMBERS: Final = 2_000
+"""Entries up to this one can be named in a list; those after it are typed."""
+
+
+class PersonSeatText(TwoLanguages):
+    """Every text, in one language."""
+
+    needed = both("an answer is needed", "需要回答")
+    choose = both("expected one of: {choices}", "请从中选择：{choices}")
+    number = both("expected the number of an entry, such as {example}", "请填写条目编号，例如 {example}")
+
+
+TEXT = in_each_language(PersonSeatText)
 
 
 class PersonSeatParams(SessionParams):
@@ -41,6 +55,7 @@ class StepOut(Wire):
         default=None, description="Asked only where the answer to this step is one of these."
     )
     group: str = Field(description="Steps with the same group belong to one of several items.")
+    numbers: list[int] = Field(default=[], description="The entries that may be named.")
 
 
 class CommandOut(Wire):
@@ -119,6 +134,7 @@ def _build_step_out(step: PersonStep) -> StepOut:
         choices=[ChoiceOut(value=choice.value, text=strip_control(choice.text)) for choice in step.choices],
         only_after=None if step.only_after is None else (step.only_after[0], list(step.only_after[1])),
         group=step.group,
+        numbers=[number for number in range(1, MOST_NUMBERS) if number in step.numbers] if step.kind != "text" else [],
     )
 
 
@@ -131,10 +147,10 @@ def _build_answer(brief: Brief, params: PersonAnswerParams) -> object:
             known = ", ".join(command.word for command in person.commands) or "none"
             raise BadSetting(f"command: there is no {params.command!r} here; there are: {known}")
         return answer
-    return person.build(_read_answers(person, params.answers))
+    return person.build(_read_answers(person, params.answers, TEXT[brief.language]))
 
 
-def _read_answers(person: PersonAsk, given: dict[str, str]) -> dict[str, str]:
+def _read_answers(person: PersonAsk, given: dict[str, str], words: PersonSeatText) -> dict[str, str]:
     """What was answered to the steps that are asked, each read as a person would type it."""
     answers: dict[str, str] = {}
     for step in person.steps:
@@ -143,11 +159,19 @@ def _read_answers(person: PersonAsk, given: dict[str, str]) -> dict[str, str]:
         text = strip_control(fix_surrogates(given.get(step.key, ""))).strip()
         if not text and not step.is_needed:
             continue
-        value = text if text in {choice.value for choice in step.choices} else read_step(step, text)
+        value = text if text in {choice.value for choice in step.choices} else read_step(step, text) if text else None
         if value is None:
-            raise BadAnswer(f"{step.text} – {text[:60]!r} is no answer to that; expected {describe_plain_answer(person)}")
+            raise BadAnswer(f"{step.text} {_describe_expected(step, text, words)}")
         answers[step.key] = value
     return answers
+
+
+def _describe_expected(step: PersonStep, text: str, words: PersonSeatText) -> str:
+    if not text:
+        return words.needed
+    if step.choices:
+        return words.choose.format(choices=" | ".join(choice.text for choice in step.choices))
+    return words.number.format(example=next((f"#{number}" for number in range(1, MOST_NUMBERS) if number in step.numbers), "#1"))
 
 
 PERSON_METHODS: tuple[Method[Any, Any], ...] = (
