@@ -170,7 +170,9 @@ class Moot:
         self._is_recalled = False
 
     async def __aenter__(self) -> Self:
-        ledger = self._ledger or await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
+        ledger = self._ledger
+        if ledger is None:
+            ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
         self._stack.push_async_callback(self.seating.aclose)
         rulebooks = [plugin.rules for plugin in load_protocols().values()]
         clock = SystemClock()
