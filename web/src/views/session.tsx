@@ -116,7 +116,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
         <div class="left">
           <div class="strip">
             {view.phases.length > 0 && (
-              <ol class="phases" aria-label={say("Phases", "阶段")}>
+              <ol class="phases" aria-label={say("Phases", "阶段")} tabIndex={0}>
                 {view.phases.map((phase, index) => (
                   <li key={index} class={phase.state} aria-current={phase.state === "now" ? "step" : undefined}>
                     {phase.state === "done" && <span aria-hidden="true">✓ </span>}

@@ -45,7 +45,7 @@ const ItemView = memo(function ItemView(props: ItemProps) {
   if (item.blocks.length === 1 && block?.kind === "heading") {
     return (
       <li class="break">
-        <h3>{block.text}</h3>
+        <h2>{block.text}</h2>
       </li>
     );
   }
