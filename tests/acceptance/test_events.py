@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.acceptance.doors import Cli, write_script
 from tests.acceptance.server import DEADLINE, HSM, SEATS, STEPS, Client, Event, Server, thrown
+from tests.acceptance.test_page_server import streamed
 
 SECRET = "the-plan-nobody-may-read-yet"
 
@@ -40,7 +41,38 @@ def everything(client: Client, session: str, reader: Client) -> dict[str, str]:
         "minutes": reader("moot.exportSession", sessionId=session, form="minutes")["text"],
         "html": reader("moot.exportSession", sessionId=session, form="html")["text"],
         "events": stream_text,
+        **page_doors(session, reader),
     }
+
+
+def page_doors(session: str, reader: Client) -> dict[str, str]:
+    """What the page's calls and its stream show of a session (W-3, W-9)."""
+    view = reader("moot.getView", sessionId=session)
+    with streamed(reader, session) as stream:
+        stream.until("view", sessionId=session)
+    return {
+        "getView": json.dumps(view),
+        "getSession at": json.dumps(reader("moot.getSession", sessionId=session, at=view["head"])),
+        "getDeliberation at": json.dumps(reader("cstp.getDeliberation", deliberationId=session, at=view["head"])),
+    }
+
+
+def past_doors(session: str, reader: Client, at: int) -> dict[str, str]:
+    """The same calls for the state after an earlier entry."""
+    return {
+        "getView at": json.dumps(reader("moot.getView", sessionId=session, at=at)),
+        "getSession at": json.dumps(reader("moot.getSession", sessionId=session, at=at)),
+        "getDeliberation at": json.dumps(reader("cstp.getDeliberation", deliberationId=session, at=at)),
+    }
+
+
+def refuse_text(session: str, reader: Client, text: str) -> None:
+    """The number under which a sealed text lies opens nothing to anybody else."""
+    for entry in range(1, 20):
+        answer = reader.send(
+            {"jsonrpc": "2.0", "id": 1, "method": "moot.getText", "params": {"sessionId": session, "entry": entry}}
+        )
+        assert text not in json.dumps(answer)
 
 
 def test_a_sealed_proposal_is_seen_through_no_door(server: Server) -> None:
@@ -52,6 +84,7 @@ def test_a_sealed_proposal_is_seen_through_no_door(server: Server) -> None:
         shown = everything(client, session, reader)
         assert [door for door, text in shown.items() if SECRET in text] == []
         assert "emerson" in shown["getEntries"]
+        refuse_text(session, reader, SECRET)
     minski = {"deliberationId": session, "participant": "minski"}
     turn = client("cstp.waitForTurn", timeoutSeconds=100, cursor=0, **minski)
     assert turn["status"] == "your_turn"
@@ -66,8 +99,11 @@ def test_what_was_sealed_is_seen_through_every_door_once_all_have_written(server
     """D-4, D-19."""
     client = server.local
     session = sealed(client)
+    sealed_at = client.read(session)["cursor"]
     client.say(session, "minski", "pass")
     client.say(session, "code-reviewer", "pass")
+    # What was sealed then is sealed in what is told of that time.
+    assert [door for door, text in past_doors(session, client, sealed_at).items() if SECRET in text] == []
     shown = everything(client, session, client)
     assert [door for door, text in shown.items() if SECRET not in text] == ["listDeliberations"]
     turn = client("cstp.waitForTurn", deliberationId=session, participant="minski", timeoutSeconds=100, cursor=0)
@@ -111,6 +147,11 @@ def test_a_sealed_vote_is_streamed_without_its_words_and_revealed_at_the_end(ser
     for reader in (client, server.client(secret)):
         shown = everything(client, session, reader)
         assert [door for door, text in shown.items() if SECRET in text] == []
+        refuse_text(session, reader, SECRET)
+        with streamed(reader, session) as views:
+            views.until("view", sessionId=session)
+            server.cli("input", session, "Go on.")
+            assert SECRET not in json.dumps(views.until("line", sessionId=session))
     assert "sealed" in client.refused("moot.exportSession", sessionId=session, form="jsonl").message
     with client.events(session) as stream:
         for seat in SEATS[1:]:

@@ -1,5 +1,6 @@
 """D-6: who comes in is who they say: tokens are recognised, run out and are revoked; the ledger holds no secret."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from moot.domain.ids import SessionId
 from moot.errors import BadName, BadSetting, UnknownToken
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
-from moot.memory.tokens import AccessDenied, Identity, TokenStore
+from moot.memory.tokens import AccessDenied, Identity, IssuedToken, TokenStore
 from moot.testing.ledger_contract import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -125,5 +126,85 @@ def test_tokens_are_listed_without_their_digests() -> None:
             (one.id, str(number), START + DAY) for number, one in enumerate(issued)
         ]
         assert not hasattr(listed[0], "digest")
+
+    run_with_deadline(work())
+
+
+def test_a_ticket_opens_one_login_with_the_rights_of_its_token(tmp_path: Path) -> None:
+    """W-7: once, and for as long as its token; also after a restart. The ledger holds neither secret."""
+
+    async def work() -> None:
+        hands = Hands()
+        async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
+            access = TokenStore(ledger, hands)
+            token = await access.issue("seat", session="s1", seat="ada", lasts=2 * DAY)
+            ticket = await access.issue_ticket(token.id)
+            login = await access.log_in(ticket.secret)
+            assert isinstance(login, IssuedToken)
+            assert await access.log_in(ticket.secret) == AccessDenied(reason="unknown")
+            assert await access.identify(ticket.secret) == AccessDenied(reason="unknown")
+            stored = b"".join(record.body for record in await ledger.read(SessionId("_access")))
+            assert all(each.secret.encode() not in stored for each in (token, ticket, login))
+        async with SqliteLedger(tmp_path / "ledger.sqlite") as ledger:
+            access = TokenStore(ledger, hands)
+            assert await access.identify(login.secret) == Identity(id=token.id, role="seat", session="s1", seat="ada")
+            assert await access.log_in(login.secret) == AccessDenied(reason="unknown")
+            hands.at += 2 * DAY
+            assert await access.identify(login.secret) == AccessDenied(reason="expired", id=token.id)
+
+    run_with_deadline(work())
+
+
+def test_a_ticket_is_short_lived_and_ends_with_its_token() -> None:
+    """W-7."""
+
+    async def work() -> None:
+        hands = Hands()
+        access = TokenStore(MemoryLedger(), hands)
+        token = await access.issue("owner", lasts=DAY)
+        late, revoked = await access.issue_ticket(token.id), await access.issue_ticket(token.id, DAY)
+        by_token = await access.log_in(token.secret)
+        assert isinstance(by_token, IssuedToken)
+        hands.at += timedelta(minutes=15)
+        assert await access.log_in(late.secret) == AccessDenied(reason="expired", id=token.id)
+        await access.revoke(token.id)
+        assert await access.log_in(revoked.secret) == AccessDenied(reason="revoked", id=token.id)
+        assert await access.identify(by_token.secret) == AccessDenied(reason="revoked", id=token.id)
+        await expect_error(UnknownToken, access.issue_ticket(token.id))
+        await expect_error(UnknownToken, access.issue_ticket("nope"))
+        await expect_error(BadSetting, access.issue_ticket(token.id, timedelta(0)))
+
+    run_with_deadline(work())
+
+
+def test_who_logs_out_is_out_and_nobody_else_is() -> None:
+    """W-7."""
+
+    async def work() -> None:
+        access = TokenStore(MemoryLedger(), Hands())
+        token = await access.issue("owner", lasts=DAY)
+        one, two = await access.log_in(token.secret), await access.log_in(token.secret)
+        assert isinstance(one, IssuedToken)
+        assert isinstance(two, IssuedToken)
+        await access.log_out(f"{one.secret}x")
+        assert isinstance(await access.identify(one.secret), Identity)
+        await access.log_out(one.secret)
+        await access.log_out("")
+        assert await access.identify(one.secret) == AccessDenied(reason="unknown")
+        assert isinstance(await access.identify(two.secret), Identity)
+
+    run_with_deadline(work())
+
+
+def test_of_many_who_bring_one_ticket_at_once_one_is_let_in() -> None:
+    """W-7: also from two processes."""
+
+    async def work() -> None:
+        ledger, hands = MemoryLedger(), Hands()
+        stores = [TokenStore(ledger, hands) for _ in range(5)]
+        token = await stores[0].issue("owner", lasts=DAY)
+        ticket = await stores[0].issue_ticket(token.id)
+        found = await asyncio.gather(*(store.log_in(ticket.secret) for store in stores))
+        assert sum(isinstance(each, IssuedToken) for each in found) == 1
 
     run_with_deadline(work())

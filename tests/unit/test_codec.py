@@ -50,7 +50,7 @@ from moot.domain.facts import (
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import Seat, Swap
-from moot.domain.topic import ErrorCorrelation, Precedent, Topic
+from moot.domain.topic import ContextFile, ErrorCorrelation, Precedent, Topic
 from moot.errors import BadImport, LedgerDamaged, LedgerNewer
 from moot.protocols.consultation import facts as consultation
 from moot.protocols.council import facts as council
@@ -507,6 +507,13 @@ SAMPLES: tuple[Fact, ...] = (
         )
     ),
     consultation.QuestionOpened(topic="?", language="en", seed=1, seats=SEATS, asker=ADA, request=REQUEST, demo="consultation"),
+    DebateOpened(
+        topic="?",
+        language="en",
+        seed=1,
+        seats=SEATS,
+        subject=Topic(context=(ContextFile(name="plan.md", text="# Plan"),)),
+    ),
 )
 
 

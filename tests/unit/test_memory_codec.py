@@ -11,10 +11,13 @@ from moot.memory.facts import (
     MEMORY_KINDS,
     CategoryConfidence,
     KeyUsed,
+    LoginEnded,
+    LoginStarted,
     Policy,
     PolicySet,
     SoloBlocked,
     SoloDecided,
+    TicketIssued,
     TokenIssued,
 )
 
@@ -66,6 +69,9 @@ SAMPLES: tuple[Fact, ...] = (
     PolicySet(policy=POLICY, by="token t1"),
     KeyUsed(call="create_thread", by="local", key="k", digest="00ff", result="thread-1"),
     TokenIssued(id="t1", digest="00ff", role="agent", seat="ada", expires=datetime(2026, 1, 1, tzinfo=UTC), note="n"),
+    TicketIssued(id="k1", digest="00ff", token="t1", expires=datetime(2026, 1, 1, tzinfo=UTC)),
+    LoginStarted(id="c1", digest="00ff", token="t1", expires=datetime(2026, 1, 1, tzinfo=UTC), ticket="k1"),
+    LoginEnded(id="c1"),
 )
 """Only ever add lines, here and in the golden file."""
 

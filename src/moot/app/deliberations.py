@@ -121,7 +121,7 @@ class Deliberations:
 
     async def load_state(self, session: str) -> DeliberationState:
         """Return the state of a deliberation; raises UnknownSession also for sessions of other protocols."""
-        return _build_state(await self._moot.engine.load_snapshot(parse_session_id(session)))
+        return build_deliberation_state(await self._moot.engine.load_snapshot(parse_session_id(session)))
 
     async def contribute(
         self, session: str, seat: str, said: dict[str, Any], key: str = "", *, via: str = ""
@@ -135,7 +135,7 @@ class Deliberations:
         assert isinstance(contribution, Contribution)
 
         def find_earlier(snapshot: Snapshot) -> int | None:
-            place = _build_state(snapshot)
+            place = build_deliberation_state(snapshot)
             before = _find_repeat(place.council, speaker, contribution)
             if before is not None:
                 return before.seq
@@ -144,7 +144,7 @@ class Deliberations:
 
         # What was parsed here is not parsed again: a value of the right shape is taken as it is.
         entry = await self._moot.engine.contribute(name, speaker, contribution, key, said_before=find_earlier, via=via)
-        return RecordedContribution(entry, _build_state(await self._follow_up(name)))
+        return RecordedContribution(entry, build_deliberation_state(await self._follow_up(name)))
 
     async def state_family(self, session: str, seat: str, family: str, *, via: str = "") -> None:
         """Record of which model family the agent in a seat is (D-20): before its first vote, and not against the opening.
@@ -161,7 +161,7 @@ class Deliberations:
         def check(snapshot: Snapshot, seat: Seat) -> None:
             if given[seat.id]:
                 raise BadRoster(f"{seat.id!r} was opened with the family {given[seat.id]!r}; it cannot be of {family!r}")
-            if has_voted(_build_state(snapshot).council, seat.id):
+            if has_voted(build_deliberation_state(snapshot).council, seat.id):
                 raise OutOfTurn(f"{seat.id!r} has voted already; its family is fixed from its first vote on")
 
         try:
@@ -278,7 +278,8 @@ def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:
     return rules if isinstance(rules, CouncilRules) else None
 
 
-def _build_state(snapshot: Snapshot) -> DeliberationState:
+def build_deliberation_state(snapshot: Snapshot) -> DeliberationState:
+    """The state of a deliberation after a snapshot; raises UnknownSession for a session of another protocol."""
     rules = find_council_rules(snapshot)
     if rules is None:
         name = snapshot.rules.name

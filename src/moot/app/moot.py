@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -130,7 +130,7 @@ class Moot:
 
     `environ` stands for the process's environment (keys, MOOT_HOME, MOOT_LEDGER); `ask_person` puts questions to human seats.
     `participants` are the program's own, by the name that seats have as their platform: functions that take a brief and return
-    the answer, objects with `respond` and `ready`, or `ParticipantKind`s.
+    the answer, objects with `respond` and `ready`, or `ParticipantKind`s. `ledger` is one that the program has opened itself.
     """
 
     def __init__(
@@ -139,13 +139,14 @@ class Moot:
         environ: Mapping[str, str] | None = None,
         ask_person: "AskPerson | None" = None,
         participants: "Mapping[str, GivenParticipant] | None" = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
         self._ask_person = ask_person
         self._participants = participants
+        self._ledger = ledger
         self._stack = AsyncExitStack()
         self._engine: Engine | None = None
-        self._ledger: Ledger | None = None
         self._clock = SystemClock()
         self._is_recalled = False
         if participants:
@@ -153,9 +154,10 @@ class Moot:
             _ = self.seating
 
     async def __aenter__(self) -> Self:
-        ledger = self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
+        if self._ledger is None:
+            self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
         codec = FactCodec({}, find_kinds=find_kinds)
-        self._engine = Engine(ledger=ledger, rulebooks=find_rules, codec=codec, clock=self._clock)
+        self._engine = Engine(ledger=self._ledger, rulebooks=find_rules, codec=codec, clock=self._clock)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -240,7 +242,7 @@ class Moot:
             return
         seats = swap_seats(snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes))
         opened = snapshot.session_state.opened
-        forms = self._find_plugin(opened).rules.forms
+        forms = self.find_plugin(opened).rules.forms
         self.seating.check_scripts(seats, select_asked_kinds(forms))
         if check:
             try:
@@ -344,6 +346,11 @@ class Moot:
                 continue
             lines.append(self._build_session_line(head))
         return sorted(lines, key=lambda line: (line.last_at, line.session))
+
+    async def load_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
+        """Return these sessions as a list has them, with their outcomes; those that do not exist are left out."""
+        heads = [head for name in sorted(sessions) for head in await self.engine.heads(name) if head.session == name]
+        return await self.add_outcomes([self._build_session_line(head) for head in heads if not is_register(head.session)])
 
     async def search_sessions(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""
@@ -477,7 +484,7 @@ class Moot:
 
     async def load_plugin(self, session: str) -> AnyPlugin:
         """Return the protocol of a session; raises UnknownSession."""
-        return self._find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
+        return self.find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
     async def _load_plugin_and_timeline(self, session: str) -> tuple[AnyPlugin, Any]:
         name = parse_session_id(session)
@@ -485,14 +492,14 @@ class Moot:
         entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
-        plugin = self._find_plugin(opened)
+        plugin = self.find_plugin(opened)
         timeline = plugin.timeline(name)
         for entry in entries:
             timeline.add(entry)
-        await self._add_settlements(timeline)
+        await self.add_settlements(timeline)
         return plugin, timeline
 
-    async def _add_settlements(self, timeline: Any) -> None:
+    async def add_settlements(self, timeline: Any) -> None:
         """Add what became of a decision's obligations: memory has it, the session does not."""
         from moot.memory.obligations import list_obligations
         from moot.protocols.consultation.timeline import unwrap_timeline
@@ -522,7 +529,7 @@ class Moot:
             return line
         if not isinstance(opened, Opened):
             return line
-        plugin = self._find_plugin(opened)
+        plugin = self.find_plugin(opened)
         reason = last.reason if isinstance(last, SessionParked) else ""
         status = _derive_status(last)
         line = replace(line, protocol=plugin.name, topic=opened.topic, status=status, is_hosted=opened.hosted, parked=reason)
@@ -536,7 +543,7 @@ class Moot:
             except CallerError as cause:
                 raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
 
-    def _find_plugin(self, opened: Opened) -> AnyPlugin:
+    def find_plugin(self, opened: Opened) -> AnyPlugin:
         return find_plugin(opened)
 
     async def _restore_export(self, text: str) -> SessionId:

@@ -20,3 +20,10 @@ class Head(NamedTuple):
     session: SessionId
     first: StoredRecord
     last: StoredRecord
+
+
+class WrittenSessions(NamedTuple):
+    """The position of a ledger, and the sessions written to since an earlier one; None when the ledger cannot tell."""
+
+    position: int
+    sessions: frozenset[SessionId] | None

@@ -14,6 +14,10 @@ Stakes = Literal["low", "medium", "high", "critical"]
 
 LONGEST_LABEL: Final = 100
 MOST_LABELS: Final = 32
+MOST_FILES: Final = 8
+LONGEST_FILE: Final = 60_000
+LONGEST_CONTEXT: Final = 120_000
+"""Characters of the files that are given with a question: each seat is sent them with every ask."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +47,20 @@ class Precedent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFile:
+    """A file that was given with the question: data for every seat to read, never an instruction."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
     """Metadata recorded in the opening.
 
     `options` are the possible answers, if they are known; `built_on` are earlier decisions that this one rests on; `bonds` are
-    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the seats.
+    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the
+    seats; `context` are files that every seat may read.
     """
 
     category: str = ""
@@ -58,6 +71,7 @@ class Topic:
     built_on: tuple[str, ...] = ()
     bonds: tuple[ErrorCorrelation, ...] = ()
     precedents: tuple[Precedent, ...] = ()
+    context: tuple[ContextFile, ...] = ()
 
 
 def build_topic(
@@ -78,6 +92,28 @@ def build_topic(
         thread=_validate_label("thread", thread),
         built_on=_validate_labels("decision built on", built_on),
     )
+
+
+def build_context(given: Iterable[tuple[str, str]]) -> tuple[ContextFile, ...]:
+    """Validate files that are given with a question (name and text) and return them; raises BadSetting."""
+    found = []
+    for name, text in given:
+        label = one_line(fix_surrogates(name))[:LONGEST_LABEL] or "?"
+        if not text.strip():
+            raise BadSetting(f"the file {label!r} is empty; leave it out")
+        if len(text) > LONGEST_FILE:
+            raise BadSetting(
+                f"the file {label!r} has {len(text)} characters; at most {LONGEST_FILE} are taken: give the part that matters"
+            )
+        found.append(ContextFile(name=label, text=fix_surrogates(text)))
+    if len(found) > MOST_FILES:
+        raise BadSetting(f"{len(found)} files; at most {MOST_FILES} are taken")
+    size = sum(len(each.text) for each in found)
+    if size > LONGEST_CONTEXT:
+        raise BadSetting(
+            f"the files have {size} characters together; at most {LONGEST_CONTEXT} are taken: every seat reads them all"
+        )
+    return tuple(found)
 
 
 @lru_cache(maxsize=4_096)

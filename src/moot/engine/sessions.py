@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
@@ -15,8 +16,8 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord
-from moot.engine.events import EventHub
+from moot.domain.records import Head, StoredRecord, WrittenSessions
+from moot.engine.events import EventHub, EventQueue
 from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moot.engine.step import StepResult, step
@@ -65,6 +66,28 @@ class Sessions:
         snapshot = self._writer.apply_records(known, records) if known else self._writer.load(session, records)
         self._cache_snapshot(snapshot)
         return snapshot
+
+    async def read_on(
+        self, session: SessionId, known: Snapshot | None = None, limit: int | None = None
+    ) -> tuple[Snapshot, list[Entry]]:
+        """Return what follows a snapshot (None: all of it), validated, in one read of the ledger; raises UnknownSession."""
+        records = await self._world.ledger.read(session, known.seq if known else 0, limit)
+        if known is None and not records:
+            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+        return self._writer.read_on(session, known, records)
+
+    async def list_written(self, after: int | None = None) -> WrittenSessions:
+        """Return which sessions were written to since a position of the ledger; None only asks for the position."""
+        return await self._world.ledger.written(after)
+
+    @contextmanager
+    def listen(self, session: SessionId) -> Iterator[EventQueue]:
+        """A queue of what happens to a session in this process: text while it is produced, and entries."""
+        queue = self._world.hub.subscribe(session)
+        try:
+            yield queue
+        finally:
+            self._world.hub.unsubscribe(session, queue)
 
     async def load_recent(self, session: SessionId) -> Snapshot:
         """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""

@@ -13,7 +13,7 @@ from moot.domain.records import StoredRecord
 from moot.domain.rulebook import Rulebook
 from moot.domain.session_state import SessionState, apply, build_session_state
 from moot.errors import LedgerDamaged, UnknownProtocol
-from moot.reports.precedents import add_precedents
+from moot.reports.precedents import add_background
 
 AnyRulebook = Rulebook[Any]
 FindRules = Callable[[Opened], AnyRulebook]
@@ -50,8 +50,8 @@ class Snapshot(NamedTuple):
         return self.session_state.closed is not None
 
     def build_brief(self, ask: Ask) -> Brief:
-        """Return what the seat of an ask receives: the rulebook's brief, and what memory told this session at its opening."""
-        return add_precedents(self.rules.brief(self.state, ask), self.session_state.opened.subject.precedents)
+        """Return what the seat of an ask receives: the rulebook's brief, and what this session was given at its opening."""
+        return add_background(self.rules.brief(self.state, ask), self.session_state.opened.subject)
 
     def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
         """Return the snapshot after one more entry."""
@@ -103,6 +103,20 @@ class RecordWriter:
         for record in records:
             snapshot = snapshot.apply_entry(self.validate_record(snapshot, record), record.hash)
         return snapshot
+
+    def read_on(self, session: SessionId, known: Snapshot | None, records: list[StoredRecord]) -> tuple[Snapshot, list[Entry]]:
+        """Return the snapshot after the records that follow `known` (None: from the first on), and their entries."""
+        if known is not None and not records:
+            return known, []
+        entries = []
+        if known is None:
+            known = self.load(session, records[:1])
+            entries.append(Entry(seq=1, at=known.session_state.at, fact=known.session_state.opened))
+            records = records[1:]
+        for record in records:
+            entries.append(self.validate_record(known, record))
+            known = known.apply_entry(entries[-1], record.hash)
+        return known, entries
 
     def validate_record(self, snapshot: Snapshot, record: StoredRecord) -> Entry:
         """Return the entry of the record that follows the snapshot; raises LedgerDamaged if the number or the hash is wrong."""

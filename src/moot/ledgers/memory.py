@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord
+from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.errors import SessionBusy
 from moot.ledgers.validation import check_head, check_order
 
@@ -15,6 +15,7 @@ class MemoryLedger:
         self._records: dict[SessionId, list[StoredRecord]] = {}
         self._claimed: set[SessionId] = set()
         self._waiting: dict[SessionId, asyncio.Event] = {}
+        self._writes: list[SessionId] = []
 
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if not records:
@@ -24,6 +25,7 @@ class MemoryLedger:
         # No await between this check and the write: on one event loop nobody else can append in between.
         check_head(session, records, len(held))
         self._records.setdefault(session, held).extend(records)
+        self._writes.append(session)
         waiting = self._waiting.pop(session, None)
         if waiting is not None:
             waiting.set()
@@ -43,6 +45,10 @@ class MemoryLedger:
         while len(self._records.get(session, [])) <= after:
             await self._waiting.setdefault(session, asyncio.Event()).wait()
         return len(self._records[session])
+
+    async def written(self, after: int | None = None) -> WrittenSessions:
+        now = len(self._writes)
+        return WrittenSessions(now, frozenset() if after is None else frozenset(self._writes[after:now]))
 
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:

@@ -1,6 +1,7 @@
 """A ledger in PostgreSQL: group commits, waiting by LISTEN/NOTIFY, claims by advisory locks."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any, Final, Self
 import asyncpg
 
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord
+from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SessionBusy
 from moot.ledgers.migrations import load_migrations
 from moot.ledgers.validation import check_head, check_order
@@ -19,6 +20,8 @@ CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
 """How long a waiter relies on a notification before it queries the database itself."""
 LARGEST_GROUP: Final = 1_000
+MOST_NOTIFIED: Final = 10_000
+"""How many sessions are remembered with the position of their last notification."""
 COMMAND_SECONDS: Final = 60.0
 
 # Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
@@ -48,6 +51,10 @@ class PostgresLedger:
         self._forfeited: set[SessionId] = set()
         self._mending: asyncio.Task[None] | None = None
         self._is_closing = False
+        # What was notified, by the position of its last notification; positions up to `_deaf_until` may be incomplete.
+        self._notified: OrderedDict[SessionId, int] = OrderedDict()
+        self._position = 0
+        self._deaf_until = 0
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -82,6 +89,9 @@ class PostgresLedger:
             self._ear = await asyncpg.connect(self._address)
             await _migrate(self._ear)
             await self._ear.add_listener(CHANNEL, self._on_notification)
+            # What was written while nobody listened was not notified.
+            self._position += 1
+            self._deaf_until = self._position
             self._ear.add_termination_listener(self._on_disconnect)
             for session in self._claimed:
                 # Another process claimed the session while we were disconnected: `append` refuses to write to it from now on.
@@ -152,6 +162,21 @@ class PostgresLedger:
                 async with asyncio.timeout(POLL_SECONDS):
                     await event.wait()
 
+    async def written(self, after: int | None = None) -> WrittenSessions:
+        async with self._ear_lock:
+            with _translate_errors():
+                await self._open_listener()
+        if after is None:
+            return WrittenSessions(self._position, frozenset())
+        if after < self._deaf_until:
+            return WrittenSessions(self._position, None)
+        found = []
+        for session, position in reversed(self._notified.items()):
+            if position <= after:
+                break
+            found.append(session)
+        return WrittenSessions(self._position, frozenset(found))
+
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         # An advisory lock belongs to its connection: all claims of this process share one, which ends with the process.
@@ -179,7 +204,13 @@ class PostgresLedger:
         return self._pool
 
     def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
-        event = self._waiting.pop(SessionId(str(payload)), None)
+        session = SessionId(str(payload))
+        self._position += 1
+        self._notified[session] = self._position
+        self._notified.move_to_end(session)
+        if len(self._notified) > MOST_NOTIFIED:
+            _, self._deaf_until = self._notified.popitem(last=False)
+        event = self._waiting.pop(session, None)
         if event is not None:
             event.set()
 

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 
 from moot.disk.locks import hold_lock
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord
+from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.errors import LedgerUnavailable, MootError
 from moot.ledgers.sqlite_file import open_connection, translate_error
 from moot.ledgers.validation import check_head, check_order
@@ -117,6 +117,9 @@ class SqliteLedger:
             return await waiter
         finally:
             self._waiters.pop(waiter, None)
+
+    async def written(self, after: int | None = None) -> WrittenSessions:
+        return await self._run_query(partial(_select_written, after=after))
 
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
@@ -264,6 +267,16 @@ def _select_heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
 def _select_last_seqs(connection: sqlite3.Connection, sessions: set[SessionId]) -> dict[SessionId, int]:
     query = "SELECT max(seq) FROM entries WHERE session = (SELECT number FROM sessions WHERE id = ?)"
     return {session: connection.execute(query, (session,)).fetchone()[0] or 0 for session in sessions}
+
+
+def _select_written(connection: sqlite3.Connection, after: int | None) -> WrittenSessions:
+    # Entries are never deleted, so their row ids grow in the order of the commits.
+    (now,) = connection.execute("SELECT max(rowid) FROM entries").fetchone()
+    now = now or 0
+    if after is None or now <= after:
+        return WrittenSessions(now, frozenset())
+    query = "SELECT DISTINCT id FROM entries JOIN sessions ON session = number WHERE entries.rowid > ? AND entries.rowid <= ?"
+    return WrittenSessions(now, frozenset(SessionId(row[0]) for row in connection.execute(query, (after, now))))
 
 
 def _read_version(connection: sqlite3.Connection) -> int:

@@ -269,6 +269,32 @@ class TokenRevoked(Fact):
     id: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TicketIssued(Fact):
+    """A ticket was issued: whoever brings it first gets a login with the rights of the token. Only its digest is stored."""
+
+    id: str
+    digest: str
+    token: str
+    expires: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginStarted(Fact):
+    """A browser logged in with the rights of a token: by the ticket `ticket`, or "" if by the token itself."""
+
+    id: str
+    digest: str
+    token: str
+    expires: datetime
+    ticket: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginEnded(Fact):
+    id: str
+
+
 MEMORY_KINDS: Final[dict[str, type[Fact]]] = {
     "memory.decision_kept": DecisionKept,
     "memory.solo_decided": SoloDecided,
@@ -289,4 +315,7 @@ MEMORY_KINDS: Final[dict[str, type[Fact]]] = {
 ACCESS_KINDS: Final[dict[str, type[Fact]]] = {
     "access.token_issued": TokenIssued,
     "access.token_revoked": TokenRevoked,
+    "access.ticket_issued": TicketIssued,
+    "access.login_started": LoginStarted,
+    "access.login_ended": LoginEnded,
 }

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord
+from moot.domain.records import Head, StoredRecord, WrittenSessions
 
 
 class Ledger(Protocol):
@@ -28,6 +28,14 @@ class Ledger(Protocol):
 
     async def changed(self, session: SessionId, after: int) -> int:
         """Wait until the session's head is past `after`, whichever process appended; returns the head."""
+        ...
+
+    async def written(self, after: int | None = None) -> WrittenSessions:
+        """Return at once which sessions were written to since a position, whichever process appended, and the position now.
+
+        Its cost depends on what was written since, not on how much there is. A position is good while this ledger is open; None
+        asks for the position alone. `sessions` is None when the ledger cannot tell: anything may have been written.
+        """
         ...
 
     def claim(self, session: SessionId) -> AbstractAsyncContextManager[None]:

@@ -1,6 +1,6 @@
 """The plugin port: a protocol's rulebook, how its sessions are opened, and how they are presented to people."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -10,6 +10,7 @@ from moot.domain.ids import SessionId
 from moot.domain.roster import Seat
 from moot.domain.rulebook import Rulebook
 from moot.domain.topic import Topic
+from moot.domain.workload import ExpectedCalls
 from moot.reports.blocks import Report
 from moot.reports.decision import Decision
 from moot.reports.markdown import render_markdown
@@ -72,7 +73,8 @@ class ProtocolPlugin(Generic[S, T]):
     `decision` is the outcome so far; `report` describes the session for people, and Markdown, HTML and terminal text are rendered
     from it. `exports` are further output formats. `wire_name` is the protocol's name in the APIs; `blind_from` the number of
     seats from which positions are collected blind, if the settings leave that open. `gates` are the kinds of answers that are
-    validations, during which nobody may consult. With `consults` its sessions allow consultations by default.
+    validations, during which nobody may consult. With `consults` its sessions allow consultations by default. `expect` says
+    from an opening how much the session will ask, for those who want to know the price before.
     """
 
     name: str
@@ -89,6 +91,7 @@ class ProtocolPlugin(Generic[S, T]):
     gates: frozenset[str] = frozenset()
     consults: bool = False
     read_back: Callable[[str, tuple[Seat, ...], Budget], ImportedSession] | None = None
+    expect: Callable[[Opened], Sequence[ExpectedCalls]] | None = None
 
     @property
     def forms(self) -> tuple[str, ...]:

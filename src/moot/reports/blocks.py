@@ -4,8 +4,8 @@ Every string in a block is plain text, never markup: each renderer escapes it fo
 wrote; its Markdown is rendered on pages and kept as it is elsewhere.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from moot.domain.facts import Language
@@ -67,18 +67,20 @@ Cell = Text | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The title of a section; 2 is a section of the report, 3 a part of one."""
+    """The title of a section; 2 is a section of the report, 3 a part of one. `seq` is the ledger entry that began it."""
 
     text: str
     level: int = 2
+    seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence of Moot's own."""
+    """A sentence of Moot's own. `seq` is the ledger entry that it tells of, if it tells of one."""
 
     text: Text
     tone: Tone = "plain"
+    seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +127,11 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Blocks that are folded away on a page until somebody asks for them."""
+    """Blocks that are folded away on a page until somebody asks for them. `seq` as in `Line`."""
 
     summary: str
     blocks: "tuple[Block, ...]"
+    seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,8 @@ class Report:
 
     `decision` is what a person wants first: the outcome, how sure it is, who dissents, who was lost, what it cost. `record` is
     what it rests on. `seats` have their colours in this order; `known` is the highest entry that references may lead to.
+    `names` are the names of sections by their titles, the same in every language; `timeline` is the name of the section that
+    tells the session entry by entry.
     """
 
     session: SessionId
@@ -211,6 +216,8 @@ class Report:
     subtitle: tuple[Text, ...] = ()
     seats: tuple[SeatId, ...] = ()
     known: int = 0
+    names: Mapping[str, str] = field(default_factory=dict)
+    timeline: str = "timeline"
 
 
 def build_section(title: str, blocks: Iterable[Block], level: int = 2) -> tuple[Block, ...]:

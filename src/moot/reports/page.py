@@ -57,27 +57,36 @@ class _PageContext:
     known: int
 
 
+STATIC_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
 def render_page(report: Report) -> str:
     """The whole page, at any time of a session."""
+    return render_document(report.language, report.topic[:80], render_report(report))
+
+
+def render_report(report: Report) -> list[str]:
+    """The parts of a report as markup, for a page to hold."""
     page = _PageContext({seat: _HUES[at % len(_HUES)] for at, seat in enumerate(report.seats)}, report.known)
     subtitle = " · ".join(_render_text(page, text) for text in report.subtitle if text)
-    body = [
+    return [
         f'<h1 class="said">{escape_text(report.topic)}</h1>',
         *([f'<p class="soft">{subtitle}</p>'] if subtitle else []),
         *(_render_block(page, block) for block in (*report.decision, *report.record)),
     ]
-    return render_document(report.language, report.topic[:80], body)
 
 
-def render_document(language: Language, title: str, body: Iterable[str]) -> str:
-    """The frame of a page; `title` is anybody's text, `body` is markup."""
+def render_document(
+    language: Language, title: str, body: Iterable[str], *, policy: str = STATIC_POLICY, head: str = "", after: str = ""
+) -> str:
+    """The frame of a page; `title` is anybody's text; `body`, `head` (after the style) and `after` (behind it all) are markup."""
     return (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{escape_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"<title>{escape_text(title)}</title>\n<style>{STYLE}</style>\n{head}</head>\n<body>\n<main>\n"
         + "\n".join(part for part in body if part)
-        + "\n</main>\n</body>\n</html>\n"
+        + f"\n</main>\n{after}</body>\n</html>\n"
     )
 
 

@@ -1,6 +1,6 @@
 """What a seat is told of earlier decisions: marked as memory, quoted, of bounded length."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
@@ -9,7 +9,8 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Language
 from moot.domain.person import PersonAsk
 from moot.domain.safe_text import one_line, quote_lines
-from moot.domain.topic import Precedent
+from moot.domain.topic import Precedent, Topic
+from moot.reports.context_files import format_context
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
 
 LONGEST_MEMORY: Final = 3_000
@@ -63,11 +64,15 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
     return text
 
 
-def add_precedents(brief: Brief, precedents: Sequence[Precedent]) -> Brief:
-    """Return the brief with what memory holds, before all that changes from turn to turn: providers reuse what stays equal."""
-    if not precedents or brief.file_request is not None or brief.form.kind == "compare":
+def add_background(brief: Brief, subject: Topic) -> Brief:
+    """Return the brief with the files of the question and what memory holds, before all that changes from turn to turn:
+    providers reuse what stays equal."""
+    is_told = (subject.context or subject.precedents) and brief.file_request is None and brief.form.kind != "compare"
+    if not is_told:
         return brief
-    memory = format_precedents(brief.language, tuple(precedents))
+    given = [format_context(brief.language, subject.context)] if subject.context else []
+    given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
+    memory = "\n\n".join(given)
     shared = f"{memory}\n\n{brief.shared}" if brief.shared else memory
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.

@@ -35,6 +35,7 @@ from moot.reports.loss_text import explain_detail
 from moot.reports.origins import add_origins
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
+from moot.reports.two_languages import map_texts
 from moot.scoring.strength import Strength
 
 STRENGTH_TONES: Final[dict[Strength, Tone]] = {
@@ -105,8 +106,12 @@ def build_report(
     record: Iterable[Block],
     subtitle: Iterable[Text] = (),
     undecided: Line | None = None,
+    section: str = "timeline",
 ) -> Report:
-    """A report with the title, times and seats that every session has; `undecided` is its first line where nothing is decided."""
+    """A report with the title, times and seats that every session has; `undecided` is its first line where nothing is decided.
+
+    `section` is the name of the words that are the title of its timeline.
+    """
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
     return Report(
         session=timeline.session,
@@ -118,6 +123,8 @@ def build_report(
         subtitle=(timeline.session, times, *([words.demo] if timeline.session_state.opened.demo else []), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
+        names=map_texts(words),
+        timeline=section,
     )
 
 

@@ -3,13 +3,13 @@
 A timeline grows with its session, unlike the state that a rulebook folds: it keeps every line that was said.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from moot.domain.budget import Spent
-from moot.domain.facts import AsksPut, Closed, Entry, Language, Loss, Opened, Reply, SeatLost, SessionCancelled
+from moot.domain.facts import AsksPut, Closed, Entry, Language, Loss, Opened, Reply, SeatLost, SessionCancelled, SessionForked
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.rulebook import Rulebook
 from moot.domain.session_state import SessionState, apply, build_session_state
@@ -53,11 +53,25 @@ class ReplyOrigin:
     mends: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SessionPhase:
+    """A phase, round or step of a session, in words for people."""
+
+    name: str
+    state: Literal["done", "now", "ahead"]
+
+
+def mark_phases(names: Iterable[str], now: int) -> list[SessionPhase]:
+    """Phases by their names; the one at the index `now` is under way."""
+    return [SessionPhase(name, "done" if at < now else "now" if at == now else "ahead") for at, name in enumerate(names)]
+
+
 class SessionTimeline:
     """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
 
     `settled` is what became of the decision's obligations, by number, as memory knows it. `lost_since` is the entry of the first
-    loss after which the session got no further, 0 if the last asks were answered.
+    loss after which the session got no further, 0 if the last asks were answered. `asked_at` says when each ask was put,
+    `answered_at` which entry is the last answer of each seat, `forked` where the session was copied from.
     """
 
     lines: Sequence[TimelineLine] = ()
@@ -72,6 +86,9 @@ class SessionTimeline:
         self.seq = 0
         self.closed: Closed | None = None
         self.lost_since = 0
+        self.asked_at: dict[str, datetime] = {}
+        self.answered_at: dict[SeatId, int] = {}
+        self.forked: SessionForked | None = None
         self._is_answered = False
         self._session_state: SessionState | None = None
         self._opened_at: datetime | None = None
@@ -138,11 +155,29 @@ class SessionTimeline:
             self.lost_since = self.lost_since or entry.seq
         if isinstance(fact, Reply):
             self._is_answered = True
+            self.answered_at[fact.seat] = entry.seq
         # Further asks after an answer: the session went on in spite of the losses before.
         if isinstance(fact, AsksPut) and self._is_answered:
             self.lost_since, self._is_answered = 0, False
+        if isinstance(fact, AsksPut):
+            pending = self.session_state.pending
+            self.asked_at = {ask: self.asked_at.get(ask, entry.at) for ask in pending}
+        if isinstance(fact, SessionForked):
+            self.forked = fact
         if isinstance(fact, Closed):
             self.closed = fact
+
+    def list_phases(self) -> Sequence[SessionPhase]:
+        """The phases, rounds or steps of the session, as far as they are known; a protocol without any has none."""
+        return ()
+
+    def list_silences(self) -> Mapping[SeatId, str]:
+        """Who chose to say nothing now, and why in the session's language."""
+        return {}
+
+    def list_breaks(self) -> Sequence[tuple[int, str]]:
+        """Where a new part of the timeline begins: the ledger's entry and a title, in order."""
+        return ()
 
     def _add_origin(self, seq: int, fact: Reply) -> None:
         kind = fact.ask.split(".", 2)[1]

@@ -1,5 +1,7 @@
 """Text in two languages, each written where it is used: `decision = both("Decision", "决定")`."""
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Generic, Self, TypeVar, overload
 
 from moot.domain.facts import Language
@@ -41,6 +43,13 @@ class TwoLanguages:
 
     def __init__(self, language: Language) -> None:
         self.language: Language = language
+
+
+@cache
+def map_texts(told: TwoLanguages) -> Mapping[str, str]:
+    """The names of a set's texts, by the texts; where two are equal, the first name in the alphabet. Sets live for ever."""
+    named = [(name, getattr(told, name)) for name in dir(told) if isinstance(getattr(type(told), name, None), Both)]
+    return {text: name for name, text in reversed(named) if isinstance(text, str)}
 
 
 def in_each_language(texts: type[W]) -> dict[Language, W]:

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from moot.codec.chain import compute_record_hash, compute_root_hash
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord
+from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.errors import MootError, SeqConflict, SessionBusy
 from moot.ports.ledger import Ledger
 
@@ -370,6 +370,18 @@ class LedgerContract:
 
     # Claims
 
+    def test_what_was_written_since_a_position_is_told_once(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            begin = (await ledger.written()).position
+            await ledger.append(ONE, build_chain(ONE, 2))
+            start = await wait_for_written(ledger, begin, {ONE})
+            assert (await ledger.written()).sessions == frozenset()
+            await ledger.append(TWO, build_chain(TWO, 1))
+            after = await wait_for_written(ledger, start, {TWO})
+            assert await ledger.written(after) == WrittenSessions(after, frozenset())
+
+        self.run_with_ledger(body)
+
     def test_a_claim_is_exclusive_and_freed_on_exit(self) -> None:
         async def body(ledger: Ledger) -> None:
             async with ledger.claim(ONE):
@@ -525,6 +537,14 @@ class LastingLedgerContract(LedgerContract):
 
         self.run_with_two_handles(body)
 
+    def test_what_another_handle_wrote_is_told(self) -> None:
+        async def body(ours: Ledger, theirs: Ledger) -> None:
+            start = (await ours.written()).position
+            await theirs.append(ONE, build_chain(ONE, 1))
+            await wait_for_written(ours, start, {ONE})
+
+        self.run_with_two_handles(body)
+
     def test_a_claim_bars_every_other_handle_until_it_is_freed(self) -> None:
         async def body(ours: Ledger, theirs: Ledger) -> None:
             async with ours.claim(ONE):
@@ -571,6 +591,18 @@ class LastingLedgerContract(LedgerContract):
                 assert [await handle.read(ONE) for handle in handles] == [build_chain(ONE, 1)] * 6
 
         run_with_deadline(work())
+
+
+async def wait_for_written(ledger: Ledger, after: int, wanted: set[SessionId]) -> int:
+    """The position at which these sessions, and no others, were written to; a ledger may learn of it a moment later."""
+    found: set[SessionId] = set()
+    while True:
+        written = await ledger.written(after)
+        found |= written.sessions or set()
+        if found >= wanted:
+            assert found == wanted
+            return written.position
+        await asyncio.sleep(0.01)
 
 
 async def race_writers(handles: Sequence[Ledger], wins: int = 8) -> None:

@@ -11,6 +11,7 @@ from moot.domain.consult import ConsultKind, ConsultRequest
 from moot.domain.facts import Entry, SessionCancelled
 from moot.domain.ids import SessionId, parse_seat_id
 from moot.domain.roster import validate_seats
+from moot.domain.workload import ExpectedCalls
 from moot.errors import BadSetting
 from moot.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moot.protocols.consultation.facts import QuestionClosed, QuestionOpened
@@ -130,4 +131,5 @@ CONSULTATION: Final = ProtocolPlugin(
     describe=add_and_describe_entry,
     report=lambda timeline: build_question_report(timeline, build_decision(timeline)),
     consults=True,
+    expect=lambda opened: (ExpectedCalls(seats=tuple(seat.id for seat in opened.seats), least=0.5, most=2),),
 )

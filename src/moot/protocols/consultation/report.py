@@ -34,6 +34,7 @@ def add_consultations(report: Report, timeline: ConsultingTimeline) -> Report:
         report,
         decision=(*report.decision, Line(_summarize(timeline, words), "dim")),
         record=(*report.record, *section),
+        names={**report.names, words.consultations: "consultations"},
     )
 
 
@@ -114,5 +115,6 @@ def build_question_report(timeline: TimelineBase[QuestionState], decision: Decis
             *build_losses(timeline, words),
             *build_costs(timeline, words),
         ),
+        section="question",
     )
     return replace(report, title=f"{words.minutes}: {opened.asker} → {to}")

@@ -1,6 +1,6 @@
 """The consultations of a session for reports, beside its own timeline. Each entry is added once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from moot.protocols.consultation.facts import (
 )
 from moot.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
 from moot.reports.loss_text import explain_detail
-from moot.reports.timeline import SessionTimeline
+from moot.reports.timeline import SessionPhase, SessionTimeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +78,18 @@ class ConsultingTimeline(SessionTimeline):
         inner = to_inner_entry(entry)
         if inner is not None:
             self.within.add(inner)
+
+    def list_phases(self) -> Sequence[SessionPhase]:
+        phases: Sequence[SessionPhase] = self.within.list_phases()
+        return phases
+
+    def list_silences(self) -> Mapping[SeatId, str]:
+        silences: Mapping[SeatId, str] = self.within.list_silences()
+        return silences
+
+    def list_breaks(self) -> Sequence[tuple[int, str]]:
+        breaks: Sequence[tuple[int, str]] = self.within.list_breaks()
+        return breaks
 
     def add_consultation_entry(self, entry: Entry) -> None:
         """Add one entry, except to the timeline of the protocol."""

@@ -13,6 +13,7 @@ from moot.protocols.council.live_lines import add_and_describe_entry
 from moot.protocols.council.report import build_council_report
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.timeline import CouncilTimeline, build_decision
+from moot.protocols.council.workload import expect_calls
 
 FEWEST_SEATS: Final = 2
 
@@ -54,6 +55,7 @@ def build_council_plugin(
         decision=build_decision,
         describe=add_and_describe_entry,
         report=build_council_report,
+        expect=partial(expect_calls, rules.course),
     )
 
 

@@ -33,7 +33,7 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
     }
     blocks: list[Block] = [build_line_card(timeline.lines[0], words.question)]
     for (number, phase), lines in phases.items():
-        blocks.append(Heading(format_phase(phase, number, words), 3))
+        blocks.append(Heading(format_phase(phase, number, words), 3, timeline.phase_entries.get((number, phase), 1)))
         if voted_on := tuple(line for line in motions.get((number, phase), ()) if line is not None):
             name = words.motion if len(voted_on) == 1 else words.candidates
             blocks.append(Line((f"{name}: ", References(voted_on)), "dim"))

@@ -12,7 +12,7 @@ from moot.protocols.council.report_text import REPORT_TEXT
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moot.reports.decision import Decision, Dissent, Obligation, SeatLoss, SeatPosition, SourcedClaim
-from moot.reports.timeline import TimelineBase, TimelineLine, format_time
+from moot.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,7 @@ class CouncilTimeline(TimelineBase[Council]):
         self.lines: list[CouncilTimelineLine] = []
         self.passes: list[PassedTurn] = []
         self.phases: list[PhaseBegun] = []
+        self.phase_entries: dict[tuple[int, str], int] = {}
 
     @property
     def resolution(self) -> DeliberationClosed | None:
@@ -54,6 +55,7 @@ class CouncilTimeline(TimelineBase[Council]):
         fact, after = entry.fact, self.state
         if isinstance(fact, PhaseBegun):
             self.phases.append(fact)
+            self.phase_entries[fact.round, fact.phase] = entry.seq
         if isinstance(fact, Contributed) and before.phase != "closed" and _is_pass(before, after, fact.seat):
             implied = fact.said.type != "pass"
             self.passes.append(
@@ -68,6 +70,19 @@ class CouncilTimeline(TimelineBase[Council]):
                 id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, spoken=spoken
             )
         )
+
+    def list_phases(self) -> list[SessionPhase]:
+        words, is_over = REPORT_TEXT[self.language], self.closed is not None
+        begun = [(1, self.rules.course.first[0]), *((each.round, each.phase) for each in self.phases)]
+        later = () if is_over else self.rules.course.list_later_phases(self.state)
+        named = [*begun, *((self.state.round, phase) for phase in later)]
+        texts = [f"{words.phases[phase]} · {words.round.format(number=number)}" for number, phase in named]
+        return mark_phases(texts, len(begun) - (not is_over))
+
+    def list_silences(self) -> dict[SeatId, str]:
+        words, state = REPORT_TEXT[self.language], self.state
+        now = [each for each in self.passes if (each.round, each.phase) == (state.round, state.phase)]
+        return {each.seat: words.went_on if each.is_implied else words.passes for each in now}
 
     def challenges(self) -> list[Challenge]:
         return list_challenges(self.state)

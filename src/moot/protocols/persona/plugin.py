@@ -12,6 +12,7 @@ from moot.protocols.persona.live_lines import add_and_describe_entry
 from moot.protocols.persona.report import build_persona_report
 from moot.protocols.persona.rules import RULES
 from moot.protocols.persona.timeline import PersonaTimeline, build_decision
+from moot.protocols.persona.workload import expect_calls
 
 
 def open_session(plan: Plan) -> MeetingOpened:
@@ -41,4 +42,5 @@ PERSONA: Final = ProtocolPlugin(
     report=build_persona_report,
     exports={"context": render_context_ledger},
     read_back=parse_context_ledger,
+    expect=expect_calls,
 )

@@ -138,7 +138,9 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
             )
         )
     floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
-    return Details(f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (Bars(tuple(bars)),))
+    return Details(
+        f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (Bars(tuple(bars)),), turn.seq
+    )
 
 
 def _describe_floor(floor: FloorGiven, words: PersonaReportText) -> str:

@@ -39,9 +39,10 @@ class SeatBid:
 
 @dataclass(slots=True, kw_only=True)
 class PersonaTurn:
-    """One turn: the bids, who got the floor and why, who lost it again."""
+    """One turn: the bids, who got the floor and why, who lost it again. `seq` is the ledger's entry that began it."""
 
     number: int
+    seq: int = 0
     bids: list[SeatBid] = field(default_factory=list)
     floors: list[FloorGiven] = field(default_factory=list)
     spoken: int | None = None
@@ -128,9 +129,13 @@ class PersonaTimeline(TimelineBase[Meeting]):
             )
         )
 
+    def list_silences(self) -> dict[SeatId, str]:
+        bids = self.turns[-1].bids if self.turns and self.state.is_talking and not self.state.is_sealed else []
+        return {bid.seat: bid.intent.reason for bid in bids if bid.intent is not None and not bid.intent.intent_to_speak}
+
     def _find_or_add_turn(self, number: int) -> PersonaTurn:
         if not self.turns or self.turns[-1].number != number:
-            self.turns.append(PersonaTurn(number=number))
+            self.turns.append(PersonaTurn(number=number, seq=self.seq))
         return self.turns[-1]
 
 

@@ -11,6 +11,7 @@ from moot.protocols.pipeline.live_lines import add_and_describe_entry
 from moot.protocols.pipeline.report import build_pipeline_report
 from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.timeline import PipelineTimeline, build_decision, render_artefacts
+from moot.protocols.pipeline.workload import expect_calls
 
 
 def open_session(plan: Plan) -> PipelineOpened:
@@ -62,4 +63,5 @@ PIPELINE: Final = ProtocolPlugin(
     exports={"artefacts": render_artefacts},
     gates=frozenset({VALIDATE, REVIEW}),
     consults=True,
+    expect=expect_calls,
 )

@@ -11,7 +11,7 @@ from moot.protocols.pipeline.rules import RULES
 from moot.protocols.pipeline.state import Pipeline
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
 from moot.reports.json_text import dump_json
-from moot.reports.timeline import TimelineBase, TimelineLine, format_time
+from moot.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,9 @@ class PipelineTimeline(TimelineBase[Pipeline]):
                 self._add_line(entry, USER, "", text)
             case _:
                 pass
+
+    def list_phases(self) -> list[SessionPhase]:
+        return mark_phases([step.name for step in self.state.steps], self.state.index)
 
     def _add_line(self, entry: Entry, speaker: SeatId, step: str, text: str, verdict: str = "") -> None:
         number = len(self.lines) + 1

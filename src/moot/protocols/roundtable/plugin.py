@@ -10,6 +10,7 @@ from moot.protocols.roundtable.live_lines import add_and_describe_entry
 from moot.protocols.roundtable.report import build_roundtable_report
 from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.timeline import RoundtableTimeline, build_decision
+from moot.protocols.roundtable.workload import expect_calls
 
 
 def open_session(plan: Plan) -> ConferenceOpened:
@@ -35,4 +36,5 @@ ROUNDTABLE: Final = ProtocolPlugin(
     decision=build_decision,
     describe=add_and_describe_entry,
     report=build_roundtable_report,
+    expect=expect_calls,
 )

@@ -56,6 +56,7 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
             *_build_roles(timeline, words),
             *build_costs(timeline, words),
         ),
+        section="speeches",
     )
     return replace(report, title=words.conference)
 
@@ -154,7 +155,10 @@ def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -
         blocks.append(Heading(words.round.format(number=number).capitalize(), 3))
         blocks += [_build_speech(line, words) for line in lines]
         skips = [skip for skip in timeline.skips if skip.round == number]
-        blocks += [Line(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "dim") for skip in skips]
+        blocks += [
+            Line(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "dim", timeline.skip_entries.get(skip.number))
+            for skip in skips
+        ]
     return blocks or [Line(words.nothing_said, "dim")]
 
 

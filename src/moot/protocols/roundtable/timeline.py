@@ -11,7 +11,7 @@ from moot.protocols.roundtable.rules import RULES
 from moot.protocols.roundtable.sections import extract_minutes_section
 from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
 from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
-from moot.reports.timeline import TimelineBase, TimelineLine, format_time
+from moot.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
 
@@ -29,6 +29,7 @@ class RoundtableTimeline(TimelineBase[Conference]):
     def __init__(self, session: SessionId) -> None:
         super().__init__(session, RULES)
         self.lines: list[RoundtableTimelineLine] = []
+        self.skip_entries: dict[int, int] = {}
 
     @property
     def skips(self) -> tuple[SkippedTurn, ...]:
@@ -43,10 +44,17 @@ class RoundtableTimeline(TimelineBase[Conference]):
 
     def follow(self, before: Conference, entry: Entry) -> None:
         fact = entry.fact
+        self.skip_entries |= {skip.number: entry.seq for skip in self.state.absences[len(before.absences) :]}
         for speech in self.state.speeches[len(before.speeches) :]:
             self._add_line(entry, speech.seat, speech.said.content, speech)
         if isinstance(fact, InputGiven):
             self._add_line(entry, USER, fact.text)
+
+    def list_phases(self) -> list[SessionPhase]:
+        conference, is_open = self.state, self.state.status == "open"
+        most = conference.opened.settings.max_rounds if is_open else max((turn.round for turn in conference.turns), default=1)
+        names = [*(self.words.round.format(number=number) for number in range(1, most + 1)), self.words.minutes]
+        return mark_phases(names, conference.round - 1 if is_open else most + (self.closed is not None))
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str, speech: NumberedSpeech | None = None) -> None:
         number = len(self.lines) + 1

@@ -12,6 +12,7 @@ from moot.protocols.swarm.reports.live_lines import add_and_describe_entry
 from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moot.protocols.swarm.rules.rulebook import RULES
+from moot.protocols.swarm.workload import expect_calls
 
 _NO_MODEL: Final = UNNAMED_MINDS | {MEASURE}
 
@@ -81,4 +82,5 @@ SWARM: Final = ProtocolPlugin(
         "convergence": render_convergence_report,
         "config": render_run_config,
     },
+    expect=expect_calls,
 )

@@ -7,18 +7,18 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from moot.app.consultations import Consult
-from moot.app.deliberations import DeliberationState, WaitResult, find_council_rules
+from moot.app.deliberations import DeliberationState, WaitResult, build_deliberation_state, find_council_rules
 from moot.app.moot import Options
 from moot.app.plugins import load_kinds
 from moot.app.protocols import get_protocol, load_protocols
-from moot.domain.ids import SeatId, SessionId, parse_seat_id
+from moot.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moot.domain.roster import Seat
 from moot.domain.safe_text import strip_control
 from moot.domain.topic import build_topic
 from moot.errors import BadRoster, NotAllowed, SessionClosed, UnknownDecision, WorldError
 from moot.memory.remembered_decision import RememberedDecision
 from moot.ports.plugin import AnyPlugin
-from moot.protocols.consultation.timeline import ConsultingTimeline
+from moot.protocols.consultation.timeline import unwrap_timeline
 from moot.protocols.council.facts import CouncilSettings
 from moot.protocols.council.motions import list_challenges
 from moot.reports.timeline import format_time
@@ -195,10 +195,17 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     session = params.deliberation_id
     call.caller.check_session(session)
     seat = _find_reader(call.caller, params.participant)
-    timeline = await _load_timeline(call, session) if params.since == 0 else None
-    place = await call.deliberations.load_state(session)
-    if timeline is None and place.snapshot.is_closed:
-        timeline = await _load_timeline(call, session)
+    if params.at is not None:
+        folded = await call.context.get_folded().load_at(parse_session_id(session), params.at)
+        timeline, place = unwrap_timeline(folded.timeline), build_deliberation_state(folded.snapshot)
+    else:
+        timeline = await _load_timeline(call, session) if params.since == 0 else None
+        place = await call.deliberations.load_state(session)
+        if timeline is None and place.snapshot.is_closed:
+            timeline = await _load_timeline(call, session)
+    # Before the next await: a timeline of an earlier entry may be folded on for somebody else.
+    result = build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
+    silences = [] if timeline is None else collect_silences(timeline)
     lines = sorted(place.lines(seat, params.since), key=lambda line: (place.find_reveal_entry(line, seat), line.id))
     page = lines[: params.limit]
     # Lines that came to light together stay together: the next page begins behind them.
@@ -207,7 +214,6 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     ]
     is_more = len(lines) > len(page)
     opened, kept = place.council.opened, await _find_kept(call, place)
-    result = build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
     return DeliberationOut(
         **build_standing(place),
         contributions=[build_contribution(line) for line in page],
@@ -216,7 +222,7 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
             ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
             for each in list_challenges(place.council)
         ],
-        silences=[] if timeline is None else collect_silences(timeline),
+        silences=silences,
         options=list(opened.subject.options),
         settings=_build_settings_out(opened.settings),
         candidates=build_candidates(place, seat),
@@ -362,8 +368,7 @@ async def _has_seat(call: Call, session: str, participant: str) -> bool:
 
 async def _load_timeline(call: Call, session: str) -> Any:
     """The deliberation as its own protocol tells it."""
-    timeline = await call.moot.load_timeline(session)
-    return timeline.within if isinstance(timeline, ConsultingTimeline) else timeline
+    return unwrap_timeline(await call.moot.load_timeline(session))
 
 
 async def find_result(call: Call, session: str) -> ResultOut | None:

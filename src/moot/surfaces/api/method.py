@@ -11,6 +11,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, model
 from pydantic.alias_generators import to_camel
 
 from moot.app.deliberations import Deliberations, Progress
+from moot.app.folded_sessions import FoldedSessions
 from moot.app.moot import Moot
 from moot.app.runner import LocalRunner
 from moot.domain.facts import INVITED_DOOR
@@ -157,6 +158,22 @@ class ServerContext:
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)
     relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     told: dict[str, object] = field(default_factory=dict)
+    parts: dict[type, Any] = field(default_factory=dict)
+
+    def get_part(self, kind: "Callable[[ServerContext], T]") -> T:
+        """The one instance of a class that works on this context, made at its first use."""
+        key: Any = kind
+        if key not in self.parts:
+            self.parts[key] = kind(self)
+        found: T = self.parts[key]
+        return found
+
+    def get_folded(self) -> FoldedSessions:
+        """The sessions as views need them, folded once for everybody."""
+        if FoldedSessions not in self.parts:
+            self.parts[FoldedSessions] = FoldedSessions(self.moot)
+        found: FoldedSessions = self.parts[FoldedSessions]
+        return found
 
     async def run_to_end(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""

@@ -8,10 +8,14 @@ from moot.surfaces.api.deliberation import DELIBERATION_METHODS
 from moot.surfaces.api.demos import DEMO_METHODS
 from moot.surfaces.api.memory import MEMORY_METHODS
 from moot.surfaces.api.method import Method
+from moot.surfaces.api.opening import OPENING_METHODS
+from moot.surfaces.api.page import PAGE_METHODS
+from moot.surfaces.api.person_seat import PERSON_METHODS
 from moot.surfaces.api.pipelines import PIPELINE_METHODS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
 from moot.surfaces.api.sessions import SESSION_METHODS
 from moot.surfaces.api.swarm import SWARM_METHODS
+from moot.surfaces.api.trust_history import TRUST_METHODS
 
 _METHODS: Final = (
     *CONSULT_METHODS,
@@ -23,6 +27,10 @@ _METHODS: Final = (
     *ROUNDTABLE_METHODS,
     *SESSION_METHODS,
     *SWARM_METHODS,
+    *PAGE_METHODS,
+    *PERSON_METHODS,
+    *TRUST_METHODS,
+    *OPENING_METHODS,
 )
 TABLE: Final[dict[str, Method[Any, Any]]] = {method.name: method for method in _METHODS}
 TOOLS: Final[dict[str, Method[Any, Any]]] = {method.tool: method for method in TABLE.values() if method.tool}

@@ -1,6 +1,7 @@
 """The calls on sessions of every protocol: `moot.*`."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,15 +12,16 @@ from pydantic.alias_generators import to_snake
 
 from moot.app.consultations import Consult
 from moot.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
-from moot.app.moot import Options
+from moot.app.moot import Options, SessionLine
 from moot.app.panels import list_presets
 from moot.app.protocols import load_protocols
 from moot.codec.answers import as_json
 from moot.codec.schemas import build_brief_schema
+from moot.domain.budget import DEFAULT_TURNS, Budget
 from moot.domain.facts import Language
 from moot.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moot.domain.safe_text import strip_control
-from moot.domain.topic import Stakes, build_topic
+from moot.domain.topic import LONGEST_FILE, MOST_FILES, Stakes, build_context, build_topic
 from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.snapshot import Snapshot
 from moot.errors import BadSetting, NotAllowed, UnknownSeat
@@ -29,6 +31,7 @@ from moot.scoring.strength import Strength
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
 from moot.surfaces.api.method import Call, Method, Nothing, Wire, build_method
+from moot.surfaces.api.page_export import export_text
 from moot.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
 
 T = TypeVar("T")
@@ -59,8 +62,26 @@ class SessionParams(Wire):
     session_id: SessionRef
 
 
+EntryNumber = Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As it stood after this entry. Default: now.")]
+
+
 class GetSessionParams(SessionParams):
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0
+    at: EntryNumber = None
+
+
+class BudgetIn(Wire):
+    """Limits of a session; what is left out has none, but for the turns."""
+
+    turns: Annotated[int | None, Field(ge=1, le=100_000)] = None
+    tokens: Annotated[int | None, Field(ge=1, le=10**12)] = None
+    usd: Annotated[float | None, Field(gt=0, le=1e6)] = None
+    seconds: Annotated[float | None, Field(gt=0, le=1e9)] = None
+
+
+class ContextIn(Wire):
+    name: Short
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_FILE)]
 
 
 class OpenSessionParams(Wire):
@@ -85,6 +106,10 @@ class OpenSessionParams(Wire):
     consult: Annotated[bool, Field(description="Allow seats to consult each other before they answer.")] = False
     consult_limit: Annotated[int | None, Field(ge=0, le=100, description="Consultations of one seat; implies consult.")] = None
     memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
+    budget: Annotated[BudgetIn | None, Field(description="Limits at which the session ends. Default: 12 turns.")] = None
+    context: Annotated[
+        list[ContextIn], Field(max_length=MOST_FILES, description="Files that every seat reads: data, never instructions.")
+    ] = []
     idempotency_key: IdempotencyKey = ""
 
 
@@ -210,6 +235,13 @@ class ProtocolsOut(Wire):
 
 
 async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
+    options = build_open_options(call, params)
+    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    return await get_session(call, GetSessionParams(session_id=session))
+
+
+def build_open_options(call: Call, params: OpenSessionParams) -> Options:
+    """The options of a session that a caller wants; raises BadSetting, NotAllowed."""
     if params.panel and params.panel not in list_presets():
         # A file's name is refused as well: no caller chooses what the server reads.
         raise BadSetting(f"panel: no panel is called {params.panel!r}; the panels are: {', '.join(list_presets())}")
@@ -220,14 +252,20 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
         "protocol": params.protocol,
         "language": params.language,
         "settings": {to_snake(name): value for name, value in params.settings.items()},
-        "subject": build_topic(category=params.category, stakes=params.stakes, tags=params.tags, options=params.options),
+        "subject": replace(
+            build_topic(category=params.category, stakes=params.stakes, tags=params.tags, options=params.options),
+            context=build_context((each.name, each.text) for each in params.context),
+        ),
         "hosted": True,
         "consult": build_consult(params.consult, params.consult_limit),
     }
     if params.memory is not None:
         options["memory"] = params.memory
-    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    return await get_session(call, GetSessionParams(session_id=session))
+    if params.budget is not None:
+        limits = params.budget
+        money = None if limits.usd is None else math.ceil(limits.usd * 1e6)
+        options["budget"] = Budget(turns=limits.turns or DEFAULT_TURNS, tokens=limits.tokens, money=money, seconds=limits.seconds)
+    return options
 
 
 def build_consult(wanted: bool, limit: int | None) -> Consult | None:
@@ -246,39 +284,46 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
             found.append(line)
         if len(found) == params.limit:
             break
-    return SessionsOut(
-        sessions=[
-            SessionOut(
-                session_id=line.session,
-                protocol=line.protocol,
-                topic=line.topic,
-                status=line.status,
-                opened_at=line.opened_at,
-                last_at=line.last_at,
-                entries=line.entries,
-                standing=line.standing or "damaged",
-                choice=line.choice,
-                strength=line.strength,
-                is_demo=line.is_demo,
-            )
-            for line in await call.moot.add_outcomes(found)
-        ]
+    return SessionsOut(sessions=[build_session_out(line) for line in await call.moot.add_outcomes(found)])
+
+
+def build_session_out(line: SessionLine) -> SessionOut:
+    """A line of a list, with its outcome."""
+    return SessionOut(
+        session_id=line.session,
+        protocol=line.protocol,
+        topic=line.topic,
+        status=line.status,
+        opened_at=line.opened_at,
+        last_at=line.last_at,
+        entries=line.entries,
+        standing=line.standing or "damaged",
+        choice=line.choice,
+        strength=line.strength,
+        is_demo=line.is_demo,
     )
 
 
 async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOut:
     call.caller.check_session(params.session_id)
 
+    name = parse_session_id(params.session_id)
+
     async def has_ended() -> Wait[None]:
-        snapshot = await call.moot.engine.load_snapshot(parse_session_id(params.session_id))
+        snapshot = await call.moot.engine.load_snapshot(name)
         return Wait(snapshot, None, is_over=snapshot.is_closed)
 
-    await _wait(call, parse_session_id(params.session_id), params.timeout_seconds, has_ended)
-    plugin, timeline = await call.moot.load_plugin(params.session_id), await call.moot.load_timeline(params.session_id)
+    if params.at is None:
+        await _wait(call, name, params.timeout_seconds, has_ended)
+        plugin, timeline = await call.moot.load_plugin(name), await call.moot.load_timeline(name)
+        state = (await call.moot.engine.load_snapshot(name)).state
+    else:
+        folded = await call.context.get_folded().load_at(name, params.at)
+        plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
     decision: Decision = plugin.decision(timeline)
     fields = as_json(decision)
     assert isinstance(fields, dict)
-    if is_sealed((await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state):
+    if is_sealed(state):
         fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
     return SessionDecisionOut(
         session_id=params.session_id,
@@ -327,7 +372,7 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
     return AsksOut(
         session_id=name,
         status="ended" if is_closed else "thinking" if parked is None else "parked",
-        asks=[_build_ask_out(each) for each in ready.found],
+        asks=[build_ask_out(each) for each in ready.found],
         note=note,
     )
 
@@ -355,7 +400,8 @@ async def _wait(call: Call, name: SessionId, seconds: float, look: Callable[[], 
         await call.deliberations.wait_for_change(name, ready.snapshot.seq, min(left, PROGRESS_SECONDS))
 
 
-def _build_ask_out(each: OutstandingAsk) -> AskOut:
+def build_ask_out(each: OutstandingAsk) -> AskOut:
+    """An ask as programs get it."""
     return AskOut(
         ask=each.ask.id,
         seat=each.ask.seat,
@@ -420,7 +466,9 @@ async def export_session(call: Call, params: ExportParams) -> ExportOut:
         (await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state
     ):
         raise NotAllowed("answers are sealed until all seats have written; export the ledger after that")
-    return ExportOut(session_id=params.session_id, form=params.form, text=await call.moot.export(params.session_id, params.form))
+    return ExportOut(
+        session_id=params.session_id, form=params.form, text=await export_text(call.moot, params.session_id, params.form)
+    )
 
 
 async def verify_session(call: Call, params: SessionParams) -> VerifyOut:

@@ -325,6 +325,7 @@ class GetParams(Wire):
     participant: ParticipantRef = None
     since: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Skip what could be read up to this entry (a cursor).")] = 0
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
+    at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As it stood after this entry. Default: now.")] = None
 
 
 class ChallengeOut(Wire):

@@ -14,6 +14,7 @@ from moot.domain.roster import MAILBOX
 from moot.domain.topic import build_topic
 from moot.errors import BadRoster, BadSetting
 from moot.ports.plugin import AnyPlugin
+from moot.protocols.consultation.timeline import unwrap_timeline
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
@@ -25,6 +26,7 @@ from moot.surfaces.api.sessions import (
     AnswerParams,
     AskOut,
     AsksParams,
+    EntryNumber,
     SeatRef,
     SessionParams,
     SessionRef,
@@ -89,6 +91,7 @@ class SwarmOut(Wire):
 
 class SwarmStatusParams(SessionParams):
     whole: Annotated[bool, Field(description="The whole blackboard with every event; else the newest of everything.")] = False
+    at: EntryNumber = None
 
 
 class RoundParams(Wire):
@@ -150,9 +153,14 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
 
 async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
     call.caller.check_session(params.session_id)
-    timeline, plugin = await _load_timeline(call, params.session_id), await _find_swarm_plugin(call, params.session_id)
+    plugin = await _find_swarm_plugin(call, params.session_id)
+    if params.at is None:
+        timeline = await _load_timeline(call, params.session_id)
+        decision = plugin.decision(timeline)
+    else:
+        folded = await call.context.get_folded().load_at(parse_session_id(params.session_id), params.at)
+        timeline, decision = unwrap_timeline(folded.timeline), folded.plugin.decision(folded.timeline)
     swarm = timeline.state
-    decision = plugin.decision(timeline)
     whole = build_board_json(timeline)
     shown = (
         whole

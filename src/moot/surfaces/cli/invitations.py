@@ -5,19 +5,29 @@ import json
 import shlex
 import urllib.error
 import urllib.request
+from datetime import timedelta
 from typing import Any, Final
 
 from moot.surfaces.cli.agent_clients import CLIENTS, NAME, AgentClient, Door
 from moot.surfaces.cli.settings_edit import render_toml_table
 
 PROBE_SECONDS: Final = 2.0
+INVITE_TICKET: Final = timedelta(days=1)
+"""How long the link of an invitation can be opened; after that the token itself can be pasted at /login."""
 
 
-def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None, serving: str = "") -> str:
-    """The token, the configuration of every agent (or of one), and what to tell the agent."""
+def build_login_link(url: str, ticket: str, place: str = "/") -> str:
+    """A link that signs a browser in. The ticket stands in the fragment, which browsers neither send nor pass on."""
+    return f"{url.rstrip('/')}{place}#ticket={ticket}"
+
+
+def render_invitation(token: str, door: Door, prompt: str, *, agent: str | None, serving: str = "", link: str = "") -> str:
+    """The token, a link for a browser, the configuration of every agent (or of one), and what to tell the agent."""
     parts = [f"token (shown once): {token}"]
     if serving:
         parts.append(serving)
+    if link and agent is None:
+        parts.append(f"── in a browser (the link works once, within a day)\n{link}")
     chosen = {agent: CLIENTS[agent]} if agent else CLIENTS
     for key, client in chosen.items():
         parts.append(f"── {_render_title(key, client)}\n{render_entry(key, client, door)}")

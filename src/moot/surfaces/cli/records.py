@@ -31,11 +31,15 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
     \b
     moot export think_20261115_001 minutes
     moot export think_20261115_001 html -o meeting.html
+
+    html is the page of `moot serve` as one file: it works from disk, without a server, and without script it is a report to read.
     """
+    # Imported here: it takes a moment, and every other command on records would pay for it.
+    from moot.surfaces.api.page_export import export_text
 
     async def work() -> None:
         async with Moot() as moot:
-            text = await moot.export(session, form)
+            text = await export_text(moot, session, form)
         if output is not None:
             write_file(Path(output), text)
         if as_json:

@@ -5,6 +5,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from moot.app.consultations import Consult
+from moot.app.estimates import SessionEstimate, estimate_session
 from moot.app.moot import Moot, Options
 from moot.app.swarm_runs import RUNS, keep_run_folder
 from moot.domain.budget import DEFAULT_TURNS, Budget
@@ -23,7 +25,7 @@ from moot.domain.facts import Language
 from moot.domain.ids import parse_session_id
 from moot.domain.roster import HUMAN, WEEK_SECONDS
 from moot.domain.safe_text import one_line
-from moot.domain.topic import build_topic
+from moot.domain.topic import LONGEST_FILE, build_context, build_topic
 from moot.engine.events import EntryAdded
 from moot.errors import BadSetting
 from moot.ports.plugin import AnyPlugin
@@ -59,6 +61,13 @@ CATCH_UP_SECONDS = 0.02
 @click.option("--stakes", type=click.Choice(["low", "medium", "high", "critical"]), default="medium", show_default=True)
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag of the decision; can be repeated.")
 @click.option("--option", "options", multiple=True, metavar="ANSWER", help="One of the possible answers; repeat for each.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A text file that every seat reads with the question; can be repeated.",
+)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A setting of the protocol, such as window=8.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="The session's seed.")
 @click.option("--session", metavar="ID", help="The session's id. Default: think_YYYYMMDD_NNN.")
@@ -89,6 +98,7 @@ def run(
     stakes: str,
     tags: tuple[str, ...],
     options: tuple[str, ...],
+    files: tuple[Path, ...],
     settings: tuple[str, ...],
     seed: int | None,
     session: str | None,
@@ -132,7 +142,10 @@ def run(
                 "outside_patience": patience,
                 "session": session,
                 "check": not no_check,
-                "subject": build_topic(category=category, stakes=stakes, tags=tags, options=options),
+                "subject": replace(
+                    build_topic(category=category, stakes=stakes, tags=tags, options=options),
+                    context=build_context((path.name, read_context_file(path)) for path in files),
+                ),
                 "consult": build_consult(consult, consult_limit, consult_total, gate=gate, project=project),
             }
             if no_memory:
@@ -413,7 +426,9 @@ async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> in
     if as_json:
         from moot.codec.answers import as_json as plain_json
 
-        output.print_json(plain_json(opened))
+        plain = plain_json(opened)
+        assert isinstance(plain, dict)
+        output.print_json({**plain, "estimate": asdict(estimate_session(opened, moot.seating.kinds))})
         return output.DONE
     console: Console = output.build_console()
     most = f", {opened.budget.turns} turns at most" if plan.get("protocol") == "persona" else ""
@@ -421,4 +436,29 @@ async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> in
     console.print(head, highlight=False)
     for seat in opened.seats:
         console.print(f"  {seat.id}: {seat.platform}", markup=False)
+    for line in describe_estimate(estimate_session(opened, moot.seating.kinds), opened.language):
+        console.print(line, markup=False, highlight=False)
     return output.DONE
+
+
+def describe_estimate(found: SessionEstimate, language: Language) -> list[str]:
+    """What a session is expected to cost, in lines for people."""
+    words = SESSION_TEXT[language]
+    price = words.price_unknown if found.usd is None else f"${found.usd.least:.4f} – ${found.usd.most:.4f}"
+    calls, tokens = (f"{each.least:,} – {each.most:,}" for each in (found.calls, found.tokens))
+    return [words.expected.format(calls=calls, tokens=tokens, price=price), *(f"  {note}" for note in found.notes)]
+
+
+def read_context_file(path: Path) -> str:
+    """The text of a file that is given with a question; raises BadSetting for what is none."""
+    try:
+        if path.stat().st_size > 4 * LONGEST_FILE:
+            raise BadSetting(f"{path} is too large; at most {LONGEST_FILE} characters of a file are taken")
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as cause:
+        raise BadSetting(f"{path} is not a text file in UTF-8") from cause
+    except OSError as cause:
+        raise BadSetting(f"{path} cannot be read: {cause.strerror}") from cause
+    if "\0" in text:
+        raise BadSetting(f"{path} is not a text file")
+    return text

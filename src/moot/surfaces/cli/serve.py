@@ -8,20 +8,23 @@ from types import FrameType
 
 import click
 
+from moot.app.invitations import check_invitation
 from moot.app.moot import Moot
-from moot.domain.ids import parse_seat_id, parse_session_id
+from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
-from moot.errors import BadSetting, LedgerUnavailable, NotAllowed, SessionClosed, UnknownSeat
+from moot.errors import BadSetting, LedgerUnavailable, NotAllowed
 from moot.memory.facts import Role
-from moot.memory.tokens import IssuedToken, Token
+from moot.memory.tokens import IssuedToken, Token, TokenStore
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.agent_clients import CLIENTS, Door
 from moot.surfaces.cli.duration import Duration
-from moot.surfaces.cli.invitations import describe_server, is_serving, render_invitation
+from moot.surfaces.cli.invitations import INVITE_TICKET, build_login_link, describe_server, is_serving, render_invitation
 
 PORT = 8760
 BACKLOG = 2_048
 WEEK = 604_800.0
+BROWSER_LIFE = timedelta(days=30)
+BROWSER_NOTE = "for the browser that `moot serve` signs in"
 FOREVER = 1e10
 """Seconds beyond every life that a token may have; what is longer is refused there."""
 
@@ -29,21 +32,30 @@ FOREVER = 1e10
 @click.command(short_help="Serve JSON-RPC, MCP and events on one port.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 chooses a free port.")
+@click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
-def serve(host: str, port: int, log_level: str) -> None:
-    """Serve this ledger's sessions: /rpc (JSON-RPC 2.0), /mcp (MCP), /events/SESSION (server-sent events), /healthz, /metrics.
+def serve(host: str, port: int, opens: bool, log_level: str) -> None:
+    """Serve this ledger's sessions: the page at /, /rpc (JSON-RPC 2.0), /mcp (MCP), /events (a stream), /healthz, /metrics.
+
+    The link that is printed opens the page and signs a browser in; it works once, within a quarter of an hour.
 
     On a loopback address, callers on this machine have all rights; a token restricts them. On any other address every request
     needs a token, and the server does not start while no valid token exists (`moot invite --owner`).
 
     \b
     moot serve
+    moot serve --open
     moot invite --owner && moot serve --host 0.0.0.0
     """
     from moot.surfaces.http.access_control import is_loopback
 
     is_local = is_loopback(host)
-    out.run(lambda: _check_tokens(is_local, host))
+    tickets: list[str] = []
+
+    async def prepare() -> None:
+        tickets.append(await _prepare_login(is_local, host))
+
+    out.run(prepare)
     listening = _open_socket(host, port)
     import uvicorn
 
@@ -55,6 +67,11 @@ def serve(host: str, port: int, log_level: str) -> None:
     out.print_line(
         f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops"
     )
+    # A server on all addresses is reached from here by the name of this machine to itself.
+    link = build_login_link(f"http://{_name_for_browser(shown)}:{address[1]}", tickets[0])
+    out.print_line(f"Open in a browser: {link}")
+    if opens and not _open_browser(link):
+        out.print_note("no browser could be opened here; open the link above yourself")
     app = build_app(Moot(), is_local=is_local)
 
     class Server(uvicorn.Server):
@@ -66,15 +83,35 @@ def serve(host: str, port: int, log_level: str) -> None:
     Server(config).run(sockets=[listening])
 
 
-async def _check_tokens(is_local: bool, host: str) -> None:
+def _name_for_browser(shown: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(shown, shown)  # noqa: S104 - compared, not bound
+
+
+def _open_browser(link: str) -> bool:
+    """Whether a browser was started with the page."""
+    import webbrowser
+
+    try:
+        return webbrowser.open(link)
+    except (webbrowser.Error, OSError):
+        return False
+
+
+async def _prepare_login(is_local: bool, host: str) -> str:
+    """A ticket of an owner for the first browser, after a check that somebody may come in at all; raises NotAllowed."""
     async with Moot() as moot:
         now = datetime.now(UTC)
         live = [token for token in await moot.access.tokens() if token.revoked_at is None and token.expires > now]
-        if not is_local and not live:
+        # Nobody knows the secret of the browser's token: alone it lets nobody in.
+        if not is_local and all(token.note == BROWSER_NOTE for token in live):
             raise NotAllowed(
                 f"{host} can be reached from other machines, and no valid token exists; create one (moot invite --owner), "
                 "or serve on 127.0.0.1"
             )
+        owners = [token for token in live if token.role == "owner" and not token.session and token.note == BROWSER_NOTE]
+        lasting = [token.id for token in owners if token.expires - now > timedelta(days=1)]
+        held = lasting[-1] if lasting else (await moot.access.issue("owner", lasts=BROWSER_LIFE, note=BROWSER_NOTE)).id
+        return (await moot.access.issue_ticket(held)).secret
 
 
 def _open_socket(host: str, port: int) -> socket.socket:
@@ -153,6 +190,7 @@ def invite(
                 return
             issued = await _issue_token(moot)
             prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
+            link = "" if stdio else await build_invitation_link(moot.access, issued.id, url, session=session, seat=seat)
         door = Door.over_stdio(os.environ, issued.secret) if stdio else Door.over_http(url, issued.secret)
         if as_json:
             out.print_json(
@@ -163,6 +201,7 @@ def invite(
                     "seat": named or seat,
                     "url": None if stdio else url,
                     "serving": None if stdio else await is_serving(url),
+                    "link": link or None,
                     "prompt": prompt,
                     "agents": {
                         key: {
@@ -176,7 +215,7 @@ def invite(
             )
         else:
             serving = "" if stdio else await describe_server(url)
-            out.print_line(render_invitation(issued.secret, door, prompt, agent=agent, serving=serving))
+            out.print_line(render_invitation(issued.secret, door, prompt, agent=agent, serving=serving, link=link))
 
     async def _build_prompt(moot: Moot, session: str, seat: str) -> str:
         from moot.surfaces.api.toolsets import find_conference_name, find_session_kind
@@ -206,16 +245,7 @@ def invite(
         if named is not None and session is not None:
             raise BadSetting("an agent's token is for all sessions; leave the SESSION out, or invite it to one seat with --seat")
         if session is not None:
-            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-            if snapshot.is_closed:
-                raise SessionClosed(f"session {session!r} has ended; nobody can take part any more")
-            names = {known.id: known for known in snapshot.session_state.seats}
-            if seat is not None and (seat not in names or not names[parse_seat_id(seat)].is_outside):
-                outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
-                raise UnknownSeat(
-                    f"{seat!r} is not a free seat of {session!r}; free seats: {outside} "
-                    "(a seat for somebody from outside is opened with --seat NAME=mailbox)"
-                )
+            check_invitation(await moot.engine.load_snapshot(parse_session_id(session)), seat)
         elif seat is not None:
             raise BadSetting("a seat belongs to a session: moot invite SESSION --seat NAME")
         lasting = timedelta(seconds=min(lasts, FOREVER))
@@ -224,6 +254,13 @@ def invite(
         )
 
     out.run(work, as_json=as_json)
+
+
+async def build_invitation_link(access: TokenStore, token: str, url: str, *, session: str | None, seat: str | None) -> str:
+    """A link that signs one browser in with the rights of a token, at the place that it is for."""
+    ticket = (await access.issue_ticket(token, INVITE_TICKET)).secret
+    place = f"/seat/{session}/{seat}" if session and seat else f"/s/{session}" if session else "/"
+    return build_login_link(url, ticket, place)
 
 
 def _show_tokens(tokens: list[Token], as_json: bool) -> None:

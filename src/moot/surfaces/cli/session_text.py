@@ -17,6 +17,10 @@ class SessionText(TwoLanguages):
         "Stopped. Nothing is lost; resume with: moot resume {session}", "已停止。没有丢失任何内容；继续：moot resume {session}"
     )
     waits = both("It waits for answers from outside: {seats}", "正在等待外部席位的回答：{seats}")
+    expected = both(
+        "expected: {calls} model calls, {tokens} tokens, {price}", "预计：{calls} 次模型调用，{tokens} 个 token，{price}"
+    )
+    price_unknown = both("price unknown", "价格未知")
     not_running = both(
         "No process runs this session; resume it with: moot resume {session}", "没有进程在运行此会议；继续：moot resume {session}"
     )

@@ -9,15 +9,30 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.errors import NotAllowed
 from moot.memory.tokens import AccessDenied, TokenStore
 from moot.surfaces.api.errors import CODES, TOO_MUCH
 from moot.surfaces.api.method import Caller
+from moot.surfaces.http.page_files import is_page_path
 from moot.surfaces.rpc.jsonrpc import build_refusal
 
 OPEN_PATHS: Final = frozenset({"/healthz"})
+LOGIN_PATHS: Final = frozenset({"/login", "/logout"})
+COOKIE: Final = "moot_session"
+SAFE_HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+        b"form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""On every answer: what a page of this server may load, and who may load it (W-7)."""
 MOST_CALLERS: Final = 10_000
 DENIED: Final = {
     "unknown": "the token is unknown",
@@ -44,6 +59,11 @@ class RateLimiter:
         self._burst = burst
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def has_room(self, caller: str) -> bool:
+        """Whether one more call would fit."""
+        left, since = self._buckets.get(caller, (self._burst, self._clock()))
+        return left + (self._clock() - since) * self._per_second >= 1
 
     def take(self, caller: str) -> bool:
         """Whether one more call fits."""
@@ -75,16 +95,16 @@ class AccessControl:
             return
         request = Request(scope)
         refused = self._refuse_other_origin(request)
-        if refused is None and request.url.path not in OPEN_PATHS:
+        if refused is None and not _is_open(request):
             caller = await self._identify_caller(request)
             if isinstance(caller, Response):
                 refused = caller
             else:
                 who = caller.token or (request.client.host if request.client else "")
                 refused = None if self._rates.take(who) else _build_too_many()
-                known = {"caller": caller, "secret": _parse_secret(request), "take": lambda: self._rates.take(who)}
+                known = {"caller": caller, "secret": _find_secret(request), "take": lambda: self._rates.take(who)}
                 scope["state"] = {**scope.get("state", {}), **known}
-        await (refused or self._app)(scope, receive, send)
+        await (refused or self._app)(scope, receive, _add_safe_headers(send))
 
     def _refuse_other_origin(self, request: Request) -> Response | None:
         """The refusal of a request that a page of another origin made."""
@@ -94,7 +114,9 @@ class AccessControl:
         origin = request.headers.get("origin")
         if origin is not None and not _is_from(origin, host):
             return PlainTextResponse("requests from pages of another origin are refused\n", 403)
-        if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
+        # A link from elsewhere may open the page: it holds nothing, and what it then asks for comes from itself.
+        is_opened = request.headers.get("sec-fetch-mode") == "navigate" and _is_open(request)
+        if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"} and not is_opened:
             return PlainTextResponse("requests from pages of another origin are refused\n", 403)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if request.method == "POST" and kind != "application/json":
@@ -102,16 +124,75 @@ class AccessControl:
         return None
 
     async def _identify_caller(self, request: Request) -> Caller | Response:
-        given = request.headers.get("authorization", "")
-        if not given:
+        given, cookie = request.headers.get("authorization", ""), find_cookie(request)
+        if not given and not cookie:
             return Caller() if self._is_local else _build_unauthorized("a token is needed: Authorization: Bearer TOKEN")
-        secret = _parse_secret(request)
+        secret = _find_secret(request)
         if not secret:
             return _build_unauthorized("expected Authorization: Bearer TOKEN")
         identity = await self._access().identify(secret)
+        if isinstance(identity, AccessDenied) and not given and identity.reason == "unknown" and self._is_local:
+            # The cookie of another ledger, or of one that was deleted: cookies do not know whose server they came from.
+            return Caller()
         if isinstance(identity, AccessDenied):
-            return _build_unauthorized(DENIED[identity.reason])
+            denied = _build_unauthorized(DENIED[identity.reason])
+            if not given:
+                delete_cookie(request, denied)
+            return denied
+        if not given and request.method not in {"GET", "HEAD"} and not _is_same_origin(request):
+            # A browser sends its cookie by itself: only what says that a page of this server asked may change anything.
+            return PlainTextResponse("a request with a cookie needs the Origin of this server\n", 403)
         return Caller.from_identity(identity)
+
+
+def name_cookie(request: Request) -> str:
+    """The name of the login's cookie: browsers keep the cookies of all ports of a host together."""
+    port = request.url.port
+    return COOKIE if port is None else f"{COOKIE}_{port}"
+
+
+def find_cookie(request: Request) -> str:
+    """The secret of a browser's login; empty without one."""
+    return request.cookies.get(name_cookie(request), "")
+
+
+def set_cookie(request: Request, response: Response, secret: str, seconds: int) -> None:
+    """Let the browser keep a login: no script can read it, and no request from another site carries it."""
+    is_secure = request.url.scheme == "https"
+    response.set_cookie(name_cookie(request), secret, seconds, path="/", secure=is_secure, httponly=True, samesite="strict")
+
+
+def delete_cookie(request: Request, response: Response) -> None:
+    """Let the browser forget its login."""
+    set_cookie(request, response, "", 0)
+
+
+def _find_secret(request: Request) -> str:
+    """The secret that says who calls: a token, or else the login of a browser."""
+    return _parse_secret(request) if request.headers.get("authorization") else find_cookie(request)
+
+
+def _is_same_origin(request: Request) -> bool:
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return _is_from(origin, request.headers.get("host", ""))
+    return request.headers.get("sec-fetch-site") == "same-origin"
+
+
+def _is_open(request: Request) -> bool:
+    """Whether anybody may make this request."""
+    if request.url.path in LOGIN_PATHS and request.method == "POST":
+        return True
+    return request.url.path in OPEN_PATHS or (request.method in {"GET", "HEAD"} and is_page_path(request.url.path))
+
+
+def _add_safe_headers(send: Send) -> Send:
+    async def send_safely(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *SAFE_HEADERS]}
+        await send(message)
+
+    return send_safely
 
 
 def _parse_secret(request: Request) -> str:

@@ -12,7 +12,7 @@ from sse_starlette.sse import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -28,7 +28,10 @@ from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
 from moot.surfaces.api.server_context import open_server_context
 from moot.surfaces.http.access_control import AccessControl, RateLimiter
+from moot.surfaces.http.login import Login
 from moot.surfaces.http.metrics import Metrics
+from moot.surfaces.http.page_files import PageFiles
+from moot.surfaces.http.stream import MOST_SESSIONS, ViewHub
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moot.surfaces.rpc.openrpc import build_document
 
@@ -54,6 +57,7 @@ class ServerState:
     dispatcher: Dispatcher = field(init=False)
     mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
     mcp_app: asyncio.Future[ASGIApp] | None = None
+    hub: ViewHub | None = None
 
     def __post_init__(self) -> None:
         self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
@@ -71,6 +75,8 @@ class ServerState:
         """The server is about to end: whoever waits is answered now."""
         if self.context is not None:
             self.context.deliberations.stopping.set()
+        if self.hub is not None:
+            self.hub.stop()
 
     def get_access(self) -> TokenStore:
         return self.server_context.moot.access
@@ -79,7 +85,9 @@ class ServerState:
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
             self.mcp_app = asyncio.get_running_loop().create_future()
+            self.hub = ViewHub(self.context)
             tasks = [
+                group.create_task(self.hub.run()),
                 group.create_task(_follow_sessions(self.context)),
                 group.create_task(self._serve_mcp(self.context, self.mcp_app)),
             ]
@@ -128,6 +136,38 @@ class ServerState:
             return PlainTextResponse("after (or Last-Event-ID) must be the number of the last entry seen\n", 400)
         entries = self._stream_entries(session, int(after), caller, request.state.secret)
         return EventSourceResponse(entries, ping=PING_SECONDS)
+
+    async def handle_stream(self, request: Request) -> Response:
+        """The page's one stream, over all sessions that the caller may see (W-9)."""
+        caller: Caller = request.state.caller
+        assert self.hub is not None, "the server has not started"
+        try:
+            caller.check("read")
+            names = {parse_session_id(name) for name in request.query_params.getlist("session")}
+            for name in names:
+                caller.check_session(name)
+        except MootError as error:
+            status = 403 if isinstance(error, NotAllowed) else 404
+            told = build_refusal(find_error_code(error), str(error), type(error).__name__)
+            return Response(told, status, media_type="application/json")
+        if len(names) > MOST_SESSIONS:
+            return PlainTextResponse(f"at most {MOST_SESSIONS} sessions can be viewed on one stream\n", 400)
+        sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
+        after = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        stream = self._stream_views(self.hub, caller, request.state.secret, sessions, after)
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+
+    async def _stream_views(
+        self, hub: ViewHub, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str
+    ) -> AsyncIterator[bytes]:
+        self.metrics.count_watcher(1)
+        try:
+            with hub.view(caller, secret, sessions, after) as viewer:
+                async for data in hub.read(viewer):
+                    yield data
+        finally:
+            self.metrics.count_watcher(-1)
 
     async def _stream_entries(self, session: SessionId, after: int, caller: Caller, secret: str) -> AsyncIterator[dict[str, str]]:
         engine = self.server_context.moot.engine
@@ -178,10 +218,13 @@ def build_app(moot: Moot, *, is_local: bool, rates: RateLimiter | None = None) -
         routes=[
             Route("/rpc", site.handle_rpc, methods=["POST"]),
             Route("/mcp", _McpApp(site)),
+            Route("/events", site.handle_stream),
             Route("/events/{session}", site.handle_events),
             Route("/healthz", site.handle_health),
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
+            *Login(site.get_access).build_routes(),
+            *PageFiles().build_routes(),
         ],
         middleware=[doors],
         lifespan=site.lifespan,

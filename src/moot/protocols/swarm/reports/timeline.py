@@ -40,7 +40,7 @@ from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
-from moot.reports.timeline import TimelineBase, TimelineLine, format_time
+from moot.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 from moot.scoring.evidence import compute_assurance
 from moot.scoring.positions import compute_weight
 
@@ -102,6 +102,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.signals: dict[str, Signal] = {}
         self.crews: list[Mapping[str, int]] = []
         self.completed: SwarmCompleted | None = None
+        self.round_entries: list[tuple[int, int]] = []
 
     @property
     def words(self) -> SwarmReportText:
@@ -159,7 +160,21 @@ class SwarmTimeline(TimelineBase[Swarm]):
             case _:
                 self._record_end(fact, after)
 
+    def list_phases(self) -> list[SessionPhase]:
+        swarm, is_over = self.state, self.closed is not None or self.completed is not None
+        most = swarm.round if is_over or swarm.settings.mode == "classic" else swarm.settings.max_rounds
+        names = [self.words.round.format(number=number) for number in range(1, most + 1)]
+        return mark_phases(names, swarm.round - (not is_over))
+
+    def list_silences(self) -> dict[SeatId, str]:
+        agents = self.state.agents
+        return {seat: self.words.term(agent.status) for seat, agent in agents.items() if agent.status != "active"}
+
+    def list_breaks(self) -> list[tuple[int, str]]:
+        return [(seq, self.words.round.format(number=number)) for seq, number in self.round_entries]
+
     def _record_orders(self, fact: RoundBegun) -> None:
+        self.round_entries.append((self.seq, fact.round))
         self._add_event("round_start", fact.round, agents=[order.seat for order in fact.orders])
         for order in fact.orders:
             given = {"force_wake": order.wake, "force_random_explore": order.random, "must_switch_direction": order.must_switch}

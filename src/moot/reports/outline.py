@@ -1,0 +1,117 @@
+"""A report taken apart for front ends: its timeline item by item, and its other sections as lenses on it (W-2, W-4)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from moot.domain.ids import USER, SeatId
+from moot.reports.blocks import Block, Card, Details, Heading, Line, Report
+from moot.reports.sections import build_line_card
+from moot.reports.timeline import SessionTimeline
+
+_FIELD: Final = re.compile(r"\{\w*\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineItem:
+    """One item of the timeline. `seq` is the ledger's entry that made it, `entry` the number that references lead to."""
+
+    seq: int
+    at: str
+    block: Block
+    seat: SeatId | None = None
+    entry: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lens:
+    """A section of a report. `id` is the same in every language."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    items: tuple[TimelineItem, ...]
+    lenses: tuple[Lens, ...]
+
+
+def build_outline(report: Report, timeline: SessionTimeline) -> Outline:
+    """Split the record at its level-2 headings; what is called as `report.timeline` says is the timeline."""
+    lenses, told = [], None
+    for lens in _split_sections(report):
+        if lens.id == report.timeline and told is None:
+            told = lens.blocks
+        else:
+            lenses.append(lens)
+    return Outline(tuple(_list_items(told or (), timeline)), tuple(lenses))
+
+
+def _split_sections(report: Report) -> Iterator[Lens]:
+    title, blocks = "", list[Block]()
+    for block in (*report.record, Heading("")):
+        if not isinstance(block, Heading) or block.level != 2:
+            blocks.append(block)
+            continue
+        if blocks:
+            yield Lens(id=_find_name(report, title), title=title, blocks=tuple(blocks))
+        title, blocks = block.text, []
+
+
+def _find_name(report: Report, title: str) -> str:
+    """The name of a section: that of the text which its title is, or was made from; else the title in small letters."""
+    known = report.names.get(title) or next((name for text, name in report.names.items() if _is_made_from(title, text)), None)
+    return known or re.sub(r"\W+", "-", title.casefold()).strip("-") or "record"
+
+
+def _is_made_from(title: str, text: str) -> bool:
+    if "{" not in text:
+        return False
+    parts = [part for part in _FIELD.split(text) if part]
+    return len("".join(parts)) > 2 and re.fullmatch(".*".join(re.escape(part) for part in _FIELD.split(text)), title) is not None
+
+
+def _list_items(blocks: Sequence[Block], timeline: SessionTimeline) -> list[TimelineItem]:
+    """The items in order; lines that the section has no card for stand where they were said, also before the first one."""
+    lines = {line.id: line for line in timeline.lines}
+    # What a report leaves out while it is sealed stays left out.
+    is_sealed = getattr(getattr(timeline, "state", None), "is_sealed", False)
+    found: list[TimelineItem] = []
+    shown: set[int] = set()
+    for block in blocks:
+        number = block.entry if isinstance(block, Card) else None
+        line = lines.get(number) if number is not None else None
+        seq = line.seq if line is not None else block.seq if isinstance(block, Heading | Line | Details) else None
+        if line is not None:
+            shown.add(line.id)
+        seat = block.seat if isinstance(block, Card) else None
+        found.append(TimelineItem(seq=seq or 0, at=line.timestamp if line else "", block=block, seat=seat, entry=number))
+    missing = [
+        TimelineItem(seq=line.seq, at=line.timestamp, block=build_line_card(line), seat=line.speaker, entry=line.id)
+        for line in timeline.lines
+        if line.id not in shown and (not is_sealed or line.speaker == USER)
+    ]
+    breaks = [TimelineItem(seq=seq, at="", block=Heading(title, 3, seq)) for seq, title in timeline.list_breaks()]
+    found = _fill_entries(found)
+    if missing or breaks:
+        # Sorting is stable: a break stands before what was said at its entry, and what a protocol tells keeps its order.
+        found = sorted([*breaks, *missing, *found], key=lambda item: item.seq)
+    return found
+
+
+def _fill_entries(items: list[TimelineItem]) -> list[TimelineItem]:
+    """Give an item without an entry of its own that of the next one (a heading belongs to what follows), else of the last."""
+    seq, at = 0, ""
+    for place in range(len(items) - 1, -1, -1):
+        item = items[place]
+        if item.seq:
+            seq, at = item.seq, item.at or at
+        items[place] = replace(item, seq=seq, at=item.at or at)
+    last = 1
+    for place, item in enumerate(items):
+        last = item.seq or last
+        items[place] = replace(item, seq=last)
+    return items

@@ -1,0 +1,116 @@
+"""The views of sessions, each built once for everybody who looks at it (W-9)."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from moot.app.folded_sessions import FoldedSession
+from moot.app.moot import describe_status
+from moot.domain.ids import SessionId
+from moot.reports.json_blocks import Json
+from moot.reports.outline import TimelineItem
+from moot.surfaces.api.method import ServerContext
+from moot.surfaces.api.session_view import SessionView, build_view, encode_item
+
+MOST_VIEWS: Final = 64
+MOST_PAST: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class StoredView:
+    """A view after an entry. `changed` says at which entry each item of its timeline was last seen to change.
+
+    It was first built at the entry `since`: what changed before is not known.
+    """
+
+    fields: Json
+    items: tuple[TimelineItem, ...]
+    changed: tuple[int, ...]
+    since: int
+
+    @property
+    def seq(self) -> int:
+        return int(self.fields["at"])
+
+
+class ViewStore:
+    """Builds and keeps views: the current one of each session, and some of earlier entries."""
+
+    def __init__(self, context: ServerContext) -> None:
+        self._moot = context.moot
+        self.folded = context.get_folded()
+        self._views: OrderedDict[SessionId, StoredView] = OrderedDict()
+        self._past: OrderedDict[tuple[SessionId, int], SessionView] = OrderedDict()
+
+    async def load(self, session: SessionId) -> StoredView:
+        """Return the view of a session as it stands; one read of the ledger. Raises UnknownSession, LedgerDamaged."""
+        folded = await self.folded.load(session)
+        known = self._views.get(session)
+        if known is None or known.seq != folded.seq:
+            known = _advance(known, build_view(folded))
+        shown = await self._find_standing(folded)
+        if any(known.fields.get(name) != value for name, value in shown.items()):
+            known = StoredView({**known.fields, **shown}, known.items, known.changed, known.since)
+        held = self._views.get(session)
+        # Another caller may have built a later one while this one asked where the session stands.
+        if held is None or held.seq <= known.seq:
+            self._views[session] = known
+        self._views.move_to_end(session)
+        if len(self._views) > MOST_VIEWS:
+            self._views.popitem(last=False)
+        return known
+
+    async def load_at(self, session: SessionId, at: int) -> SessionView:
+        """Return the view of a session as it stood after an entry; raises BadSetting."""
+        found = self._past.get((session, at))
+        if found is None:
+            folded = await self.folded.load_at(session, at)
+            view = build_view(folded)
+            may = ["fork"] if folded.snapshot.session_state.closed is None else []
+            standing = describe_status(view.fields["status"], is_decided=bool(view.fields["choice"]), is_running=True)
+            found = SessionView({**view.fields, "standing": standing, "may": may}, view.items)
+            self._past[session, at] = found
+        self._past.move_to_end((session, at))
+        if len(self._past) > MOST_PAST:
+            self._past.popitem(last=False)
+        return found
+
+    async def _find_standing(self, folded: FoldedSession) -> Json:
+        """What the entries do not say: whether somebody runs it, and how the decision turned out."""
+        timeline, session = folded.timeline, folded.snapshot.session
+        status, decided = timeline.status, timeline.closed is not None and folded.plugin.decision(timeline).decision is not None
+        if status == "thinking":
+            is_waiting = folded.snapshot.session_state.is_waiting_outside
+            is_running = not is_waiting and await self._moot.is_running(session)
+            return {"standing": describe_status(status, is_waiting=is_waiting, is_running=is_running)}
+        found: Json = {"standing": describe_status(status, is_decided=decided)}
+        kept = await self._moot.memory.get(session) if status == "concluded" else None
+        return found if kept is None or kept.outcome is None else {**found, "outcome": kept.outcome}
+
+
+def build_changes(before: StoredView, after: StoredView) -> Json:
+    """The fields that differ, and the items of the timeline that changed; empty where nothing did."""
+    found = {name: value for name, value in after.fields.items() if before.fields.get(name) != value and name != "at"}
+    items = list_changed_items(after, before.seq)
+    if items or len(after.items) != len(before.items):
+        found["timeline"] = {"total": len(after.items), "items": items}
+    if not found and after.seq == before.seq:
+        return {}
+    return {"sessionId": after.fields["sessionId"], "seq": after.seq, "head": after.seq, "at": after.seq, **found}
+
+
+def list_changed_items(view: StoredView, since: int = 0) -> list[list[object]]:
+    """The items that changed after an entry, each with its place; all where that is not known."""
+    is_known = since >= view.since
+    return [[place, encode_item(item)] for place, item in enumerate(view.items) if not is_known or view.changed[place] > since]
+
+
+def _advance(known: StoredView | None, view: SessionView) -> StoredView:
+    seq = int(view.fields["at"])
+    if known is None:
+        return StoredView(view.fields, view.items, tuple(seq for _ in view.items), seq)
+    changed = tuple(
+        known.changed[place] if place < len(known.items) and known.items[place] == item else seq
+        for place, item in enumerate(view.items)
+    )
+    return StoredView(view.fields, view.items, changed, known.since)

@@ -1,0 +1,320 @@
+"""The page as `moot serve` serves it: files, login, the stream and its doors, over real HTTP (W-7, W-9)."""
+
+import http.client
+import json
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from tests.acceptance.doors import Cli, until
+from tests.acceptance.server import DEADLINE, SEATS, Answer, Client, Server
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("served")
+    with Server(Cli(folder / "home", folder), "--log-level", "info") as found:
+        yield found
+
+
+def post(client: Client, path: str, body: object, **headers: str) -> Answer:
+    return client.request("POST", path, json.dumps(body).encode(), **headers)
+
+
+def log_in(server: Server, secret: str, name: str = "ticket") -> Client:
+    """A browser that has logged in: a client with its cookie and the headers that its page sends."""
+    found = post(server.local, "/login", {name: secret}, origin=f"http://{server.address}")
+    assert found.status == 204, found.body
+    cookie, *rest = found.headers["set-cookie"].split("; ")
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(rest)
+    return Client(server.address, headers={"Cookie": cookie, "Origin": f"http://{server.address}"})
+
+
+def parse_ticket(link: str) -> str:
+    return link.partition("#ticket=")[2]
+
+
+class Stream:
+    """The page's stream, event by event."""
+
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self._response = response
+
+    def next(self) -> tuple[str, str, Any]:
+        """The id, the kind and the data of the next event; raises ConnectionError when the stream ends."""
+        fields: dict[str, str] = {}
+        while True:
+            line = self._response.readline()
+            if not line:
+                raise ConnectionError("the stream ended")
+            text = line.decode().rstrip("\n")
+            if not text and "event" in fields:
+                return fields["id"], fields["event"], json.loads(fields["data"])
+            if text and not text.startswith(":"):
+                name, _, value = text.partition(": ")
+                fields[name] = value
+
+    def until(self, kind: str, **wanted: Any) -> list[tuple[str, str, Any]]:
+        found = [self.next()]
+        while found[-1][1] != kind or any(found[-1][2].get(name) != value for name, value in wanted.items()):
+            found.append(self.next())
+        return found
+
+    def rest(self) -> list[tuple[str, str, Any]]:
+        found = []
+        try:
+            while True:
+                found.append(self.next())
+        except (ConnectionError, http.client.HTTPException):
+            return found
+
+
+@contextmanager
+def streamed(client: Client, *sessions: str, after: str = "") -> Iterator[Stream]:
+    headers = dict(client.headers)
+    if client.token:
+        headers["Authorization"] = f"Bearer {client.token}"
+    if after:
+        headers["Last-Event-ID"] = after
+    link = http.client.HTTPConnection(client.address, timeout=DEADLINE)
+    try:
+        link.request("GET", "/events?" + "&".join(f"session={each}" for each in sessions), headers=headers)
+        found = link.getresponse()
+        assert found.status == 200, found.read()
+        assert found.getheader("content-type", "").startswith("text/event-stream")
+        yield Stream(found)
+    finally:
+        link.close()
+
+
+def test_the_page_is_served_with_a_strict_policy_and_by_its_tag(server: Server) -> None:
+    """W-7: every path of the app is the same file; nothing else can be reached by a name."""
+    home = server.local.get("/")
+    assert (home.status, home.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    for path in ("/s/think_1", "/new", "/decisions?q=x", "/decisions/d1", "/trust/a/b", "/seat/s1/ada", "/login", "/obligations"):
+        found = server.local.get(path)
+        assert (found.status, found.body) == (200, home.body), path
+    assert server.local.get("/", if_none_match=home.headers["etag"]).status == 304
+    for path in ("/page/..%2fapp.py", "/page/%2e%2e/app.py", "/page/nothing.js", "/page/", "/s/", "/elsewhere"):
+        assert server.local.get(path).status == 404, path
+    for path in ("/", "/me", "/healthz", "/page/nothing.js"):
+        headers = server.local.get(path).headers
+        assert headers["content-security-policy"] == POLICY, path
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+        assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+    assert re.search(r"<script(?![^>]*src=)|<style|\son\w+=", home.body.decode()) is None
+
+
+def test_the_link_that_serve_prints_signs_a_browser_in_once(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """W-7: with the rights of an owner; no log has the ticket."""
+    folder = tmp_path_factory.mktemp("own")
+    with Server(Cli(folder / "home", folder), "--log-level", "debug") as own:
+        own.stop()
+        own.start()
+        own.stop()
+        link = re.findall(r"Open in a browser: (\S+)", own.said)[-1]
+        own.start()
+        assert link.startswith(f"http://{own.address}/#ticket=")
+        browser = log_in(own, parse_ticket(link))
+        me = browser.get("/me").json()
+        assert (me["role"], me["session"], me["seat"]) == ("owner", "", "")
+        assert browser("moot.listSessions") == {"sessions": []}
+        assert post(own.local, "/login", {"ticket": parse_ticket(link)}).status == 401
+        assert parse_ticket(link) not in own.log.read_text()
+        # However often it is started, it issues one token for the browser.
+        assert len(own.cli.json("invite", "--list")) == 1
+        own.restart()
+        assert browser.get("/me").json() == me
+        assert post(browser, "/logout", {}).status == 204
+        assert browser.get("/me").json()["role"] == "local"
+
+
+def test_a_seats_link_sees_its_session_only(server: Server) -> None:
+    """W-5, W-7: through every call and through the stream."""
+    session, other = server.local.opened(), server.local.opened()
+    invited = server.cli.json("invite", session, "--seat", "minski", "--url", f"http://{server.address}")
+    assert f"/seat/{session}/minski#ticket=" in invited["link"]
+    browser = log_in(server, parse_ticket(invited["link"]))
+    assert browser.get("/me").json() == {"role": "seat", "seat": "minski", "session": session, "name": "minski"}
+    view = browser("moot.getView", sessionId=session)
+    assert view["may"] == ["answer:minski"]
+    for method, params in (
+        ("moot.getView", {"sessionId": other}),
+        ("moot.getText", {"sessionId": other, "entry": 1}),
+        ("moot.getView", {"sessionId": other, "at": 1}),
+        ("moot.inviteSeat", {"sessionId": session, "seat": "emerson"}),
+        ("moot.forkSession", {"sessionId": session, "at": 1}),
+        ("moot.planSession", {"topic": "x", "seats": ["a", "b"]}),
+    ):
+        assert browser.refused(method, **params).kind == "NotAllowed", method
+    assert browser.get(f"/events?session={other}").status == 403
+    assert [each["sessionId"] for each in browser("moot.listSessions")["sessions"]] == [session]
+    with streamed(browser) as stream:
+        stream.until("view", sessionId=session)
+        server.local.say(other, "emerson", "propose")
+        server.local.say(session, "emerson", "propose")
+        found = stream.until("line", sessionId=session)
+        assert {data["sessionId"] for _, _, data in found} == {session}
+
+
+def test_a_foreign_origin_gets_nothing(server: Server) -> None:
+    """W-7: neither with a cookie nor without; a cookie changes nothing without the origin of the server."""
+    browser = log_in(server, server.cli.json("invite", "--owner")["token"], "token")
+    request = {"jsonrpc": "2.0", "id": 1, "method": "moot.listSessions", "params": {}}
+    cookie = {"cookie": browser.headers["Cookie"]}
+    for headers in (
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": f"https://{server.address}.evil.example"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site", "origin": f"http://{server.address}x"},
+    ):
+        for path in ("/rpc", "/login", "/logout"):
+            assert post(server.local, path, request, **headers, **cookie).status == 403, headers
+        for path in ("/me", "/events", "/metrics", "/openrpc.json"):
+            found = server.local.get(path, **headers, **cookie)
+            assert found.status == 403, (path, headers)
+            assert "access-control-allow-origin" not in found.headers
+    assert post(server.local, "/rpc", request, **cookie).status == 403
+    assert post(server.local, "/rpc", request, sec_fetch_site="same-origin", **cookie).status == 200
+    assert post(browser, "/rpc", request).status == 200
+    # A form of another site can send no JSON.
+    assert server.local.request("POST", "/login", b"{}", content_type="text/plain").status == 415
+    # A link on another page may open the page, and nothing else.
+    opened = {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"}
+    assert server.local.get("/", **opened).status == 200
+    assert server.local.get("/me", **opened).status == 403
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"null", b'{"ticket": 1}', b'{"ticket": ""}', b'{"a": "b"}', b"{" * 9_000])
+def test_a_login_that_is_none_says_what_was_expected(server: Server, body: bytes) -> None:
+    """W-7."""
+    found = server.local.request("POST", "/login", body)
+    assert (found.status, "ticket" in found.json()["error"]) == (400, True)
+
+
+def test_refused_logins_are_slowed_down(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """W-7: by address; who was right before is in all the same."""
+    folder = tmp_path_factory.mktemp("guessed")
+    with Server(Cli(folder / "home", folder)) as own:
+        token = own.cli.json("invite", "--owner")["token"]
+        statuses = [post(own.local, "/login", {"token": f"{token}{number}"}).status for number in range(7)]
+        assert statuses[:5] == [401] * 5
+        assert 429 in statuses[5:]
+        assert own.local.get("/me").status == 200
+
+
+def test_a_server_that_others_reach_shows_the_page_and_nothing_else(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """W-7: without a cookie every call is refused; with one it is not."""
+    folder = tmp_path_factory.mktemp("public")
+    cli = Cli(folder / "home", folder)
+    token = cli.json("invite", "--observer")["token"]
+    with Server(cli, "--host", "0.0.0.0") as own:
+        assert own.local.get("/").status == 200
+        for path in ("/me", "/events", "/metrics"):
+            assert own.local.get(path).status == 401, path
+        browser = log_in(own, token, "token")
+        assert browser.get("/me").json()["role"] == "observer"
+        assert browser("moot.listSessions") == {"sessions": []}
+
+
+def test_a_revoked_token_ends_its_streams_and_its_login_within_seconds(server: Server) -> None:
+    """W-7, W-9."""
+    session = server.local.opened()
+    issued = server.cli.json("invite", session, "--observer")
+    browser = log_in(server, parse_ticket(issued["link"]))
+    with streamed(browser, session) as stream:
+        stream.until("view", sessionId=session)
+        began = time.monotonic()
+        server.cli("invite", "--revoke", issued["id"])
+        stream.rest()
+        assert time.monotonic() - began < 20
+    refused = browser.get("/me")
+    assert refused.status == 401
+    # The browser forgets what does not help any more.
+    assert "Max-Age=0" in refused.headers["set-cookie"]
+
+
+def test_a_dropped_stream_goes_on_where_it_was_and_begins_anew_after_a_restart(server: Server) -> None:
+    """W-9: by Last-Event-ID; `reset` where the server does not know it."""
+    session = server.local.opened()
+    with streamed(server.local, session) as stream:
+        stream.until("view", sessionId=session)
+        server.local.say(session, "emerson", "propose")
+        seen = stream.until("view", sessionId=session, seq=3)
+    server.local.say(session, "minski", "propose")
+    with streamed(server.local, session, after=seen[-1][0]) as stream:
+        missed = stream.until("view", sessionId=session, seq=4)
+        assert "reset" not in {kind for _, kind, _ in missed}
+        assert not {name for name, _, _ in missed} & {name for name, _, _ in seen}
+    server.kill()
+    server.start()
+    with streamed(server.local, session, after=missed[-1][0]) as stream:
+        assert stream.next()[1] == "reset"
+        assert stream.until("view", sessionId=session)[-1][2]["seq"] >= 4
+
+
+def test_what_another_process_writes_is_on_the_stream_at_once(server: Server) -> None:
+    """W-9: in the list and in the view; a new session as well."""
+    session = server.local.opened()
+    with streamed(server.local, session) as stream:
+        stream.until("view", sessionId=session)
+        server.cli("input", session, "One more thing.")
+        found = stream.until("line", sessionId=session)
+        while not any(kind == "view" and "One more thing." in json.dumps(data) for _, kind, data in found):
+            found.append(stream.next())
+        created = server.local.opened()
+        stream.until("line", sessionId=created)
+
+
+def test_two_browsers_see_the_same_and_the_changes_lead_to_the_whole_view(server: Server) -> None:
+    """W-9, W-2: who applies the changes to the first view has the last one."""
+    session = server.local.opened()
+    with streamed(server.local, session) as one, streamed(server.local, session) as two:
+        for stream in (one, two):
+            stream.until("view", sessionId=session)
+        view = server.local("moot.getView", sessionId=session)
+        for seat in SEATS:
+            server.local.say(session, seat, "propose", text=f"{seat}'s plan")
+        until(lambda: server.local("moot.getView", sessionId=session)["head"] >= 7)
+        last = server.local("moot.getView", sessionId=session)
+        told = [stream.until("view", seq=last["head"]) for stream in (one, two)]
+        same = [[each for each in events if each[1] == "view"] for events in told]
+        assert same[0] == same[1]
+    items = dict(map(tuple, view["timeline"]["items"]))
+    for _, _, data in same[0]:
+        view |= {name: value for name, value in data.items() if name not in {"timeline", "seq"}}
+        items |= dict(map(tuple, data.get("timeline", {}).get("items", ())))
+    varying = {"timeline", "may", "waiting", "standing"}
+    assert {name: value for name, value in view.items() if name not in varying} == {
+        name: value for name, value in last.items() if name not in varying
+    }
+    assert items == dict(map(tuple, last["timeline"]["items"]))
+
+
+def test_a_stream_of_an_unknown_session_says_so(server: Server) -> None:
+    """W-9: and careless questions are answered with what was wrong."""
+    with streamed(server.local, "nobody") as stream:
+        assert stream.until("gone")[-1][2]["sessionId"] == "nobody"
+    assert server.local.get("/events?session=a/b").status == 404
+    many = "&".join(f"session=s{number}" for number in range(21))
+    assert server.local.get(f"/events?{many}").status == 400
+
+
+def test_streams_end_when_the_server_stops(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """W-9."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with Server(Cli(folder / "home", folder)) as own:
+        session = own.local.opened()
+        with streamed(own.local, session) as stream:
+            stream.until("view", sessionId=session)
+            assert own.stop() == 0
+            stream.rest()

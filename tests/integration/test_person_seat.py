@@ -1,0 +1,178 @@
+"""A person's seat on the page (W-5), the page as one file (W-11), and the cases behind a participant's trust (W-6)."""
+
+import json
+import re
+import shutil
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.integration.test_session_views import WRITTEN, Rpc, in_memory, open_debate, say, served
+
+from moot.app.moot import Moot
+from moot.errors import BadAnswer, BadSetting, NotAllowed, UnknownAsk, UnknownSeat
+from moot.surfaces.api.page_export import export_page
+from moot.testing.ledger_contract import expect_error, run_with_deadline
+
+HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=alert(1)> \u202egnp.exe \u2028"
+
+
+async def find_ask(rpc: Rpc, session: str, seat: str) -> Any:
+    (asked,) = (await rpc("moot.getPersonAsks", sessionId=session, seat=seat))["asks"]
+    return asked
+
+
+async def answer(rpc: Rpc, session: str, seat: str, **what: Any) -> Any:
+    asked = await find_ask(rpc, session, seat)
+    return await rpc("moot.answerAsPerson", sessionId=session, seat=seat, ask=asked["ask"]["ask"], **what)
+
+
+@pytest.mark.parametrize(("language", "why"), [("en", "Why?"), ("zh", "为什么？")])
+def test_a_person_is_asked_in_plain_words_and_votes(tmp_path: Path, language: str, why: str) -> None:
+    """W-5: the questions of the protocol in the session's language, a list for the entries that may be named, /pass."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            opened = await rpc(
+                "moot.openSession",
+                topic="A or B?",
+                protocol="debate",
+                seats=["ada", "bob"],
+                options=["A", "B"],
+                language=language,
+            )
+            session = opened["sessionId"]
+            asked = await find_ask(rpc, session, "ada")
+            steps = {step["key"]: step for step in asked["steps"]}
+            assert [choice["value"] for choice in steps["choice"]["choices"]] == ["A", "B"]
+            text = next(step["key"] for step in asked["steps"] if step["text"].startswith(why))
+            await answer(rpc, session, "ada", answers={"choice": "A", text: "It is first.", "confidence": "sure"})
+            await answer(rpc, session, "bob", answers={"choice": "B", text: "It is second."})
+            asked = await find_ask(rpc, session, "ada")
+            assert "/pass" in {command["word"] for command in asked["commands"]}
+            assert any(step.get("numbers") for step in asked["steps"])
+            await answer(rpc, session, "ada", command="/pass")
+            told = (await rpc("cstp.getDeliberation", deliberationId=session))["contributions"]
+            assert [(each["participant"], each["choice"]) for each in told if each["type"] == "propose"] == [
+                ("ada", "A"),
+                ("bob", "B"),
+            ]
+
+    run_with_deadline(work())
+
+
+def test_careless_answers_are_explained_and_record_nothing(tmp_path: Path) -> None:
+    """W-5: nothing typed, a choice that is not there, an unknown command, an ask that has passed, a seat that does not exist."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            opened = await rpc("moot.openSession", topic="A or B?", protocol="debate", seats=["ada", "bob"], options=["A", "B"])
+            session = opened["sessionId"]
+            asked = await find_ask(rpc, session, "ada")
+            head = (await rpc("moot.getView", sessionId=session))["head"]
+            to = {"sessionId": session, "seat": "ada", "ask": asked["ask"]["ask"]}
+            text = next(step["key"] for step in asked["steps"] if step["long"])
+            for given, told in (
+                ({"answers": {}}, "an answer is needed"),
+                ({"answers": {"choice": "C", text: "x"}}, "expected one of: A | B"),
+                ({"answers": {"choice": " \x00 \t ", text: "x"}}, "an answer is needed"),
+            ):
+                error = await expect_error(BadAnswer, rpc("moot.answerAsPerson", **to, **given))
+                assert told in str(error), error
+            await expect_error(BadSetting, rpc("moot.answerAsPerson", **to, command="/dance"))
+            await expect_error(UnknownAsk, rpc("moot.answerAsPerson", **{**to, "ask": "7.vote.ada"}, answers={}))
+            await expect_error(UnknownSeat, rpc("moot.getPersonAsks", sessionId=session, seat="eve"))
+            mallory = rpc.with_caller(role="seat", token="t", session=session, seat="bob")
+            await expect_error(NotAllowed, mallory("moot.answerAsPerson", **to, answers={"choice": "A", text: "x"}))
+            await expect_error(NotAllowed, rpc.with_caller(role="observer")("moot.getPersonAsks", sessionId=session, seat="ada"))
+            assert (await rpc("moot.getView", sessionId=session))["head"] == head
+
+    run_with_deadline(work())
+
+
+def test_every_session_of_every_protocol_is_one_file_that_holds_its_history(tmp_path: Path) -> None:
+    """W-11: one file, whose only script is the page's own, with the view, and what each entry changed."""
+    shutil.copytree(WRITTEN / "home", tmp_path / "home")
+
+    async def work() -> None:
+        async with served(Moot(environ={"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})) as rpc:
+            seen = set()
+            for line in (await rpc("moot.listSessions", limit=1_000))["sessions"]:
+                if line["status"] in {"damaged", "not_installed"} or line["protocol"] in seen:
+                    continue
+                seen.add(line["protocol"])
+                session = line["sessionId"]
+                page = (await rpc("moot.exportSession", sessionId=session, form="html"))["text"]
+                data, script = read_file(page)
+                live = await rpc("moot.getView", sessionId=session)
+                assert data["view"]["timeline"] == live["timeline"]
+                assert data["view"]["may"] == []
+                assert [change["at"] for change in data["history"]] == list(range(1, live["head"] + 1))
+                middle = live["head"] // 2
+                past = await rpc("moot.getView", sessionId=session, at=middle)
+                items: dict[int, Any] = {}
+                for change in data["history"][:middle]:
+                    items.update(dict(change["timeline"]["items"]))
+                    total = change["timeline"]["total"]
+                assert [[place, items[place]] for place in range(total)] == past["timeline"]["items"]
+                digest = b64encode(sha256(script.encode()).digest()).decode()
+                assert f"script-src 'sha256-{digest}'" in page
+                assert "http-equiv" in page.split("<style>")[0]
+            assert len(seen) == 8
+
+    run_with_deadline(work())
+
+
+def test_what_participants_say_does_not_leave_the_data_of_a_file(tmp_path: Path) -> None:
+    """W-8, W-11: a text that would end the element, or begin another, stays a text."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            session = await open_debate(rpc, "ada", "bob")
+            await say(rpc, session, "ada", "propose", text=HOSTILE)
+            await say(rpc, session, "bob", "propose", text=HOSTILE)
+            page = await export_page(rpc.call.moot, session)
+            assert page.count("<script") == 2
+            assert page.count("</script>") == 2
+            assert "<img" not in page.replace("&lt;img", "").split('id="moot-view"')[0]
+            data, _ = read_file(page)
+            said = [item for _, item in data["view"]["timeline"]["items"] if item.get("seat") == "ada"]
+            assert "&lt;script&gt;" in json.dumps(said)
+
+    run_with_deadline(work())
+
+
+def read_file(page: str) -> tuple[Any, str]:
+    """The data and the script of an exported page."""
+    data = re.search(r'<script type="application/json" id="moot-view">(.*?)</script>', page, re.DOTALL)
+    script = re.search(r"<script>(.*)</script>", page, re.DOTALL)
+    assert data is not None
+    assert script is not None
+    return json.loads(data[1]), script[1]
+
+
+def test_the_trust_in_a_participant_is_told_case_by_case(tmp_path: Path) -> None:
+    """W-6: what it said, how it turned out, and the trust after that."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            outcomes = ("success", "failure", "abandoned", "success")
+            for number, outcome in enumerate(outcomes):
+                made = await rpc("cstp.recordDecision", agent="ada", topic=f"Case {number}?", decision="Yes.", confidence=0.9)
+                await rpc("cstp.reviewDecision", decisionId=made["decisionId"], outcome=outcome)
+            told = await rpc("moot.getTrustHistory", source="ada")
+            # What was abandoned was never tested.
+            assert [(case["topic"], case["outcome"], case["right"]) for case in told["cases"]] == [
+                ("Case 0?", "success", 1.0),
+                ("Case 1?", "failure", 0.0),
+                ("Case 3?", "success", 1.0),
+            ]
+            first, second, third = (case["trust"] for case in told["cases"])
+            assert second < first
+            assert third > second
+            assert third == (await rpc("cstp.getSourceTrust", source="ada"))["trust"]
+            assert (await rpc("moot.getTrustHistory", source="nobody"))["cases"] == []
+
+    run_with_deadline(work())

@@ -1,0 +1,96 @@
+// The page: reads the URL, shows the view.
+import { signal } from "@preact/signals";
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import "./style.css";
+import { language, say } from "./language";
+import { exported, followLinks, page, route } from "./route";
+import { loadMe, me, needsLogin } from "./rpc";
+import { Header, Help, Login, takeTicket } from "./shell";
+import { Breakers } from "./views/breakers";
+import { DecisionView, Decisions } from "./views/decisions";
+import { Home } from "./views/home";
+import { NewSession } from "./views/opening";
+import { Obligations } from "./views/obligations";
+import { SessionView } from "./views/session";
+import { TrustView, TrustList } from "./views/trust";
+
+const loginFailure = signal("");
+
+function View() {
+  const [, first = "", second = ""] = route.value.path;
+  useEffect(() => {
+    document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
+  }, [language.value]);
+  const where = page.value;
+  useEffect(() => {
+    // A new view begins at its top, and its heading is where the keyboard is.
+    if (where !== "s" && where !== "seat") {
+      document.title = "Moot";
+      scrollTo(0, 0);
+    }
+  }, [where, first]);
+  if (exported !== null) return <SessionView id="exported" />;
+  if (needsLogin.value || where === "login") return <Login failed={loginFailure.value} />;
+  switch (where) {
+    case "":
+      return <Home />;
+    case "s":
+      return <SessionView id={first} key={first} />;
+    case "seat":
+      return <SessionView id={first} mySeat={second} key={`${first} ${second}`} />;
+    case "new":
+      return <NewSession />;
+    case "decisions":
+      return first ? <DecisionView id={first} key={first} /> : <Decisions />;
+    case "obligations":
+      return <Obligations />;
+    case "trust":
+      return first ? <TrustView source={first} key={first} /> : <TrustList />;
+    case "breakers":
+      return <Breakers />;
+    default:
+      return (
+        <>
+          <Header />
+          <main class="page">
+            <h1>{say("There is nothing here", "这里什么也没有")}</h1>
+            <p>
+              <a data-in href="/">
+                {say("All sessions", "全部会议")}
+              </a>
+            </p>
+          </main>
+        </>
+      );
+  }
+}
+
+function App() {
+  return (
+    <>
+      <View />
+      <Help />
+    </>
+  );
+}
+
+async function start(): Promise<void> {
+  const host = document.getElementById("app");
+  if (!host) return;
+  if (exported === null) {
+    followLinks();
+    loginFailure.value = await takeTicket();
+    if (me.value === null) await loadMe().catch(() => undefined);
+  } else {
+    // The static report and its style are for readers without script.
+    document.querySelector("body > main")?.remove();
+    document.querySelector("style:not([id])")?.remove();
+    document.getElementById("app-style")?.setAttribute("media", "all");
+  }
+  document.documentElement.classList.add("app");
+  host.replaceChildren();
+  render(<App />, host);
+}
+
+void start();

@@ -1,0 +1,236 @@
+// One session as the page knows it: the live view, kept up to date by the stream, and views of earlier entries.
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { say } from "./language";
+import { CallError, call, describeError, me } from "./rpc";
+import { exported } from "./route";
+import { listen, watch } from "./stream";
+import type { Item, View, ViewChange } from "./wire";
+
+export interface Draft {
+  seat: string;
+  text: Signal<string>;
+}
+
+/** The stream is the same for everybody: what this caller may do of it, and which asks are its own. */
+function selectOwn({ may, waiting }: ViewChange): Partial<View> {
+  const who = me.peek();
+  const isNamed = who?.role === "seat" || who?.role === "agent";
+  const isOwner = who === null || who.role === "local" || who.role === "owner";
+  return {
+    ...(may && { may: may.filter((each) => (isOwner ? !(who?.session && each === "fork") : isNamed && each === `answer:${who.seat}`)) }),
+    ...(waiting && { waiting: waiting.map((each) => ({ ...each, mine: isNamed && each.seat === who.seat })) }),
+  };
+}
+
+/** Views of earlier entries that are kept. */
+const MOST_KEPT = 40;
+const REFETCH = 150;
+
+export class Meeting {
+  readonly live = signal<View | null>(null);
+  readonly liveItems = signal<Item[]>([]);
+  readonly at = signal<number | null>(null);
+  readonly error = signal("");
+  readonly isGone = signal(false);
+  readonly drafts = signal<ReadonlyMap<string, Draft>>(new Map());
+  readonly announced = signal("");
+  readonly view: ReadonlySignal<View | null>;
+  readonly items: ReadonlySignal<Item[]>;
+  /** Whether what is shown is not yet what the server says of that entry. */
+  readonly isCatchingUp: ReadonlySignal<boolean>;
+
+  private readonly past = signal<ReadonlyMap<number, { view: View; items: Item[] }>>(new Map());
+  private readonly pieces = new Map<string, { seat: string; text: string }>();
+  private readonly stops: (() => void)[] = [];
+  private readonly history: Partial<View>[];
+  private frame = 0;
+  private timer = 0;
+  private announceTimer = 0;
+
+  constructor(readonly id: string) {
+    this.history = [];
+    const found = computed(() => (this.at.value === null ? undefined : this.past.value.get(this.at.value)));
+    this.view = computed(() => (this.at.value === null ? this.live.value : (found.value?.view ?? this.live.value)));
+    this.items = computed(() => {
+      const at = this.at.value;
+      if (at === null) return this.liveItems.value;
+      // Until the server has told how it was, what was said later is left out.
+      return found.value?.items ?? this.liveItems.value.filter((item) => item.seq <= at);
+    });
+    this.isCatchingUp = computed(() => this.at.value !== null && found.value === undefined);
+    if (exported !== null) {
+      const { view, history } = JSON.parse(exported) as { view: View; history: Partial<View>[] };
+      this.history = history;
+      this.take(view);
+    } else {
+      this.stops.push(
+        listen({
+          load: () => void this.load(),
+          view: (change) => change.sessionId === id && this.change(change),
+          gone: (gone) => gone.sessionId === id && (this.error.value = gone.why),
+          text: (piece) => piece.sessionId === id && this.addText(piece.ask, piece.seat, piece.text),
+        }),
+      );
+      watch([id]);
+    }
+    this.stops.push(
+      effect(() => {
+        const at = this.at.value;
+        clearTimeout(this.timer);
+        // Whoever drags the scrubber passes over many entries: only where it rests is asked for.
+        if (at !== null && !this.past.peek().has(at)) this.timer = window.setTimeout(() => void this.loadPast(at), 120);
+      }),
+    );
+  }
+
+  close(): void {
+    for (const stop of this.stops) stop();
+    clearTimeout(this.timer);
+    clearTimeout(this.announceTimer);
+    cancelAnimationFrame(this.frame);
+  }
+
+  async load(): Promise<void> {
+    try {
+      const view = await call<View>("moot.getView", { sessionId: this.id });
+      this.error.value = "";
+      this.take(view);
+    } catch (error) {
+      this.isGone.value = error instanceof CallError && error.kind !== "Offline" && this.live.peek() === null;
+      if (this.live.peek() === null) this.error.value = describeError(error);
+    }
+  }
+
+  async loadWhole(entry: number): Promise<string> {
+    const found = await call<{ html: string }>("moot.getText", { sessionId: this.id, entry });
+    return found.html;
+  }
+
+  private take(view: View): void {
+    const items: Item[] = [];
+    for (const [index, item] of view.timeline.items) items[index] = item;
+    batch(() => {
+      this.live.value = view;
+      this.liveItems.value = items.filter(Boolean);
+      this.dropDrafts(view, []);
+    });
+  }
+
+  private async loadPast(at: number): Promise<void> {
+    try {
+      const view = exported === null ? await call<View>("moot.getView", { sessionId: this.id, at }) : this.rebuild(at);
+      const items = view.timeline.items.toSorted(([a], [b]) => a - b).map(([, item]) => item);
+      const past = new Map(this.past.peek());
+      past.set(at, { view, items });
+      for (const key of past.keys()) if (past.size > MOST_KEPT && key !== at) past.delete(key);
+      this.past.value = past;
+      this.error.value = "";
+    } catch (error) {
+      if (this.at.peek() === at) this.error.value = describeError(error);
+    }
+  }
+
+  /** The entries at which this session can be shown as it was; null: at all of them. */
+  get knownEntries(): number[] | null {
+    return exported === null ? null : this.history.map((change) => change.at ?? 0);
+  }
+
+  /** The view of an export at an entry: what each entry changed, one after the other. */
+  private rebuild(at: number): View {
+    const live = this.live.peek() as View;
+    const view: View = { ...live, at };
+    const items = new Map<number, Item>();
+    let total = 0;
+    for (const change of this.history) {
+      if ((change.at ?? 0) > at) break;
+      for (const [index, item] of change.timeline?.items ?? []) items.set(index, item);
+      total = change.timeline?.total ?? total;
+      Object.assign(view, change);
+    }
+    const shown = [...items.entries()].filter(([index]) => index < total);
+    return { ...view, at, head: live.head, may: [], timeline: { total, items: shown } };
+  }
+
+  private change(change: ViewChange): void {
+    const view = this.live.peek();
+    if (view === null || change.seq < view.head) return;
+    const { seq, sessionId: _, timeline, ...fields } = change;
+    if (seq > view.head && Object.keys(fields).every((name) => name === "head" || name === "at") && !timeline) {
+      // The server says where the session stands, and we are behind.
+      this.refetch();
+      return;
+    }
+    let items = this.liveItems.peek();
+    const changed: Item[] = [];
+    if (timeline) {
+      items = items.slice(0, timeline.total);
+      for (const [index, item] of timeline.items) {
+        if (index > items.length) {
+          // Something was missed: what is there is not whole.
+          this.refetch();
+          return;
+        }
+        items[index] = item;
+        changed.push(item);
+      }
+    }
+    Object.assign(fields, selectOwn(change));
+    const next: View = { ...view, ...fields, head: Math.max(view.head, seq), at: Math.max(view.head, seq) };
+    batch(() => {
+      this.live.value = next;
+      if (timeline) this.liveItems.value = items;
+      this.dropDrafts(next, changed);
+    });
+    this.announce(changed.filter((item) => item.seq > view.head));
+  }
+
+  private refetch(): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.load(), REFETCH);
+  }
+
+  private addText(ask: string, seat: string, text: string): void {
+    const piece = this.pieces.get(ask);
+    if (piece) piece.text += text;
+    else this.pieces.set(ask, { seat, text });
+    // Tokens come faster than frames: one change of the page for all that came within one.
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      batch(() => {
+        const drafts = this.drafts.peek();
+        const added = new Map(drafts);
+        for (const [key, each] of this.pieces) {
+          const draft = drafts.get(key);
+          if (draft) draft.text.value += each.text;
+          else added.set(key, { seat: each.seat, text: signal(each.text) });
+        }
+        this.pieces.clear();
+        if (added.size !== drafts.size) this.drafts.value = added;
+      });
+    });
+  }
+
+  /** What was written is an item now, or was lost. */
+  private dropDrafts(view: View, changed: Item[]): void {
+    const drafts = this.drafts.peek();
+    if (drafts.size === 0) return;
+    const busy = new Set(view.seats.filter((seat) => seat.state === "writing" || seat.state === "asked").map((seat) => seat.id));
+    const spoken = new Set(changed.map((item) => item.seat));
+    const left = [...drafts].filter(([, draft]) => busy.has(draft.seat) && !spoken.has(draft.seat));
+    if (left.length !== drafts.size) this.drafts.value = new Map(left);
+  }
+
+  /** Tell screen readers who spoke, once a second at most. */
+  private announce(items: Item[]): void {
+    const spoken = items.filter((item) => item.entry);
+    if (spoken.length === 0) return;
+    clearTimeout(this.announceTimer);
+    this.announceTimer = window.setTimeout(() => {
+      const last = spoken.at(-1);
+      this.announced.value = say(
+        `New: #${last?.entry}${last?.seat ? ` by ${last.seat}` : ""}`,
+        `新发言：#${last?.entry}${last?.seat ? `（${last.seat}）` : ""}`,
+      );
+    }, 800);
+  }
+}

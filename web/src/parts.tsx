@@ -1,0 +1,171 @@
+// Small parts that every view uses.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { formatAgo, formatExact, nameStrength, shortenId } from "./format";
+import { say } from "./language";
+import { describeError } from "./rpc";
+
+export function Ago({ at }: { at: string | null | undefined }) {
+  if (!at) return null;
+  return (
+    <time dateTime={at} title={formatExact(at)}>
+      {formatAgo(at)}
+    </time>
+  );
+}
+
+export function CopyId({ id }: { id: string }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <button
+      class="id"
+      title={`${id} · ${say("copy", "复制")}`}
+      aria-label={say(`Copy the id ${id}`, `复制编号 ${id}`)}
+      onClick={async () => {
+        await copyText(id);
+        setCopied(true);
+        setTimeout(() => setCopied(false), 1500);
+      }}
+    >
+      {isCopied ? say("copied", "已复制") : shortenId(id)}
+    </button>
+  );
+}
+
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
+const STRENGTH_TONES: Record<string, string> = { strong: "good", fair: "good", weak: "warn", contested: "warn", overruled: "bad" };
+const STRENGTH_STEPS: Record<string, number> = { strong: 4, fair: 3, weak: 2, contested: 2, overruled: 1 };
+
+/** How strong a decision is: a word, and as many of four steps. */
+export function Strength({ strength }: { strength: string }) {
+  const name = nameStrength(strength);
+  if (!name) return null;
+  const steps = STRENGTH_STEPS[strength] ?? 0;
+  return (
+    <span class={`strength ${STRENGTH_TONES[strength] ?? ""}`} title={say("What the decision is worth", "决定的分量")}>
+      <span class="steps" aria-hidden="true">
+        {[1, 2, 3, 4].map((step) => (
+          <i key={step} class={step <= steps ? "on" : ""} />
+        ))}
+      </span>
+      {name}
+    </span>
+  );
+}
+
+/** A state in a plain sentence, with what to do next. */
+export function Notice({ tone = "plain", children, action }: { tone?: string; children: ComponentChildren; action?: ComponentChildren }) {
+  return (
+    <div class={`notice ${tone}`} role={tone === "bad" ? "alert" : "status"}>
+      <div>{children}</div>
+      {action && <div class="notice-action">{action}</div>}
+    </div>
+  );
+}
+
+export function Loading() {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), 300);
+    return () => clearTimeout(timer);
+  }, []);
+  return <p class="soft loading">{isSlow ? say("Loading …", "加载中……") : "\u00a0"}</p>;
+}
+
+export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    // showModal keeps the focus inside and gives it back at the end.
+    element.current?.showModal();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      aria-label={title}
+      onClose={onClose}
+      onClick={(event) => event.target === element.current && element.current?.close()}
+    >
+      <div class="dialog">
+        <header>
+          <h2>{title}</h2>
+          <button class="quiet" aria-label={say("Close", "关闭")} onClick={() => element.current?.close()}>
+            ✕
+          </button>
+        </header>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+/** A button whose work takes a moment; what goes wrong stands beside it. */
+export function Action(props: {
+  do: () => Promise<unknown>;
+  class?: string;
+  children: ComponentChildren;
+  disabled?: boolean;
+  name?: string;
+  type?: "button" | "submit";
+}) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState("");
+  const isThere = useRef(true);
+  useEffect(() => () => void (isThere.current = false), []);
+  return (
+    <>
+      <button
+        type={props.type ?? "button"}
+        class={props.class ?? ""}
+        aria-label={props.name}
+        disabled={props.disabled === true || isBusy}
+        onClick={async () => {
+          setBusy(true);
+          setError("");
+          try {
+            await props.do();
+          } catch (why) {
+            if (isThere.current) setError(describeError(why));
+          } finally {
+            if (isThere.current) setBusy(false);
+          }
+        }}
+      >
+        {props.children}
+      </button>
+      {error && (
+        <p class="bad error" role="alert">
+          {error}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What a call gives: loads once for each key, and again when asked to. */
+export function useLoad<T>(load: () => Promise<T>, key: string): { value: T | null; error: string; again: () => Promise<void> } {
+  const [state, setState] = useState<{ key: string; value: T | null; error: string }>({ key, value: null, error: "" });
+  const current = useRef(key);
+  current.current = key;
+  const again = async (): Promise<void> => {
+    try {
+      const value = await load();
+      if (current.current === key) setState({ key, value, error: "" });
+    } catch (why) {
+      if (current.current === key) setState((old) => ({ key, value: old.key === key ? old.value : null, error: describeError(why) }));
+    }
+  };
+  useEffect(() => void again(), [key]);
+  return { value: state.key === key ? state.value : null, error: state.key === key ? state.error : "", again };
+}

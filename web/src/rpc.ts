@@ -1,0 +1,79 @@
+// Calls to the server.
+import { signal } from "@preact/signals";
+import { say } from "./language";
+import type { Me } from "./wire";
+
+export const me = signal<Me | null>(null);
+/** Whether the server refused us for want of a login. */
+export const needsLogin = signal(false);
+
+export class CallError extends Error {
+  constructor(
+    message: string,
+    readonly kind: string,
+  ) {
+    super(message);
+  }
+}
+
+let lastId = 0;
+
+async function send(path: string, body?: unknown): Promise<Response> {
+  const options: RequestInit =
+    body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  try {
+    return await fetch(path, { credentials: "same-origin", ...options });
+  } catch {
+    throw new CallError(
+      say("The server does not answer. Is `moot serve` still running?", "服务器没有应答。`moot serve` 还在运行吗？"),
+      "Offline",
+    );
+  }
+}
+
+export async function call<T>(method: string, params: object = {}): Promise<T> {
+  const response = await send("/rpc", { jsonrpc: "2.0", id: ++lastId, method, params });
+  if (response.status === 401) needsLogin.value = true;
+  let answer: { result?: T; error?: { message: string; data?: { type?: string } } };
+  try {
+    answer = await response.json();
+  } catch {
+    throw new CallError(`${response.status} ${response.statusText}`, response.status === 401 ? "NotAllowed" : "World");
+  }
+  if (answer.error) throw new CallError(answer.error.message, answer.error.data?.type ?? "");
+  return answer.result as T;
+}
+
+export async function loadMe(): Promise<void> {
+  const response = await send("/me");
+  if (response.ok) {
+    me.value = (await response.json()) as Me;
+    needsLogin.value = false;
+  } else if (response.status === 401) {
+    needsLogin.value = true;
+  }
+}
+
+export async function logIn(by: { ticket: string } | { token: string }): Promise<void> {
+  const response = await send("/login", by);
+  if (!response.ok) {
+    const answer = (await response.json().catch(() => null)) as { error?: string } | null;
+    throw new CallError(answer?.error ?? say("That ticket or token is not valid.", "该登录凭证无效。"), "NotAllowed");
+  }
+  await loadMe();
+}
+
+export async function logOut(): Promise<void> {
+  await send("/logout", {});
+  me.value = null;
+  needsLogin.value = true;
+}
+
+/** A key under which a repeated request is the same request. */
+export function newKey(): string {
+  return `page-${Array.from(crypto.getRandomValues(new Uint32Array(3)), (each) => each.toString(36)).join("")}`;
+}
+
+export function describeError(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,270 @@
+// A person's seat: what is asked in plain words, and a form for the answer. What is typed survives a reload.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { collectWords } from "../blocks";
+import { formatExact } from "../format";
+import { say } from "../language";
+import type { Meeting } from "../meeting";
+import { Action, Loading, Notice, useLoad } from "../parts";
+import { call, newKey } from "../rpc";
+import { readStored, writeStored } from "../storage";
+import type { Ask, Item, PersonAsk, PersonStep, View } from "../wire";
+
+export function AnswerPanel({ meeting, view, seat }: { meeting: Meeting; view: View; seat: string }) {
+  // Any change of the session may bring an ask or take one away.
+  const waiting = view.waiting.filter((each) => each.seat === seat);
+  const key = waiting.map((each) => each.ask).join(",") || `head ${waiting.length}`;
+  const { value, error, again } = useLoad(
+    () => call<{ asks: PersonAsk[] }>("moot.getPersonAsks", { sessionId: view.sessionId, seat }),
+    `${view.sessionId} ${seat} ${key}`,
+  );
+  const [sent, setSent] = useState("");
+  const person = value?.asks.find((each) => each.ask.ask !== sent) ?? null;
+  useTurnNotice(view, seat, person?.ask ?? null);
+  const own = view.seats.find((each) => each.id === seat);
+  return (
+    <section aria-label={say("Your seat", "你的席位")}>
+      <h2 class={own ? `seat-title hue-${own.hue}` : ""}>
+        {say("You sit as ", "你的席位：")}
+        {seat}
+      </h2>
+      {own?.stance && <p class="soft">{own.stance}</p>}
+      {error && <Notice tone="bad">{error}</Notice>}
+      {!own && !error && <Notice tone="bad">{say(`There is no seat called ${seat} here.`, `此处没有名为 ${seat} 的席位。`)}</Notice>}
+      {value === null && !error ? (
+        <Loading />
+      ) : person ? (
+        <AskForm
+          key={person.ask.ask}
+          person={person}
+          items={meeting.items.value}
+          view={view}
+          onSent={() => {
+            setSent(person.ask.ask);
+            void again();
+            void meeting.load();
+          }}
+        />
+      ) : own ? (
+        <Waiting view={view} isSent={sent !== ""} />
+      ) : null}
+    </section>
+  );
+}
+
+function Waiting({ view, isSent }: { view: View; isSent: boolean }) {
+  if (view.status === "concluded" || view.status === "cancelled") {
+    return <Notice>{say("The session is over. Its decision stands under “Decision”.", "会议已结束。决定见“决定”。")}</Notice>;
+  }
+  return (
+    <>
+      <Notice>
+        {isSent ? say("Recorded. ", "已记录。") : ""}
+        {view.status === "parked"
+          ? say("The session is parked; you are asked again when it goes on.", "会议已搁置；恢复后会再次询问你。")
+          : say("It is not your turn now. This page tells you when it is; what is said stands in the timeline.", "现在还没轮到你。轮到时本页会提醒；发言内容见时间线。")}
+      </Notice>
+      <NotifyButton />
+    </>
+  );
+}
+
+function NotifyButton() {
+  const [state, setState] = useState("Notification" in window ? Notification.permission : "denied");
+  if (state !== "default") return null;
+  return (
+    <button class="quiet" onClick={async () => setState(await Notification.requestPermission())}>
+      {say("Notify me when it is my turn", "轮到我时通知我")}
+    </button>
+  );
+}
+
+/** Tell the person by a notification, once for each ask, unless they look at the page. */
+function useTurnNotice(view: View, seat: string, ask: Ask | null): void {
+  const told = useRef("");
+  useEffect(() => {
+    if (ask === null || told.current === ask.ask) return;
+    told.current = ask.ask;
+    if (document.hidden && "Notification" in window && Notification.permission === "granted") {
+      const notice = new Notification(say(`It is your turn, ${seat}`, `${seat}，轮到你了`), { body: view.topic.slice(0, 120), tag: ask.ask });
+      notice.onclick = () => window.focus();
+    }
+  }, [ask?.ask]);
+}
+
+/** The questions are also asked at a terminal, where Enter leaves one out. */
+function adaptText(text: string): string {
+  return text
+    .replace(/\s*[(（](?:[^()（）]*[;；] ?)?(?:Enter|直接回车)[^()（）]*[)）]/g, (found) => (/[;；]/.test(found) ? `${found.split(/[;；]/)[0]}${found.includes("（") ? "）" : ")"}` : ""))
+    .replace("press Enter", "send it empty")
+    .replace("直接按回车", "留空提交")
+    .trim();
+}
+
+function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: View; items: Item[]; onSent: () => void }) {
+  const { ask, steps, commands } = person;
+  const name = `draft.${view.sessionId}.${ask.ask}`;
+  const [answers, setAnswers] = useState<Record<string, string>>(() => readDraft(name, steps));
+  const [problem, setProblem] = useState("");
+  const key = useRef(newKey());
+  const words = view.waiting.find((each) => each.ask === ask.ask)?.what;
+  const isAsked = (step: PersonStep): boolean => !step.onlyAfter || step.onlyAfter[1].includes(answers[step.onlyAfter[0]] ?? "");
+  const shown = steps.filter(isAsked);
+  const write = (step: PersonStep, value: string): void => {
+    const next = { ...answers, [step.key]: value };
+    setAnswers(next);
+    setProblem("");
+    writeStored(name, JSON.stringify(next));
+  };
+  const send = async (what: object): Promise<void> => {
+    await call("moot.answerAsPerson", { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, idempotencyKey: key.current, ...what });
+    writeStored(name, null);
+    onSent();
+  };
+  const sendAnswers = async (): Promise<void> => {
+    const missing = shown.find((step) => step.needed && !answers[step.key]?.trim());
+    if (missing) {
+      setProblem(say(`Please answer: ${adaptText(missing.text)}`, `请回答：${adaptText(missing.text)}`));
+      return;
+    }
+    await send({ answers: Object.fromEntries(shown.flatMap((step) => (answers[step.key]?.trim() ? [[step.key, answers[step.key]]] : []))) });
+  };
+  const groups = [...new Set(shown.map((step) => step.group))];
+  return (
+    <form class="form ask" data-test="ask" onSubmit={(event) => event.preventDefault()}>
+      <Notice tone="turn">
+        <b>{say("It is your turn", "轮到你了")}</b>
+        {person.intro ? `. ${person.intro}` : words ? `: ${words}` : ""}
+        {ask.deadline && (
+          <span class="soft">
+            {" "}
+            {say("Until ", "截止 ")}
+            {formatExact(ask.deadline)}
+          </span>
+        )}
+      </Notice>
+      {person.about && <blockquote class="about" dir="auto">{person.about.replace(/^\| ?/gm, "")}</blockquote>}
+      {groups.map((group) => (
+        <Group key={group} name={group}>
+          {shown
+            .filter((step) => step.group === group)
+            .map((step, index) => (
+              <Step key={step.key} step={step} items={items} id={index === 0 && group === groups[0] ? "answer" : `answer-${step.key}`} value={answers[step.key] ?? ""} onChange={(value) => write(step, value)} />
+            ))}
+        </Group>
+      ))}
+      {problem && (
+        <p class="bad" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="row">
+        <Action class="main" type="submit" do={sendAnswers}>
+          {say("Send the answer", "提交回答")}
+        </Action>
+        {commands.map((command) => (
+          <Action class="quiet" key={command.word} do={() => send({ command: command.word })}>
+            {command.text || command.word}
+          </Action>
+        ))}
+      </div>
+      <details class="fold">
+        <summary>{say("Everything that a participant is told", "参与者收到的全部说明")}</summary>
+        <pre class="scroll wrap" tabIndex={0}>
+          {[ask.briefing, ask.instructions].filter(Boolean).join("\n\n")}
+        </pre>
+      </details>
+    </form>
+  );
+}
+
+function Group({ name, children }: { name: string; children: preact.ComponentChildren }) {
+  return name ? <div class="group">{children}</div> : <>{children}</>;
+}
+
+function readDraft(name: string, steps: PersonStep[]): Record<string, string> {
+  const defaults = Object.fromEntries(steps.filter((step) => step.default).map((step) => [step.key, step.default]));
+  try {
+    const kept: unknown = JSON.parse(readStored(name) ?? "{}");
+    return { ...defaults, ...(kept as Record<string, string>) };
+  } catch {
+    return defaults;
+  }
+}
+
+/** An entry in one line, for a list to choose from. */
+function describeEntry(item: Item): string {
+  const [block] = item.blocks;
+  const words = block?.kind === "card" ? collectWords(block.blocks.slice(0, 1)).replace(/\s+/g, " ").trim() : "";
+  return `#${item.entry} ${item.seat ?? ""}: ${words.length > 60 ? `${words.slice(0, 60)}…` : words}`;
+}
+
+interface StepProps {
+  step: PersonStep;
+  items: Item[];
+  id: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function Step({ step, items, id, value, onChange }: StepProps) {
+  const numbers = new Set(step.numbers ?? []);
+  const entries = step.kind === "number" || step.kind === "reference" ? items.filter((item) => item.entry && numbers.has(item.entry)) : [];
+  if (entries.length > 0) {
+    return (
+      <label>
+        {step.text.replace(/\s*[(（][^()（）]*[)）]\s*$/, "")}
+        <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">{say("none", "无")}</option>
+          {entries.map((item) => (
+            <option key={item.entry} value={String(item.entry)}>
+              {describeEntry(item)}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  if (step.choices.length > 0 && step.choices.length <= 8) {
+    return (
+      <fieldset id={id} tabIndex={-1}>
+        <legend>{adaptText(step.text)}</legend>
+        {step.choices.map((choice) => (
+          <label class="choice-line" key={choice.value}>
+            <input type="radio" name={`${id}-${step.key}`} checked={value === choice.value} onChange={() => onChange(choice.value)} />
+            {choice.text}
+          </label>
+        ))}
+        {!step.needed && value && (
+          <button type="button" class="quiet" onClick={() => onChange("")}>
+            {say("None", "不选")}
+          </button>
+        )}
+      </fieldset>
+    );
+  }
+  if (step.choices.length > 8) {
+    return (
+      <label>
+        {adaptText(step.text)}
+        <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">–</option>
+          {step.choices.map((choice) => (
+            <option key={choice.value} value={choice.value}>
+              {choice.text}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  return (
+    <label>
+      {adaptText(step.text)}
+      {step.long ? (
+        <textarea id={id} rows={5} value={value} maxLength={20_000} onInput={(event) => onChange(event.currentTarget.value)} />
+      ) : (
+        <input id={id} type="text" inputMode={step.kind === "number" || step.kind === "reference" ? "numeric" : "text"} value={value} onInput={(event) => onChange(event.currentTarget.value)} />
+      )}
+    </label>
+  );
+}

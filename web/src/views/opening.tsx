@@ -1,0 +1,408 @@
+// A new session: the question, who decides it how, and what it will cost.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { formatCount, formatMoney, formatRange } from "../format";
+import { language, say } from "../language";
+import { Action, Loading, Notice, useLoad } from "../parts";
+import { buildPath, go, route } from "../route";
+import { call, describeError, newKey } from "../rpc";
+import { Header } from "../shell";
+import { readStored, writeStored } from "../storage";
+import type { Opening, SessionPlan, Setting } from "../wire";
+
+interface SeatIn {
+  id: string;
+  platform: string;
+  stance: string;
+}
+interface ContextFile {
+  name: string;
+  text: string;
+}
+const LARGEST_FILE = 200_000;
+const DRAFT = "new";
+
+interface Draft {
+  topic: string;
+  protocol: string;
+  panel: string;
+  seats: SeatIn[];
+  options: string;
+  stakes: string;
+  turns: string;
+  usd: string;
+  minutes: string;
+  settings: Record<string, string>;
+}
+const EMPTY: Draft = { topic: "", protocol: "persona", panel: "", seats: [], options: "", stakes: "medium", turns: "", usd: "", minutes: "", settings: {} };
+
+function readDraft(): Draft {
+  const topic = route.peek().query.get("topic") ?? "";
+  try {
+    const kept = { ...EMPTY, ...(JSON.parse(readStored(DRAFT) ?? "{}") as Partial<Draft>) };
+    return topic ? { ...kept, topic } : kept;
+  } catch {
+    return { ...EMPTY, topic };
+  }
+}
+
+function buildParams(draft: Draft, files: ContextFile[], opening: Opening | null): Record<string, unknown> {
+  const known = opening?.protocols.find((each) => each.name === draft.protocol)?.settings ?? [];
+  const settings = Object.fromEntries(
+    known.flatMap((each) => {
+      const given = draft.settings[`${draft.protocol}.${each.name}`];
+      return given === undefined || given === "" ? [] : [[each.name, readSetting(each.type, given)]];
+    }),
+  );
+  const budget = Object.fromEntries(
+    Object.entries({ turns: Number(draft.turns), usd: Number(draft.usd), seconds: Number(draft.minutes) * 60 }).filter(([, value]) => value > 0),
+  );
+  const seats = draft.seats.filter((each) => each.id.trim());
+  const options = draft.options.split("\n").map((each) => each.trim()).filter(Boolean);
+  return {
+    topic: draft.topic.trim(),
+    protocol: draft.protocol,
+    stakes: draft.stakes,
+    ...(seats.length > 0
+      ? { seats: seats.map((each) => ({ id: each.id.trim(), ...(each.platform ? { platform: each.platform } : {}), ...(each.stance ? { stance: each.stance } : {}) })) }
+      : draft.panel
+        ? { panel: draft.panel }
+        : {}),
+    ...(options.length > 0 ? { options } : {}),
+    ...(Object.keys(settings).length > 0 ? { settings } : {}),
+    ...(Object.keys(budget).length > 0 ? { budget } : {}),
+    ...(files.length > 0 ? { context: files } : {}),
+  };
+}
+
+function readSetting(type: string, text: string): unknown {
+  if (/^(integer|number|int|float)/.test(type)) return Number(text);
+  if (/^bool/.test(type)) return text === "true";
+  return text;
+}
+
+export function NewSession() {
+  const { value: opening, error } = useLoad(() => call<Opening>("moot.getOpening", {}), "opening");
+  const [draft, setDraft] = useState<Draft>(readDraft);
+  const [files, setFiles] = useState<ContextFile[]>([]);
+  const [problem, setProblem] = useState("");
+  const key = useRef(newKey());
+  const change = (changes: Partial<Draft>): void => {
+    const next = { ...draft, ...changes };
+    setDraft(next);
+    writeStored(DRAFT, JSON.stringify(next));
+  };
+  useEffect(() => {
+    document.title = `${say("New session", "新会议")} · Moot`;
+  }, [language.value]);
+  const protocol = opening?.protocols.find((each) => each.name === draft.protocol);
+  const params = buildParams(draft, files, opening);
+  const addFiles = async (list: FileList | null): Promise<void> => {
+    setProblem("");
+    const added: ContextFile[] = [];
+    for (const file of list ?? []) {
+      if (file.size > LARGEST_FILE) {
+        setProblem(say(`${file.name} is larger than ${LARGEST_FILE / 1000} kB; shorten it.`, `${file.name} 超过 ${LARGEST_FILE / 1000} kB，请缩短。`));
+        continue;
+      }
+      const text = await file.text();
+      if (text.includes("\0")) setProblem(say(`${file.name} is not a text file.`, `${file.name} 不是文本文件。`));
+      else added.push({ name: file.name, text });
+    }
+    setFiles((old) => [...old.filter((each) => !added.some((one) => one.name === each.name)), ...added]);
+  };
+  return (
+    <>
+      <Header />
+      <main class="page two">
+        <form class="form" onSubmit={(event) => event.preventDefault()}>
+          <h1>{say("Ask something", "提个问题")}</h1>
+          {error && <Notice tone="bad">{error}</Notice>}
+          <label>
+            {say("The question", "问题")}
+            <textarea
+              rows={3}
+              maxLength={20_000}
+              value={draft.topic}
+              placeholder={say("Should we rewrite billing, in stages or at all?", "我们是否应该（分阶段）重写计费系统？")}
+              onInput={(event) => change({ topic: event.currentTarget.value })}
+            />
+          </label>
+          <fieldset>
+            <legend>{say("How it is decided", "如何决定")}</legend>
+            <div class="tiles">
+              {opening?.protocols.map((each) => (
+                <label class="tile" key={each.name}>
+                  <input type="radio" name="protocol" checked={draft.protocol === each.name} onChange={() => change({ protocol: each.name })} />
+                  <span>
+                    <b>{each.title || each.name}</b>
+                    <span class="soft">{each.summary}</span>
+                  </span>
+                </label>
+              ))}
+            </div>
+          </fieldset>
+          <fieldset>
+            <legend>{say("Who decides", "由谁决定")}</legend>
+            <div class="tiles">
+              <PanelTile isOn={draft.seats.length === 0 && draft.panel === ""} title={say("The default panel", "默认小组")} note={say("whom Moot finds here", "Moot 在此处找到的参与者")} onChoose={() => change({ panel: "", seats: [] })} />
+              {opening?.panels
+                .filter((each) => each.name !== "default")
+                .map((each) => (
+                  <PanelTile
+                    key={each.name}
+                    isOn={draft.seats.length === 0 && draft.panel === each.name}
+                    title={each.title || each.name}
+                    note={each.seats.map((seat) => (typeof seat === "string" ? seat : seat.id)).join(", ")}
+                    onChoose={() => change({ panel: each.name, seats: [] })}
+                  />
+                ))}
+              <PanelTile
+                isOn={draft.seats.length > 0}
+                title={say("Seats of my own", "自定席位")}
+                note={say("models, people, agents", "模型、人、代理")}
+                onChoose={() => change({ seats: draft.seats.length > 0 ? draft.seats : buildFirstSeats(opening) })}
+              />
+            </div>
+            {draft.seats.length > 0 && <SeatEditor seats={draft.seats} opening={opening} onChange={(seats) => change({ seats })} />}
+          </fieldset>
+          <details class="fold more">
+            <summary>{say("Possible answers, stakes, files, budget, settings", "可选答案、重要性、文件、预算、设置")}</summary>
+            <label>
+              {say("Possible answers, one on each line (if known)", "可选答案，每行一个（如已知）")}
+              <textarea rows={3} value={draft.options} onInput={(event) => change({ options: event.currentTarget.value })} />
+            </label>
+            <label>
+              {say("Stakes", "重要性")}
+              <select value={draft.stakes} onChange={(event) => change({ stakes: event.currentTarget.value })}>
+                <option value="low">{say("low", "低")}</option>
+                <option value="medium">{say("medium", "中")}</option>
+                <option value="high">{say("high", "高")}</option>
+                <option value="critical">{say("critical", "关键")}</option>
+              </select>
+            </label>
+            <label>
+              {say("Files that everybody reads", "供所有人阅读的文件")}
+              <input type="file" multiple onChange={(event) => void addFiles(event.currentTarget.files)} />
+            </label>
+            {files.length > 0 && (
+              <ul class="files">
+                {files.map((each) => (
+                  <li key={each.name}>
+                    {each.name} <span class="soft">{formatCount(each.text.length)}</span>
+                    <button type="button" class="quiet" aria-label={say(`Take ${each.name} away`, `移除 ${each.name}`)} onClick={() => setFiles(files.filter((one) => one !== each))}>
+                      ✕
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            )}
+            <div class="row fields">
+              <label>
+                {say("At most turns", "最多轮次")}
+                <input type="number" min={1} value={draft.turns} onInput={(event) => change({ turns: event.currentTarget.value })} />
+              </label>
+              <label>
+                {say("At most US dollars", "最多美元")}
+                <input type="number" min={0} step="0.01" value={draft.usd} onInput={(event) => change({ usd: event.currentTarget.value })} />
+              </label>
+              <label>
+                {say("At most minutes", "最多分钟")}
+                <input type="number" min={1} value={draft.minutes} onInput={(event) => change({ minutes: event.currentTarget.value })} />
+              </label>
+            </div>
+            {(protocol?.settings ?? []).length > 0 && (
+              <div class="settings">
+                {protocol?.settings.map((each) => {
+                  const name = `${draft.protocol}.${each.name}`;
+                  return <SettingField key={name} setting={each} value={draft.settings[name] ?? ""} onChange={(value) => change({ settings: { ...draft.settings, [name]: value } })} />;
+                })}
+              </div>
+            )}
+          </details>
+          {problem && (
+            <p class="bad" role="alert">
+              {problem}
+            </p>
+          )}
+          <div class="row">
+            <Action
+              class="main"
+              type="submit"
+              disabled={!draft.topic.trim()}
+              do={async () => {
+                const made = await call<{ sessionId: string }>("moot.openSession", { ...params, idempotencyKey: key.current });
+                key.current = newKey();
+                writeStored(DRAFT, JSON.stringify({ ...draft, topic: "", options: "" }));
+                go(buildPath("s", made.sessionId));
+              }}
+            >
+              {say("Start the session", "开始会议")}
+            </Action>
+          </div>
+        </form>
+        <Estimate params={params} isAsked={draft.topic.trim() !== ""} />
+        {!opening && !error && <Loading />}
+      </main>
+    </>
+  );
+}
+
+function SettingField({ setting, value, onChange }: { setting: Setting; value: string; onChange: (value: string) => void }) {
+  const usual = setting.default === undefined || setting.default === null ? say("as the rules say", "按规程") : String(setting.default);
+  const choices = setting.type === "boolean" ? ["true", "false"] : (setting.choices ?? []);
+  return (
+    <label>
+      <span class="setting-name">{setting.name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)}</span>
+      <span class="soft">{setting.help}</span>
+      {choices.length > 0 ? (
+        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">{nameValue(usual)}</option>
+          {choices.filter((each) => each !== usual).map((each) => (
+            <option key={each} value={each}>
+              {nameValue(each)}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input type="text" inputMode={/^(integer|number)/.test(setting.type) ? "decimal" : "text"} value={value} placeholder={usual} onInput={(event) => onChange(event.currentTarget.value)} />
+      )}
+    </label>
+  );
+}
+
+function nameValue(value: string): string {
+  return value === "true" ? say("yes", "是") : value === "false" ? say("no", "否") : value;
+}
+
+function PanelTile({ isOn, title, note, onChoose }: { isOn: boolean; title: string; note: string; onChoose: () => void }) {
+  return (
+    <label class="tile">
+      <input type="radio" name="panel" checked={isOn} onChange={onChoose} />
+      <span>
+        <b>{title}</b>
+        <span class="soft">{note}</span>
+      </span>
+    </label>
+  );
+}
+
+function buildFirstSeats(opening: Opening | null): SeatIn[] {
+  const model = opening?.participants.find((each) => each.found)?.platform ?? "";
+  return ["ada", "bob", "me"].map((id) => ({ id, platform: id === "me" ? "" : model, stance: "" }));
+}
+
+function SeatEditor({ seats, opening, onChange }: { seats: SeatIn[]; opening: Opening | null; onChange: (seats: SeatIn[]) => void }) {
+  const set = (at: number, changes: Partial<SeatIn>): void => onChange(seats.map((each, index) => (index === at ? { ...each, ...changes } : each)));
+  return (
+    <div class="seat-editor">
+      <datalist id="platforms">
+        {opening?.participants.map((each) => (
+          <option key={each.platform} value={each.platform}>
+            {each.title}
+          </option>
+        ))}
+      </datalist>
+      {seats.map((seat, index) => (
+        <div class="row fields" key={index} role="group" aria-label={say(`Seat ${index + 1}`, `席位 ${index + 1}`)}>
+          <label>
+            {say("Name", "名字")}
+            <input type="text" value={seat.id} maxLength={64} onInput={(event) => set(index, { id: event.currentTarget.value })} />
+          </label>
+          <label>
+            {say("Participant", "参与者")}
+            <input
+              type="text"
+              list="platforms"
+              value={seat.platform}
+              placeholder={say("a person or agent from outside", "来自外部的人或代理")}
+              onInput={(event) => set(index, { platform: event.currentTarget.value })}
+            />
+          </label>
+          <label>
+            {say("Stands for", "立场")}
+            <input type="text" value={seat.stance} maxLength={200} onInput={(event) => set(index, { stance: event.currentTarget.value })} />
+          </label>
+          <button type="button" class="quiet" aria-label={say(`Take seat ${index + 1} away`, `移除席位 ${index + 1}`)} onClick={() => onChange(seats.filter((_, at) => at !== index))}>
+            ✕
+          </button>
+        </div>
+      ))}
+      <button type="button" class="quiet" onClick={() => onChange([...seats, { id: "", platform: "", stance: "" }])}>
+        + {say("Another seat", "添加席位")}
+      </button>
+    </div>
+  );
+}
+
+/** What the session will take, asked for again whenever the form rests. */
+function Estimate({ params, isAsked }: { params: Record<string, unknown>; isAsked: boolean }) {
+  const [plan, setPlan] = useState<SessionPlan | null>(null);
+  const [error, setError] = useState("");
+  const wanted = JSON.stringify(params);
+  useEffect(() => {
+    if (!isAsked) {
+      setPlan(null);
+      setError("");
+      return;
+    }
+    let isCurrent = true;
+    setError("");
+    const timer = setTimeout(async () => {
+      try {
+        const found = await call<SessionPlan>("moot.planSession", JSON.parse(wanted) as object);
+        if (isCurrent) {
+          setPlan(found);
+          setError("");
+        }
+      } catch (why) {
+        if (isCurrent) setError(describeError(why));
+      }
+    }, 400);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [wanted, isAsked]);
+  return (
+    <aside class="estimate" aria-label={say("What it will take", "预计消耗")} aria-live="polite">
+      <h2>{say("What it will take", "预计消耗")}</h2>
+      {!isAsked ? (
+        <p class="soft">{say("Write the question: then the calls and the price to expect stand here.", "写下问题后，此处显示预计的调用次数和费用。")}</p>
+      ) : error ? (
+        <Notice tone="bad">{error}</Notice>
+      ) : plan ? (
+        <>
+          <dl>
+            <div>
+              <dt>{say("Calls", "调用")}</dt>
+              <dd>{formatRange(plan.calls, formatCount)}</dd>
+            </div>
+            <div>
+              <dt>{say("Tokens", "词元")}</dt>
+              <dd>{formatRange(plan.tokens, formatCount)}</dd>
+            </div>
+            <div>
+              <dt>{say("Price", "费用")}</dt>
+              <dd>{plan.usd == null ? say("not known", "未知") : formatRange(plan.usd, formatMoney)}</dd>
+            </div>
+          </dl>
+          <h3>{say("Seats", "席位")}</h3>
+          <ul class="plan-seats">
+            {plan.seats.map((seat) => (
+              <li key={seat.id}>
+                <b>{seat.id}</b> <span class="soft">{[seat.stance, seat.platform].filter(Boolean).join(" · ")}</span>
+              </li>
+            ))}
+          </ul>
+          {plan.notes.map((note, index) => (
+            <p class="soft" key={index}>
+              {note}
+            </p>
+          ))}
+        </>
+      ) : (
+        <Loading />
+      )}
+    </aside>
+  );
+}

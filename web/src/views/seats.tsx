@@ -1,0 +1,59 @@
+// Who sits at the table, and what each does now.
+import { say } from "../language";
+import { NOTHING_SELECTED } from "./panel";
+import { buildQueryUrl, route, setQuery } from "../route";
+import type { Seat, SeatState, View } from "../wire";
+
+const GLYPHS: Record<SeatState, string> = { listening: "", asked: "◌", writing: "✎", silent: "–", lost: "✕", done: "✓" };
+
+export function describeState(seat: Seat): string {
+  switch (seat.state) {
+    case "listening":
+      return say("listens", "在听");
+    case "asked":
+      return seat.kind === "person" || seat.kind === "outside" ? say("is asked", "待回答") : say("thinks", "在想");
+    case "writing":
+      return say("writes", "在写");
+    case "silent":
+      return say("is silent", "沉默");
+    case "lost":
+      return say("is lost", "失联");
+    case "done":
+      return say("is done", "已完成");
+  }
+}
+
+export function SeatRow({ view }: { view: View }) {
+  const current = route.value.query.get("seat");
+  return (
+    <ul class="seats" aria-label={say("Seats", "席位")}>
+      {view.seats.map((seat) => {
+        const changes = { ...NOTHING_SELECTED, seat: seat.id };
+        return (
+          <li key={seat.id}>
+            <a
+              class={`seat hue-${seat.hue} is-${seat.state}`}
+              href={buildQueryUrl(changes)}
+              aria-current={seat.id === current ? "true" : undefined}
+              title={[seat.stance, describeState(seat), seat.why].filter(Boolean).join(" · ")}
+              onClick={(event) => {
+                if (event.metaKey || event.ctrlKey) return;
+                event.preventDefault();
+                setQuery(changes);
+              }}
+            >
+              <i class="dot" aria-hidden="true" />
+              {seat.id}
+              {view.status === "thinking" || seat.state === "lost" ? (
+                <span class="state">
+                  {GLYPHS[seat.state] && <i aria-hidden="true">{GLYPHS[seat.state]} </i>}
+                  {describeState(seat)}
+                </span>
+              ) : null}
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,281 @@
+// Trust by participant with its cases and history, and whether groups did better than their members alone.
+import { useEffect } from "preact/hooks";
+import { Chart } from "../chart";
+import { formatShare } from "../format";
+import { say } from "../language";
+import { Ago, Loading, Notice, useLoad } from "../parts";
+import { buildPath } from "../route";
+import { call } from "../rpc";
+import { Header } from "../shell";
+import type { Amplification, Trust, TrustCase } from "../wire";
+import { OutcomeMark } from "./decisions";
+
+function TrustBar({ trust }: { trust: number }) {
+  return (
+    <span class="track wide-track" aria-hidden="true">
+      <i class="fill plain" style={{ width: `${trust * 100}%` }} />
+      <i class="half" />
+    </span>
+  );
+}
+
+export function TrustList() {
+  const { value, error } = useLoad(() => call<{ sources: Trust[] }>("cstp.listSources"), "sources");
+  const group = useLoad(() => call<{ protocols: Amplification[] }>("cstp.getAmplificationStats"), "amplification");
+  useEffect(() => {
+    document.title = `${say("Trust", "信任")} · Moot`;
+  }, []);
+  return (
+    <>
+      <Header />
+      <main class="page">
+        <h1>{say("Trust", "信任")}</h1>
+        <p class="soft">
+          {say(
+            "How far a participant's stated confidence agreed with what happened later. 50 % is a participant without a record. It moves only when outcomes are reviewed.",
+            "参与者声明的把握与后来的结果相符的程度。没有记录者为 50 %。只有在回顾结果时才会变化。",
+          )}
+        </p>
+        {error && <Notice tone="bad">{error}</Notice>}
+        {value === null ? (
+          !error && <Loading />
+        ) : value.sources.length === 0 ? (
+          <Notice action={<a data-in href="/decisions?outcome=unreviewed">{say("Review a decision", "回顾一项决定")}</a>}>
+            {say("Nobody has a track record yet: it grows with each outcome that is reviewed.", "尚无人有记录：每回顾一个结果，记录就会增长。")}
+          </Notice>
+        ) : (
+          <div class="table">
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">{say("Participant", "参与者")}</th>
+                  <th scope="col">{say("Trust", "信任")}</th>
+                  <th scope="col">{say("Right", "正确率")}</th>
+                  <th scope="col">{say("Cases", "案例")}</th>
+                  <th scope="col">Brier</th>
+                </tr>
+              </thead>
+              <tbody>
+                {value.sources.map((each) => (
+                  <tr key={each.source}>
+                    <td data-name={say("Participant", "参与者")}>
+                      <a data-in href={buildPath("trust", each.source)}>
+                        {each.source}
+                      </a>
+                    </td>
+                    <td data-name={say("Trust", "信任")}>
+                      <TrustBar trust={each.trust} /> {formatShare(each.trust)}
+                    </td>
+                    <td data-name={say("Right", "正确率")}>{formatShare(each.accuracy)}</td>
+                    <td data-name={say("Cases", "案例")}>{each.cases}</td>
+                    <td data-name="Brier">{each.brier == null ? "–" : each.brier.toFixed(3)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        <section aria-label={say("Group against solo", "群体与个人")}>
+          <h2>{say("Group against solo", "群体与个人")}</h2>
+          {group.error && <Notice tone="bad">{group.error}</Notice>}
+          {group.value && group.value.protocols.length === 0 && (
+            <p class="soft">{say("No reviewed decision can be compared with what its members thought first.", "还没有可与成员最初想法比较的已回顾决定。")}</p>
+          )}
+          {group.value && group.value.protocols.length > 0 && <GroupTable rows={group.value.protocols} />}
+        </section>
+      </main>
+    </>
+  );
+}
+
+function GroupTable({ rows }: { rows: Amplification[] }) {
+  const heads = [say("Protocol", "规程"), say("Cases", "案例"), say("Group right", "群体正确"), say("Members right", "成员正确"), say("Majority right", "多数正确"), say("Corrected / misled", "纠正 / 误导"), say("Errors kept", "错误保留")];
+  return (
+    <>
+      <div class="table">
+        <table>
+          <thead>
+            <tr>
+              {heads.map((head) => (
+                <th scope="col" key={head}>
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((each) => (
+              <tr key={each.protocol}>
+                <td data-name={heads[0]}>{each.protocol}</td>
+                <td data-name={heads[1]}>{each.cases}</td>
+                <td data-name={heads[2]}>{describeShare(each.group)}</td>
+                <td data-name={heads[3]}>{describeShare(each.members)}</td>
+                <td data-name={heads[4]}>{describeShare(each.majority)}</td>
+                <td data-name={heads[5]}>
+                  {each.corrections} / {each.subversions}
+                </td>
+                <td data-name={heads[6]}>{each.amplification == null ? "–" : each.amplification.toFixed(2)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="soft">{say("“Errors kept” is the group's rate of error over its members': below 1 the group corrected them.", "“错误保留”为群体错误率与成员错误率之比：小于 1 表示群体纠正了成员。")}</p>
+    </>
+  );
+}
+
+function describeShare(share: { right: number; of: number }): string {
+  return share.of === 0 ? "–" : `${formatShare(share.right / share.of)} (${share.of})`;
+}
+
+export function TrustView({ source }: { source: string }) {
+  const { value, error } = useLoad(() => call<Trust>("cstp.getSourceTrust", { source }), source);
+  useEffect(() => {
+    document.title = `${source} · ${say("Trust", "信任")} · Moot`;
+  }, [source]);
+  const cases = useLoad(() => call<{ cases: TrustCase[] }>("moot.getTrustHistory", { source }), `history ${source}`);
+  const history = cases.value?.cases ?? [];
+  return (
+    <>
+      <Header />
+      <main class="page">
+        <p>
+          <a data-in href="/trust">
+            ← {say("Trust", "信任")}
+          </a>
+        </p>
+        <h1>{source}</h1>
+        {error && <Notice tone="bad">{error}</Notice>}
+        {value === null ? (
+          !error && <Loading />
+        ) : (
+          <>
+            <div class="figures">
+              <ul>
+                <li>
+                  <div class="figure">
+                    <b>{formatShare(value.trust)}</b>
+                    <span>{say("trust", "信任")}</span>
+                  </div>
+                </li>
+                <li>
+                  <div class="figure">
+                    <b>{formatShare(value.accuracy)}</b>
+                    <span>{say("right, by its record", "记录中的正确率")}</span>
+                  </div>
+                </li>
+                <li>
+                  <div class="figure">
+                    <b>{value.cases}</b>
+                    <span>{say("reviewed cases", "已回顾案例")}</span>
+                  </div>
+                </li>
+                <li>
+                  <div class="figure">
+                    <b>{value.brier == null ? "–" : value.brier.toFixed(3)}</b>
+                    <span>{say("Brier score (0 is perfect, 0.25 knows nothing)", "Brier 分数（0 为完美，0.25 为一无所知）")}</span>
+                  </div>
+                </li>
+              </ul>
+            </div>
+            {value.cases === 0 && <Notice>{say("Without a record it counts as 50 %. Review decisions in which it took part.", "没有记录时按 50 % 计。请回顾其参与的决定。")}</Notice>}
+            {cases.error && <Notice tone="bad">{cases.error}</Notice>}
+            {history.length > 1 && (
+              <Chart block={{ kind: "lines", label: say("Trust after each case", "每个案例之后的信任"), labels: history.map((_, index) => String(index + 1)), series: [{ name: source, values: history.map((each) => each.trust) }], bounds: [0.5] }} />
+            )}
+            {history.length > 4 && <Calibration history={history} />}
+            {history.length > 0 && (
+              <section aria-label={say("Cases", "案例")}>
+                <h2>{say("Cases", "案例")}</h2>
+                <ul class="lines">
+                  {history.toReversed().map((each, index) => (
+                    <li key={index}>
+                      <a class="session-line" data-in href={buildPath("decisions", each.decision)}>
+                        <span class="line-topic">{each.topic || each.decision}</span>
+                        <span class="line-facts">
+                          <RightMark right={each.right} />
+                          {each.position?.replaceAll("_", " ")}
+                          {each.confidence != null && <span>{say(`${formatShare(each.confidence)} sure`, `把握 ${formatShare(each.confidence)}`)}</span>}
+                          <OutcomeMark outcome={each.outcome} />
+                          <span class="soft">
+                            <Ago at={each.at} />
+                          </span>
+                        </span>
+                      </a>
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            )}
+            {value.categories.length > 0 && (
+              <section aria-label={say("By category", "按类别")}>
+                <h2>{say("By category", "按类别")}</h2>
+                <div class="table">
+                  <table>
+                    <thead>
+                      <tr>
+                        <th scope="col">{say("Category", "类别")}</th>
+                        <th scope="col">{say("Trust", "信任")}</th>
+                        <th scope="col">{say("Cases", "案例")}</th>
+                        <th scope="col">Brier</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {value.categories.map((each) => (
+                        <tr key={each.category}>
+                          <td data-name={say("Category", "类别")}>{each.category || "–"}</td>
+                          <td data-name={say("Trust", "信任")}>
+                            <TrustBar trust={each.trust} /> {formatShare(each.trust)}
+                          </td>
+                          <td data-name={say("Cases", "案例")}>{each.cases}</td>
+                          <td data-name="Brier">{each.brier == null ? "–" : each.brier.toFixed(3)}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </div>
+              </section>
+            )}
+          </>
+        )}
+      </main>
+    </>
+  );
+}
+
+function RightMark({ right }: { right: number | undefined }) {
+  if (right === undefined) return null;
+  const [tone, sign, word] = right > 0.5 ? ["good", "▲", say("was right", "判断正确")] : right < 0.5 ? ["bad", "▼", say("was wrong", "判断错误")] : ["warn", "◆", say("half right", "对错参半")];
+  return (
+    <span class={`tag ${tone}`}>
+      <i class={`sign ${tone}`} aria-hidden="true">
+        {sign}
+      </i>
+      {word}
+    </span>
+  );
+}
+
+const STEPS = [0, 0.2, 0.4, 0.6, 0.8];
+
+/** Stated confidence against how often it was right, in five steps. */
+function Calibration({ history }: { history: TrustCase[] }) {
+  const known = history.flatMap((each) => (each.right === undefined || each.confidence == null ? [] : [{ right: each.right, confidence: each.confidence }]));
+  const steps = STEPS.map((low) => known.filter((each) => each.confidence >= low && (each.confidence < low + 0.2 || low === 0.8)));
+  const shares = steps.map((cases) => (cases.length === 0 ? null : cases.reduce((sum, each) => sum + each.right, 0) / cases.length));
+  return (
+    <Chart
+      block={{
+        kind: "lines",
+        label: say("Calibration: how often it was right, by how sure it was", "校准：按把握程度统计的正确率"),
+        labels: STEPS.map((low) => `${low * 100}–${low * 100 + 20} %`),
+        series: [
+          { name: say("was right", "实际正确率"), values: shares },
+          { name: say("if perfectly calibrated", "完美校准"), values: STEPS.map((low) => low + 0.1) },
+        ],
+        bounds: [],
+      }}
+    />
+  );
+}
