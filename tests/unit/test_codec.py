@@ -494,6 +494,7 @@ SAMPLES: tuple[Fact, ...] = (
     FamilyStated(seat=BOB, family="claude-opus-4", via="token:t1"),
     *SECOND_EDITION_SAMPLES,
     *SYNTHESIS_SAMPLES,
+    DebateOpened(topic="?", language="en", seed=1, seats=SEATS, subject=Topic(background="user:\n| 便宜吗？")),
 )
 
 

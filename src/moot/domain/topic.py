@@ -47,7 +47,8 @@ class Topic:
     """Metadata recorded in the opening.
 
     `options` are the possible answers, if they are known; `built_on` are earlier decisions that this one rests on; `bonds` are
-    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the seats.
+    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the seats;
+    `background` is what came with the question, such as the conversation that it was asked in.
     """
 
     category: str = ""
@@ -58,6 +59,7 @@ class Topic:
     built_on: tuple[str, ...] = ()
     bonds: tuple[ErrorCorrelation, ...] = ()
     precedents: tuple[Precedent, ...] = ()
+    background: str = ""
 
 
 def build_topic(

@@ -13,6 +13,7 @@ from moot.domain.records import StoredRecord
 from moot.domain.rulebook import Rulebook
 from moot.domain.session_state import SessionState, apply, build_session_state
 from moot.errors import LedgerDamaged, UnknownProtocol
+from moot.reports.background import add_background
 from moot.reports.precedents import add_precedents
 
 AnyRulebook = Rulebook[Any]
@@ -43,8 +44,11 @@ class Snapshot(NamedTuple):
         return self.session_state.closed is not None
 
     def build_brief(self, ask: Ask) -> Brief:
-        """Return what the seat of an ask receives: the rulebook's brief, and what memory told this session at its opening."""
-        return add_precedents(self.rules.brief(self.state, ask), self.session_state.opened.subject.precedents)
+        """Return what the seat of an ask receives: the rulebook's brief, what memory told this session at its opening, and the
+        background that its question came with.
+        """
+        subject = self.session_state.opened.subject
+        return add_background(add_precedents(self.rules.brief(self.state, ask), subject.precedents), subject.background)
 
     def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
         """Return the snapshot after one more entry."""

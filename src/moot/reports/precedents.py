@@ -64,15 +64,19 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
 
 
 def add_precedents(brief: Brief, precedents: Sequence[Precedent]) -> Brief:
-    """Return the brief with what memory holds, before all that changes from turn to turn: providers reuse what stays equal."""
-    if not precedents or brief.file_request is not None or brief.form.kind == "compare":
+    """Return the brief with what memory holds."""
+    return put_first(brief, format_precedents(brief.language, tuple(precedents))) if precedents else brief
+
+
+def put_first(brief: Brief, told: str) -> Brief:
+    """Return the brief with a text before all that changes from turn to turn: providers reuse what stays equal."""
+    if brief.file_request is not None or brief.form.kind == "compare":
         return brief
-    memory = format_precedents(brief.language, tuple(precedents))
-    shared = f"{memory}\n\n{brief.shared}" if brief.shared else memory
+    shared = f"{told}\n\n{brief.shared}" if brief.shared else told
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:
-        person = partial(_tell_person, memory, person)
+        person = partial(_tell_person, told, person)
     return replace(brief, shared=shared, person=person)
 
 
@@ -89,7 +93,7 @@ def _format_precedent(words: PrecedentText, each: Precedent) -> str:
     return "\n".join(lines)
 
 
-def _tell_person(memory: str, build: Callable[[], PersonAsk]) -> PersonAsk:
+def _tell_person(told: str, build: Callable[[], PersonAsk]) -> PersonAsk:
     person = build()
     # Nothing to answer, nothing to read.
-    return replace(person, about="\n\n".join(part for part in (memory, person.about) if part)) if person.steps else person
+    return replace(person, about="\n\n".join(part for part in (told, person.about) if part)) if person.steps else person
