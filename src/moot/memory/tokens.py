@@ -198,6 +198,11 @@ def _digest(secret: str) -> str:
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
+def looks_like_token(secret: str) -> bool:
+    """Whether a text has the form of a token, be it valid or not."""
+    return bool(_parse_token_id(secret))
+
+
 def _parse_token_id(secret: str) -> str:
     mark, _, rest = secret.partition("_")
     return rest.partition("_")[0] if mark == "moot" else ""

@@ -28,6 +28,7 @@ from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
 from moot.surfaces.api.server_context import open_server_context
 from moot.surfaces.http.access_control import AccessControl, RateLimiter
+from moot.surfaces.http.chat import ChatDoor
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moot.surfaces.rpc.openrpc import build_document
@@ -182,6 +183,7 @@ def build_app(moot: Moot, *, is_local: bool, rates: RateLimiter | None = None) -
             Route("/healthz", site.handle_health),
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
+            *ChatDoor(lambda: site.server_context, _read_body).routes,
         ],
         middleware=[doors],
         lifespan=site.lifespan,
