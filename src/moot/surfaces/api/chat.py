@@ -111,10 +111,12 @@ async def _load_opening_time(call: Call, session: SessionId) -> datetime:
     return first.at
 
 
-async def follow_meeting(call: Call, meeting: ChatMeeting, link: str, seconds: float) -> AsyncIterator[Reasoning | ChatAnswer]:
-    """Tell a meeting from its beginning; the last piece is the answer: when it has ended or is parked, or the time is up."""
+async def follow_meeting(call: Call, meeting: ChatMeeting, link: str, ends: float) -> AsyncIterator[Reasoning | ChatAnswer]:
+    """Tell a meeting from its beginning; the last piece is the answer: when it has ended or is parked, or the time is up.
+
+    `ends` is when that is, by the clock of the event loop.
+    """
     loop = asyncio.get_running_loop()
-    ends = loop.time() + seconds
     session, engine = meeting.session, call.moot.engine
     told = _MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
     yield Reasoning(told.introduce(link))

@@ -29,10 +29,10 @@ _SPOKEN: Final = re.compile(r"^\s*(?:\*\*)?(?:user|human|用户)(?:\*\*)?\s*[:�
 _WANTED: Final = re.compile(
     r"\b(?:generate|provide|create|write|give|reply|return|suggest|summari[sz]e|output|produce|name)\b", re.I
 )
+_TALK: Final = "(?:conversation|chat|session|thread|history|dialogue|discussion)"
 _TITLE: Final = re.compile(
-    r"\b(?:title|name|headline)\b[^\n]{0,160}\b(?:conversation|chat|session|thread|history|dialogue|discussion)\b"
-    r"|\b(?:conversation|chat|session|thread|history|dialogue|discussion|it)\b[^\n]{0,160}\b(?:title|name|headline)\b"
-    r"|\btitle generator\b",
+    rf"\b(?:title|headline)\b[^\n]{{0,160}}\b{_TALK}\b|\b{_TALK}\b[^\n]{{0,160}}\b(?:title|headline)\b|\btitle generator\b"
+    rf"|\bname\b[^\n]{{0,20}}\b(?:this|the|our) {_TALK}\b(?! \w)|\b(?:this|the|our) {_TALK} a\b[^\n]{{0,30}}\bname\b",
     re.IGNORECASE,
 )
 _SHORT: Final = re.compile(r"\b(?:concise|short|brief|words?|characters|only|at most|punctuation)\b", re.IGNORECASE)

@@ -13,10 +13,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from moot.domain.budget import Spent
 from moot.errors import KeyReused, MootError, NotAllowed, WorldError
 from moot.memory.tokens import AccessDenied
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.chat import ChatAnswer, ChatMeeting, Reasoning, find_or_open_meeting, follow_meeting
+from moot.surfaces.api.chat import ChatAnswer, Reasoning, find_or_open_meeting, follow_meeting
 from moot.surfaces.api.chat_request import (
     ChatModel,
     ChatRefused,
@@ -74,6 +75,7 @@ class ChatDoor:
         raise ChatRefused(404, f"{what} is not served; Moot has GET /v1/models and POST /v1/chat/completions", "unknown_url")
 
     async def handle_completion(self, request: Request) -> Response:
+        came = asyncio.get_running_loop().time()
         caller = _check_caller(request)
         body = await self._read_body(request)
         if body is None:
@@ -90,13 +92,10 @@ class ChatDoor:
         key = request.headers.get("idempotency-key", "").strip()
         meeting = await find_or_open_meeting(call, chat, model, question, key)
         shape = _Shape(f"chatcmpl-{meeting.session}", int(meeting.opened_at.timestamp()), chat, model)
-        return await self._answer(request, shape, self._follow(call, meeting, request, chat), {"X-Moot-Session": meeting.session})
-
-    def _follow(
-        self, call: Call, meeting: ChatMeeting, request: Request, chat: ChatRequest
-    ) -> AsyncIterator[Reasoning | ChatAnswer]:
         link = f"{request.url.scheme}://{request.url.netloc}/s/{meeting.session}"
-        return follow_meeting(call, meeting, link, STREAM_SECONDS if chat.stream else _read_patience(request.headers))
+        # Counted from when the request came: the opening, which tries every seat, takes its time.
+        ends = came + (STREAM_SECONDS if chat.stream else _read_patience(request.headers))
+        return await self._answer(request, shape, follow_meeting(call, meeting, link, ends), {"X-Moot-Session": meeting.session})
 
     async def _answer(
         self, request: Request, shape: "_Shape", pieces: AsyncIterator[Reasoning | ChatAnswer], headers: Mapping[str, str]
@@ -185,8 +184,6 @@ def _build_usage(answer: ChatAnswer) -> dict[str, int]:
 
 
 async def _say_aside(text: str) -> AsyncIterator[Reasoning | ChatAnswer]:
-    from moot.domain.budget import Spent
-
     yield ChatAnswer(text, Spent())
 
 
