@@ -354,7 +354,7 @@ def test_only_an_owner_may_ask_and_a_placeholder_is_no_token(server: Server, pro
 
 
 def test_a_page_of_another_origin_is_refused_in_the_clients_shape(server: Server) -> None:
-    """W-7: also with the key that a chat client would send."""
+    """Also with the key that a chat client would send."""
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         with pytest.raises(openai.PermissionDeniedError, match="another origin"):
             connect(server, default_headers=headers).chat.completions.create(model="moot/duo", messages=user())
