@@ -172,6 +172,19 @@ def test_a_client_that_goes_away_does_not_lose_the_meeting(server: Server, provi
     assert whole.content.startswith("**Wait a week.**")
 
 
+def test_a_client_that_gives_up_waiting_finds_its_meeting_again(server: Server, provider: ModelProvider) -> None:
+    """Also one that does not say how long it waits."""
+    stream(server, text="Is everybody here?")
+    provider.delay = 3.0
+    impatient = connect(server, default_headers={"X-Stainless-Read-Timeout": "soon"}).with_options(timeout=6.0)
+    with pytest.raises(openai.APITimeoutError):
+        impatient.chat.completions.create(model="moot/default", messages=user())
+    provider.delay = 0.0
+    whole = connect(server).chat.completions.create(model="moot/default", messages=user())
+    assert (whole.choices[0].message.content or "").startswith("**Wait a week.**")
+    assert len(sessions(server)) == 2
+
+
 def test_two_clients_with_the_same_request_follow_one_meeting(server: Server, provider: ModelProvider) -> None:
     provider.delay = 0.05
     with ThreadPoolExecutor() as pool:
@@ -195,8 +208,10 @@ def test_a_killed_server_goes_on_with_the_meeting_and_the_same_request_finds_it(
 
 def test_a_request_that_does_not_stream_is_answered_before_its_client_gives_up(server: Server, provider: ModelProvider) -> None:
     """With what stands: for whom it waits, and where to follow it. Asked again, it is the decision."""
-    provider.delay = 3.0
-    waiting = connect(server).with_options(timeout=9.0).chat.completions.create(model="moot/duo", messages=user())
+    # The first meeting of a server loads the library of its models, which takes seconds.
+    stream(server, text="Is everybody here?")
+    provider.delay = 6.0
+    waiting = connect(server).with_options(timeout=15.0).chat.completions.create(model="moot/duo", messages=user())
     assert waiting.choices[0].finish_reason == "stop"
     content = waiting.choices[0].message.content or ""
     assert content.startswith("**The meeting is still going on; nothing is decided yet.**")

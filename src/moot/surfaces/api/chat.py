@@ -1,7 +1,7 @@
 """A meeting for a chat client: found or opened by a request, told as it happens, answered by its decision."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -62,6 +62,9 @@ class ChatAnswer:
     spent: Spent
 
 
+ChatPieces = AsyncGenerator[Reasoning | ChatAnswer, None]
+
+
 async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str) -> ChatMeeting:
     """The meeting that this caller's request opened before, else a new one; raises as `Moot.open`, and KeyReused.
 
@@ -82,8 +85,9 @@ async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, 
             raise KeyReused(f"the Idempotency-Key {key[:100]!r} was used for another question; use a new key")
         is_old = snapshot.is_closed and datetime.now(UTC) - opened_at > FOUND_FOR
         if not is_old and not isinstance(snapshot.session_state.closed, SessionCancelled):
-            # Whoever asks again wants to know at once whether a parked meeting can go on.
-            call.context.runner.resume(session)
+            if not snapshot.is_closed:
+                # Whoever asks again wants to know at once whether a parked meeting can go on.
+                call.context.runner.resume(session)
             return ChatMeeting(session=session, opened_at=opened_at, had_ended=snapshot.is_closed)
     raise AssertionError("unreachable")
 
@@ -111,7 +115,7 @@ async def _load_opening_time(call: Call, session: SessionId) -> datetime:
     return first.at
 
 
-async def follow_meeting(call: Call, meeting: ChatMeeting, link: str, ends: float) -> AsyncIterator[Reasoning | ChatAnswer]:
+async def follow_meeting(call: Call, meeting: ChatMeeting, link: str, ends: float) -> ChatPieces:
     """Tell a meeting from its beginning; the last piece is the answer: when it has ended or is parked, or the time is up.
 
     `ends` is when that is, by the clock of the event loop.
@@ -120,22 +124,19 @@ async def follow_meeting(call: Call, meeting: ChatMeeting, link: str, ends: floa
     session, engine = meeting.session, call.moot.engine
     told = _MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
     yield Reasoning(told.introduce(link))
+    spoke_at = loop.time()
     events = _EventReader(engine.watch(session), call.deliberations.stopping)
     try:
-        while True:
-            event = await events.read(min(QUIET_SECONDS, ends - loop.time()))
-            if event is not None and (text := told.describe(event)):
-                yield Reasoning(text)
-            snapshot = await engine.load_snapshot(session)
-            if told.seq >= snapshot.seq and snapshot.session_state.parked is not None:
-                event = await events.read(min(PARKED_SECONDS, ends - loop.time()))
-                if event is None:
-                    break
-                if text := told.describe(event):
-                    yield Reasoning(text)
-            elif events.has_ended or loop.time() >= ends:
+        while not events.has_ended and loop.time() < ends:
+            quiet = PARKED_SECONDS if told.is_parked else QUIET_SECONDS
+            event = await events.read(min(quiet, ends - loop.time()))
+            if event is None and told.is_parked:
                 break
-            elif event is None and (text := told.describe_waiting(snapshot)):
+            text = "" if event is None else told.describe(event)
+            if not text and loop.time() - spoke_at >= QUIET_SECONDS:
+                text = told.describe_waiting()
+            if text:
+                spoke_at = loop.time()
                 yield Reasoning(text)
     finally:
         await events.close()
@@ -171,6 +172,8 @@ class _EventReader:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if isinstance(self._events, AsyncGenerator):
+            await self._events.aclose()
 
 
 class _MeetingTeller:
@@ -183,8 +186,10 @@ class _MeetingTeller:
         self._state = snapshot.session_state
         self._words = CHAT_TEXT[self._state.opened.language]
         self._waiting = ""
-        self.seq = 0
-        """The last entry that came in."""
+
+    @property
+    def is_parked(self) -> bool:
+        return self._sealed.session_state is not None and self._sealed.session_state.parked is not None
 
     def introduce(self, link: str) -> str:
         by_platform: dict[str, list[str]] = {}
@@ -197,7 +202,6 @@ class _MeetingTeller:
         """What may be told after one more event; empty where that is nothing."""
         if not isinstance(event, EntryAdded):
             return ""
-        self.seq = event.entry.seq
         return "".join(self._describe_released(each) for each in self._sealed.release(event))
 
     def _describe_released(self, event: Event) -> str:
@@ -210,9 +214,9 @@ class _MeetingTeller:
         pauses = describe_pause(event.entry.fact, self._state.opened.language)
         return "".join(_format_line(line) for line in (*lines, *pauses))
 
-    def describe_waiting(self, snapshot: Snapshot) -> str:
+    def describe_waiting(self) -> str:
         """For whom the meeting waits, where that has not been told yet."""
-        seats = _list_awaited(snapshot)
+        seats = _list_awaited(self._sealed.pending)
         if not seats or seats == self._waiting:
             return ""
         self._waiting = seats
@@ -226,8 +230,8 @@ def _format_line(line: str) -> str:
     return "".join(f"- {format_cell(each)}\n" for each in line.split("\n") if each.strip())
 
 
-def _list_awaited(snapshot: Snapshot) -> str:
-    return ", ".join(dict.fromkeys(ask.split(".", 2)[2] for ask in snapshot.session_state.pending))
+def _list_awaited(asks: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(ask.split(".", 2)[2] for ask in asks))
 
 
 async def _build_answer(call: Call, meeting: ChatMeeting, link: str) -> ChatAnswer:
@@ -239,7 +243,7 @@ async def _build_answer(call: Call, meeting: ChatMeeting, link: str) -> ChatAnsw
     if state.parked is not None:
         reason = format_cell(SHARED_REPORT_TEXT[state.opened.language].format_parking(state.parked))
         return ChatAnswer(words.parked.format(reason=reason, link=link), state.spent)
-    return ChatAnswer(words.goes_on.format(seats=_list_awaited(snapshot) or words.nobody, link=link), state.spent)
+    return ChatAnswer(words.goes_on.format(seats=_list_awaited(state.pending) or words.nobody, link=link), state.spent)
 
 
 async def _render_decision(call: Call, meeting: ChatMeeting, link: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from moot.domain.facts import Reply, SeatLost
 from moot.domain.ids import SessionId
+from moot.domain.session_state import SessionState
 from moot.engine.events import EntryAdded, Event
 from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.timeline import unwrap_timeline
@@ -22,9 +23,14 @@ class SealedEvents:
         self._held: list[Event] = []
 
     @property
+    def session_state(self) -> SessionState | None:
+        """Where the session stands after every entry that came in; None before the first."""
+        return self._timeline.session_state if self._timeline.seq else None
+
+    @property
     def pending(self) -> Collection[str]:
         """The open asks, after every entry that came in."""
-        return self._timeline.session_state.pending if self._timeline.seq else ()
+        return () if self.session_state is None else self.session_state.pending
 
     def release(self, event: Event) -> list[Event]:
         """Take one more event; those that may be read now."""

@@ -35,8 +35,8 @@ FOREVER = 1e10
 @click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 chooses a free port.")
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
 def serve(host: str, port: int, log_level: str) -> None:
-    """Serve this ledger's sessions: /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (for chat clients), /events/SESSION (server-sent events),
-    /healthz, /metrics.
+    """Serve this ledger's sessions: /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events/SESSION (server-sent
+    events), /healthz, /metrics.
 
     On a loopback address, callers on this machine have all rights; a token restricts them. On any other address every request
     needs a token, and the server does not start while no valid token exists (`moot invite --owner`).

@@ -6,6 +6,7 @@ import math
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
 from typing import Any, Final
 
 from sse_starlette.sse import EventSourceResponse
@@ -17,7 +18,7 @@ from moot.domain.budget import Spent
 from moot.errors import KeyReused, MootError, NotAllowed, WorldError
 from moot.memory.tokens import AccessDenied
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.chat import ChatAnswer, Reasoning, find_or_open_meeting, follow_meeting
+from moot.surfaces.api.chat import ChatAnswer, ChatPieces, Reasoning, find_or_open_meeting, follow_meeting
 from moot.surfaces.api.chat_request import (
     ChatModel,
     ChatRefused,
@@ -30,7 +31,7 @@ from moot.surfaces.api.chat_request import (
 )
 from moot.surfaces.api.chat_tasks import answer_side_question
 from moot.surfaces.api.method import Call, Caller, ServerContext
-from moot.surfaces.http.chat_errors import build_chat_error
+from moot.surfaces.http.chat_errors import build_chat_error, build_error_body
 
 log = logging.getLogger("moot")
 
@@ -97,38 +98,42 @@ class ChatDoor:
         ends = came + (STREAM_SECONDS if chat.stream else _read_patience(request.headers))
         return await self._answer(request, shape, follow_meeting(call, meeting, link, ends), {"X-Moot-Session": meeting.session})
 
-    async def _answer(
-        self, request: Request, shape: "_Shape", pieces: AsyncIterator[Reasoning | ChatAnswer], headers: Mapping[str, str]
-    ) -> Response:
+    async def _answer(self, request: Request, shape: "_Shape", pieces: ChatPieces, headers: Mapping[str, str]) -> Response:
         if shape.chat.stream:
             chunks = self._stream(request, shape, pieces)
             return EventSourceResponse(chunks, ping=PING_SECONDS, sep="\n", headers={**headers, "X-Accel-Buffering": "no"})
         told: list[str] = []
-        async for piece in _read_while_connected(request, pieces):
-            match piece:
-                case Reasoning(text=text):
-                    told.append(text)
-                case ChatAnswer():
-                    return JSONResponse(shape.build_whole("".join(told), piece), headers=dict(headers))
+        async with aclosing(pieces), aclosing(_read_while_connected(request, pieces)) as read:
+            async for piece in read:
+                match piece:
+                    case Reasoning(text=text):
+                        told.append(text)
+                    case ChatAnswer():
+                        return JSONResponse(shape.build_whole("".join(told), piece), headers=dict(headers))
         # Nobody reads it: the client went away. The meeting goes on.
         return Response(status_code=499)
 
-    async def _stream(
-        self, request: Request, shape: "_Shape", pieces: AsyncIterator[Reasoning | ChatAnswer]
-    ) -> AsyncIterator[dict[str, str]]:
+    async def _stream(self, request: Request, shape: "_Shape", pieces: ChatPieces) -> AsyncIterator[dict[str, str]]:
         yield shape.build_chunk({"role": "assistant", "content": ""})
-        async for piece in pieces:
-            if not await self._is_allowed(request):
-                return
-            match piece:
-                case Reasoning(text=text):
-                    yield shape.build_chunk({"reasoning_content": text})
-                case ChatAnswer(text=text):
-                    for part in _split_paragraphs(text):
-                        yield shape.build_chunk({"content": part})
-                    yield shape.build_chunk({}, "stop")
-                    if shape.wants_usage:
-                        yield shape.build_usage_chunk(piece)
+        try:
+            async for piece in pieces:
+                if not await self._is_allowed(request):
+                    return
+                match piece:
+                    case Reasoning(text=text):
+                        yield shape.build_chunk({"reasoning_content": text})
+                    case ChatAnswer(text=text):
+                        for part in _split_paragraphs(text):
+                            yield shape.build_chunk({"content": part})
+                        yield shape.build_chunk({}, "stop")
+                        if shape.wants_usage:
+                            yield shape.build_usage_chunk(piece)
+        except MootError as error:
+            # The status is sent already: the error is an event of the stream, as in OpenAI's API.
+            log.warning("a chat breaks off: %s", error)
+            yield {"data": dump_json(build_error_body(503, str(error), "unavailable"))}
+        finally:
+            await pieces.aclose()
         yield {"data": "[DONE]"}
 
     async def _is_allowed(self, request: Request) -> bool:
@@ -183,7 +188,7 @@ def _build_usage(answer: ChatAnswer) -> dict[str, int]:
     return {"prompt_tokens": spent.tokens_in, "completion_tokens": spent.tokens_out, "total_tokens": spent.tokens}
 
 
-async def _say_aside(text: str) -> AsyncIterator[Reasoning | ChatAnswer]:
+async def _say_aside(text: str) -> ChatPieces:
     yield ChatAnswer(text, Spent())
 
 
@@ -202,9 +207,7 @@ def _read_patience(headers: Mapping[str, str]) -> float:
     return min(WAIT_SECONDS, max(1.0, given - SPARE_SECONDS)) if math.isfinite(given) else WAIT_SECONDS
 
 
-async def _read_while_connected(
-    request: Request, pieces: AsyncIterator[Reasoning | ChatAnswer]
-) -> AsyncIterator[Reasoning | ChatAnswer]:
+async def _read_while_connected(request: Request, pieces: ChatPieces) -> ChatPieces:
     """The pieces of an answer, until its client goes away."""
     gone = asyncio.create_task(_wait_for_disconnect(request))
     piece: asyncio.Task[Reasoning | ChatAnswer | None] | None = None
@@ -222,7 +225,7 @@ async def _read_while_connected(
         await asyncio.gather(*waits, return_exceptions=True)
 
 
-async def _take(pieces: AsyncIterator[Reasoning | ChatAnswer]) -> Reasoning | ChatAnswer | None:
+async def _take(pieces: ChatPieces) -> Reasoning | ChatAnswer | None:
     return await anext(pieces, None)
 
 

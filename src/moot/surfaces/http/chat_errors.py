@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
@@ -15,10 +15,14 @@ _CODES: Final = {401: "invalid_api_key", 403: "permission_denied", 429: "rate_li
 def build_chat_error(
     status: int, message: str, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error with its status, a sentence, and OpenAI's type for such a status."""
+    """An error with its status."""
+    return JSONResponse(build_error_body(status, message, code, param), status, headers=dict(headers or {}))
+
+
+def build_error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:
+    """A sentence, and OpenAI's type for such a status."""
     kind = _TYPES.get(status) or ("server_error" if status >= 500 else "invalid_request_error")
-    error = {"message": message.strip(), "type": kind, "param": param, "code": code}
-    return JSONResponse({"error": error}, status, headers=dict(headers or {}))
+    return {"error": {"message": message.strip(), "type": kind, "param": param, "code": code}}
 
 
 def reshape_refusal(refusal: Response) -> Response:
