@@ -99,9 +99,7 @@ class Deliberations:
             session = await self._moot.open(topic, **options)
             self._nudge(session)
             return session
-        # The id follows from caller and key, so that a retry, even in another process, meets the same session.
-        digest = sha256("\x1f".join((by, key)).encode()).hexdigest()
-        session = SessionId(f"d_{digest[:24]}")
+        session = derive_session_id(by, key)
         options["session"] = session
         try:
             await self._moot.open(topic, **options)
@@ -263,6 +261,11 @@ class Deliberations:
         if snapshot.is_closed:
             await self._moot.remember_if_possible(session)
         return snapshot
+
+
+def derive_session_id(by: str, key: str) -> SessionId:
+    """The id that follows from a caller and its key, so that a retry, even in another process, meets the same session."""
+    return SessionId(f"d_{sha256(chr(0x1F).join((by, key)).encode()).hexdigest()[:24]}")
 
 
 def _normalize_opening(opened: Opened) -> Opened:

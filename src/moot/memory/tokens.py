@@ -312,6 +312,12 @@ def _digest(secret: str) -> str:
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
+def looks_like_token(secret: str) -> bool:
+    """Whether a text has the form of a token, be it valid or not."""
+    kind, name = _parse_secret(secret)
+    return kind == "moot" and bool(name)
+
+
 def _parse_secret(secret: str) -> tuple[str, str]:
     """What a secret is for (a token, a ticket, a login), and its id."""
     kind, _, rest = secret.partition("_")

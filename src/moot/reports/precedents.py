@@ -65,19 +65,19 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
 
 
 def add_background(brief: Brief, subject: Topic) -> Brief:
-    """Return the brief with the files of the question and what memory holds, before all that changes from turn to turn:
+    """Return the brief with the files of the question and what told holds, before all that changes from turn to turn:
     providers reuse what stays equal."""
     is_told = (subject.context or subject.precedents) and brief.file_request is None and brief.form.kind != "compare"
     if not is_told:
         return brief
     given = [format_context(brief.language, subject.context)] if subject.context else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
-    memory = "\n\n".join(given)
-    shared = f"{memory}\n\n{brief.shared}" if brief.shared else memory
+    told = "\n\n".join(given)
+    shared = f"{told}\n\n{brief.shared}" if brief.shared else memory
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:
-        person = partial(_tell_person, memory, person)
+        person = partial(_tell_person, told, person)
     return replace(brief, shared=shared, person=person)
 
 
@@ -94,7 +94,7 @@ def _format_precedent(words: PrecedentText, each: Precedent) -> str:
     return "\n".join(lines)
 
 
-def _tell_person(memory: str, build: Callable[[], PersonAsk]) -> PersonAsk:
+def _tell_person(told: str, build: Callable[[], PersonAsk]) -> PersonAsk:
     person = build()
     # Nothing to answer, nothing to read.
-    return replace(person, about="\n\n".join(part for part in (memory, person.about) if part)) if person.steps else person
+    return replace(person, about="\n\n".join(part for part in (told, person.about) if part)) if person.steps else person

@@ -35,7 +35,8 @@ FOREVER = 1e10
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
 def serve(host: str, port: int, opens: bool, log_level: str) -> None:
-    """Serve this ledger's sessions: the page at /, /rpc (JSON-RPC 2.0), /mcp (MCP), /events (a stream), /healthz, /metrics.
+    """Serve this ledger's sessions: the page at /, /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events (a stream),
+    /healthz, /metrics.
 
     The link that is printed opens the page and signs a browser in; it works once, within a quarter of an hour.
 
@@ -65,7 +66,7 @@ def serve(host: str, port: int, opens: bool, log_level: str) -> None:
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     out.print_line(
-        f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops"
+        f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /v1  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops"
     )
     # A server on all addresses is reached from here by the name of this machine to itself.
     link = build_login_link(f"http://{_name_for_browser(shown)}:{address[1]}", tickets[0])

@@ -1,1 +1,1 @@
-"""One port for everything: `/rpc`, `/mcp`, `/events`, `/healthz`, `/metrics`."""
+"""One port for everything: `/rpc`, `/mcp`, `/v1`, `/events`, `/healthz`, `/metrics`."""

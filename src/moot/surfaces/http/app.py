@@ -28,6 +28,7 @@ from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
 from moot.surfaces.api.server_context import open_server_context
 from moot.surfaces.http.access_control import AccessControl, RateLimiter
+from moot.surfaces.http.chat import ChatDoor
 from moot.surfaces.http.login import Login
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.http.page_files import PageFiles
@@ -224,6 +225,7 @@ def build_app(moot: Moot, *, is_local: bool, rates: RateLimiter | None = None) -
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
             *Login(site.get_access).build_routes(),
+            *ChatDoor(lambda: site.server_context, _read_body).routes,
             *PageFiles().build_routes(),
         ],
         middleware=[doors],
