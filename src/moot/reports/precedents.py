@@ -65,7 +65,7 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
 
 
 def add_background(brief: Brief, subject: Topic) -> Brief:
-    """Return the brief with the files of the question and what told holds, before all that changes from turn to turn:
+    """Return the brief with the files of the question and what memory holds, before all that changes from turn to turn:
     providers reuse what stays equal."""
     is_told = (subject.context or subject.precedents) and brief.file_request is None and brief.form.kind != "compare"
     if not is_told:
@@ -73,7 +73,7 @@ def add_background(brief: Brief, subject: Topic) -> Brief:
     given = [format_context(brief.language, subject.context)] if subject.context else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
     told = "\n\n".join(given)
-    shared = f"{told}\n\n{brief.shared}" if brief.shared else memory
+    shared = f"{told}\n\n{brief.shared}" if brief.shared else told
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:
