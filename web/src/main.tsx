@@ -31,10 +31,17 @@ function View() {
     }
   }, [where, first]);
   if (exported !== null) return <SessionView id="exported" />;
-  if (needsLogin.value || where === "login") return <Login failed={loginFailure.value} />;
+  if (needsLogin.value || loginFailure.value || where === "login") {
+    return <Login failed={loginFailure.value} onLeave={() => (loginFailure.value = "")} />;
+  }
   switch (where) {
     case "":
-      return <Home />;
+      // Who was invited to one seat has one place to be.
+      return me.value?.role === "seat" && me.value.session ? (
+        <SessionView id={me.value.session} mySeat={me.value.seat} key={me.value.session} />
+      ) : (
+        <Home />
+      );
     case "s":
       return <SessionView id={first} key={first} />;
     case "seat":

@@ -107,14 +107,18 @@ export function Help() {
   );
 }
 
-export function Login({ failed }: { failed: string }) {
+export function Login({ failed, onLeave }: { failed: string; onLeave: () => void }) {
   const [token, setToken] = useState("");
   return (
     <>
       <Header />
       <main class="page narrow">
         <h1>{say("Sign in", "登录")}</h1>
-        {failed && <Notice tone="bad">{failed}</Notice>}
+        {failed && (
+          <Notice tone="bad" action={me.value !== null && <button onClick={onLeave}>{say("Go on as before", "照旧继续")}</button>}>
+            {failed}
+          </Notice>
+        )}
         <p>
           {say(
             "This server asks who you are. Open the link that it printed when it started, or the one that you were invited with. A link works once; a token can be pasted here.",
@@ -133,6 +137,7 @@ export function Login({ failed }: { failed: string }) {
               disabled={!token.trim()}
               do={async () => {
                 await logIn({ token: token.trim() });
+                onLeave();
                 goHome();
               }}
             >

@@ -145,8 +145,6 @@ export interface SessionLine {
   standing: Standing;
   choice: string;
   strength: string;
-  waitingFor?: string[];
-  mine?: boolean;
 }
 
 export interface PersonStep {

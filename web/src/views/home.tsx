@@ -6,6 +6,7 @@ import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
 import { buildPath, go, route, setQuery } from "../route";
 import { call, describeError, me } from "../rpc";
 import { Header } from "../shell";
+import { readStored } from "../storage";
 import { connection, listen, watch } from "../stream";
 import type { Opening, SessionLine } from "../wire";
 
@@ -17,15 +18,42 @@ async function loadLines(): Promise<void> {
     const found = await call<{ sessions: SessionLine[] }>("moot.listSessions", { limit: 500 });
     lines.value = new Map(found.sessions.map((each) => [each.sessionId, each]));
     failure.value = "";
+    void loadAwaited();
   } catch (error) {
     failure.value = describeError(error);
   }
 }
 
+/** Whom sessions wait for, asked once for each state of each. */
+const awaited = signal<ReadonlyMap<string, { entries: number; seats: string[] }>>(new Map());
+const MOST_ASKED = 12;
+
+async function loadAwaited(): Promise<void> {
+  if (me.peek()?.role === "observer") return;
+  const open = [...(lines.peek()?.values() ?? [])].filter((line) => line.standing === "waiting").slice(0, MOST_ASKED);
+  const look = async (line: SessionLine): Promise<void> => {
+    if (awaited.peek().get(line.sessionId)?.entries === line.entries) return;
+    try {
+      const found = await call<{ asks: { seat: string }[] }>("moot.getAsks", { sessionId: line.sessionId });
+      awaited.value = new Map(awaited.peek()).set(line.sessionId, { entries: line.entries, seats: found.asks.map((each) => each.seat) });
+    } catch {
+      // The line is shown without names then.
+    }
+  };
+  await Promise.all(open.map(look));
+}
+
+/** The seat at which I am awaited: that of my token, or one at which this browser has sat. */
+function findMySeat(line: SessionLine): string | null {
+  if (line.standing !== "waiting") return null;
+  const own = me.value?.seat || readStored(`sat.${line.sessionId}`);
+  return own && awaited.value.get(line.sessionId)?.seats.includes(own) ? own : null;
+}
+
 type GroupName = "mine" | "running" | "waiting" | "parked" | "decided" | "ended" | "other";
 
 function findGroup(line: SessionLine): GroupName {
-  if (line.mine && line.status === "thinking") return "mine";
+  if (findMySeat(line) !== null) return "mine";
   switch (line.standing) {
     case "running":
       return "running";
@@ -59,7 +87,9 @@ export function Home() {
     const stop = listen({
       load: () => void loadLines(),
       line: (line) => {
-        if (lines.value) lines.value = new Map(lines.value).set(line.sessionId, line);
+        if (!lines.value) return;
+        lines.value = new Map(lines.value).set(line.sessionId, line);
+        if (line.standing === "waiting") void loadAwaited();
       },
     });
     watch([]);
@@ -176,12 +206,12 @@ function Group({ name, title, note, sessions }: { name: string; title: string; n
 }
 
 function findAddress(line: SessionLine): string {
-  const who = me.value;
-  if (line.mine && who?.seat && line.status === "thinking") return buildPath("seat", line.sessionId, who.seat);
-  return buildPath("s", line.sessionId);
+  const seat = findMySeat(line);
+  return seat === null ? buildPath("s", line.sessionId) : buildPath("seat", line.sessionId, seat);
 }
 
 function LineView({ line }: { line: SessionLine }) {
+  const waits = awaited.value.get(line.sessionId)?.seats ?? [];
   return (
     <a class={`session-line is-${line.standing}`} data-in href={findAddress(line)} data-test="session-line">
       <span class="line-topic">{line.topic || line.sessionId}</span>
@@ -192,8 +222,11 @@ function LineView({ line }: { line: SessionLine }) {
           </span>
         ) : line.standing === "parked" && line.parked ? (
           <span class="cut">{line.parked}</span>
-        ) : line.waitingFor && line.waitingFor.length > 0 ? (
-          <span class="cut">{say("waits for ", "等待 ")}{line.waitingFor.join(", ")}</span>
+        ) : line.standing === "waiting" && waits.length > 0 ? (
+          <span class="cut">
+            {say("waits for ", "等待 ")}
+            {waits.join(", ")}
+          </span>
         ) : line.standing === "running" ? (
           <span class="state-word live">
             <i aria-hidden="true" />

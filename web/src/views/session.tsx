@@ -85,7 +85,12 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
     };
   }, [mySeat]);
   useKeys(meeting, setFind);
-  const turn = view.waiting.some((each) => each.mine && (mySeat === null || each.seat === mySeat));
+  const turn = view.waiting.some((each) => (mySeat === null ? each.mine : each.seat === mySeat && each.outside !== false));
+  useEffect(() => {
+    // Whoever is asked should not have to look for the form.
+    if (mySeat !== null && turn) setUp(true);
+    if (mySeat !== null) writeStored(`sat.${view.sessionId}`, mySeat);
+  }, [mySeat, turn]);
   useEffect(() => {
     document.title = `${turn ? say("● Your turn · ", "● 轮到你 · ") : ""}${view.topic.slice(0, 80)} · Moot`;
   }, [turn, view.topic]);
@@ -133,7 +138,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
         </div>
         <aside class="panel" aria-label={say("Panel", "面板")}>
           <button class="grip" aria-expanded={isUp} onClick={() => (isUp && isSelected ? setQuery(NOTHING_SELECTED) : setUp(!isUp))}>
-            {isUp ? say("Back to the timeline", "回到时间线") : mySeat ? say("Your seat", "你的席位") : view.status === "concluded" ? say("Decision and more", "决定及更多") : say("Decision so far and more", "目前的决定及更多")}
+            {isUp ? say("Back to the timeline", "回到时间线") : mySeat ? (turn ? say("It is your turn: answer", "轮到你了：回答") : say("Your seat", "你的席位")) : view.status === "concluded" ? say("Decision and more", "决定及更多") : say("Decision so far and more", "目前的决定及更多")}
           </button>
           <PanelTabs view={view} isSeat={mySeat !== null} />
           <div class="panel-body" tabIndex={0} role="region" aria-label={say("Details", "详情")}>
