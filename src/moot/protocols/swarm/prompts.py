@@ -16,6 +16,7 @@ from moot.domain.roster import MEASURE, parse_kind
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.swarm.answer_schemas import build_answer_schema, find_fills, mend_answer
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
+from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.person import build_person_ask
 from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
 from moot.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
@@ -303,13 +304,11 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
         {"type": "round_start", "round": state.round, "agentState": build_agent_state(agent)},
         {"decisionSupport": {"threshold": round(agent.threshold, 4), "topDirections": support}},
         {
-            "instructions": {
-                "forceRandomExplore": order.random,
-                "mustSwitchDirection": order.must_switch,
-                "currentDirectionInhibited": order.inhibited,
-                "recommendedDirection": order.recommended or None,
-                **({"coverFirst": True} if order.cover else {}),
-            }
+            "instructions": take_fields(
+                order,
+                "forceRandomExplore=random mustSwitchDirection=must_switch currentDirectionInhibited=inhibited "
+                f"recommendedDirection=recommended? {'coverFirst=cover' if order.cover else ''}",
+            )
         },
     ]
     if agent.results:
@@ -369,24 +368,17 @@ def _build_result(result: OperationResult) -> dict[str, object]:
 
 def build_agent_state(agent: Agent) -> dict[str, object]:
     """Return an agent's state as the protocol defines it."""
-    return {
-        "role": agent.role,
-        "displayName": DISPLAY_NAMES.get(agent.seat, agent.seat),
-        "status": agent.status,
-        "internalThreshold": agent.threshold,
-        "randomExploreProb": agent.random_explore,
-        "stats": {
-            "pheromoneDeposits": agent.deposits,
-            "explorationRounds": agent.rounds,
-            "findingsCount": agent.findings,
-            "signalsSent": agent.signals_sent,
-            "signalsReceived": agent.signals_received,
-            "silenceRounds": agent.silence,
-            "recoveryAttempts": agent.wakes,
-        },
-        "current": {"exploringDirection": agent.direction or None, "claimedSubtask": agent.subtask or None},
-        "violationScore": agent.score,
-    }
+    return take_fields(
+        agent,
+        "role displayName status internalThreshold=threshold randomExploreProb=random_explore stats current violationScore=score",
+        displayName=DISPLAY_NAMES.get(agent.seat, agent.seat),
+        stats=take_fields(
+            agent,
+            "pheromoneDeposits=deposits explorationRounds=rounds findingsCount=findings signalsSent signalsReceived "
+            "silenceRounds=silence recoveryAttempts=wakes",
+        ),
+        current=take_fields(agent, "exploringDirection=direction? claimedSubtask=subtask?"),
+    )
 
 
 def _format_name(seat: SeatId) -> str:

@@ -31,8 +31,8 @@ from moot.protocols.swarm.facts import (
     SwarmCompleted,
     SwarmFormed,
 )
+from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.reports.citations import check_citations
-from moot.protocols.swarm.reports.json_fields import take_fields
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
 from moot.protocols.swarm.rules.ideas import build_comparison, collect_judgements
 from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
