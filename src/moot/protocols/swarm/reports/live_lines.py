@@ -1,4 +1,7 @@
-"""A swarm in plain lines as it happens."""
+"""A swarm in plain lines: as it happens, and its events afterwards."""
+
+from collections import Counter
+from collections.abc import Mapping
 
 from moot.domain.context import extract_first_sentence
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
@@ -11,12 +14,15 @@ from moot.protocols.swarm.facts import (
     IdeasSorted,
     OperationsProcessed,
     Reported,
+    RoleChange,
     RoundBegun,
     RoundSettled,
+    StatusChange,
     SwarmClosed,
     Synthesized,
 )
 from moot.protocols.swarm.reports.report_text import SwarmReportText
+from moot.protocols.swarm.reports.terms import SHOWN_EVENTS
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.reports.figures import format_percent
 
@@ -37,13 +43,8 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
             what = f"{words.term(said.action)} {one_line(said.target_finding_id)}".rstrip()
             return [f"  ↯ {seat} {what}: {one_line(said.content)[:160]}"]
         case BarrierPassed():
-            return [
-                *(f"  ✗ {each.seat}: {words.term(each.violation)} ({words.term(each.severity)})" for each in fact.violations),
-                *(
-                    f"  ✗ {each.seat}: {words.term(each.old)} → {words.term(each.new)} ({words.term(each.reason)})"
-                    for each in fact.changes
-                ),
-            ]
+            broken = [f"  ✗ {each.seat}: {words.term(each.violation)} ({words.term(each.severity)})" for each in fact.violations]
+            return broken + [_describe_change("✗", each, words) for each in fact.changes]
         case OperationsProcessed():
             return _describe_operations(fact, words)
         case IdeasSorted():
@@ -54,14 +55,26 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
                 if each.reason != "new"
             ]
         case RoundSettled():
-            return [
-                f"  ⇄ {role.seat}: {words.term(role.old)} → {words.term(role.new)} ({words.term(role.reason)})"
-                for role in fact.roles
-            ]
+            return [_describe_change("⇄", each, words) for each in fact.roles]
         case ConvergenceMeasured():
             return _describe_measurement(timeline, fact)
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            return [f"  {words.format_loss(seat, reason, detail)}"]
+        case BudgetExhausted(budget=budget, spent=spent):
+            return [f"  {words.format_limit(budget, spent)}"]
+        case AgentsTerminated(ends=ends):
+            counts = Counter(each.reason for each in ends)
+            return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
+        case SwarmClosed(reason=reason, fault=fault):
+            return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
+        case Synthesized(seat=seat, said=said):
+            return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
         case _:
-            return _describe_other(timeline, entry)
+            return []
+
+
+def _describe_change(mark: str, change: StatusChange | RoleChange, words: SwarmReportText) -> str:
+    return f"  {mark} {change.seat}: {words.term(change.old)} → {words.term(change.new)} ({words.term(change.reason)})"
 
 
 def _describe_operations(fact: OperationsProcessed, words: SwarmReportText) -> list[str]:
@@ -87,21 +100,20 @@ def _describe_measurement(timeline: SwarmTimeline, fact: ConvergenceMeasured) ->
     return [line, *(f"  ! {words.term(name)}" for name in fact.warnings)]
 
 
-def _describe_other(timeline: SwarmTimeline, entry: Entry) -> list[str]:
-    words, fact = timeline.words, entry.fact
-    match fact:
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            return [f"  {words.format_loss(seat, reason, detail)}"]
-        case BudgetExhausted(budget=budget, spent=spent):
-            return [f"  {words.format_limit(budget, spent)}"]
-        case AgentsTerminated(ends=ends):
-            counts: dict[str, int] = {}
-            for each in ends:
-                counts[each.reason] = counts.get(each.reason, 0) + 1
-            return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
-        case SwarmClosed(reason=reason, fault=fault):
-            return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
-        case Synthesized(seat=seat, said=said):
-            return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
-        case _:
-            return []
+def list_event_lines(timeline: SwarmTimeline) -> list[str]:
+    """What a reader needs to know of, the oldest first."""
+    return [_format_event(event, timeline.words) for event in timeline.events if event["type"] in SHOWN_EVENTS]
+
+
+def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
+    fields = {name: _format_value(value, words) for name, value in event.items() if name not in {"id", "type", "round"}}
+    rest = ", ".join(f"{words.term(name)} {value}" for name, value in fields.items() if value)
+    return one_line(f"[{event['round']}] {words.term(str(event['type']))}" + (f": {rest}" if rest else ""))
+
+
+def _format_value(value: object, words: SwarmReportText) -> str:
+    if isinstance(value, bool):
+        return words.term(str(value).lower())
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return ", ".join(str(each) for each in value) if isinstance(value, list) else words.detail(words.term(str(value)))

@@ -18,7 +18,7 @@ from moot.protocols.swarm.reports.answer import (
     build_undone_joins,
     build_verdict,
 )
-from moot.protocols.swarm.reports.event_lines import MOST_EVENTS, list_event_lines
+from moot.protocols.swarm.reports.live_lines import list_event_lines
 from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
 from moot.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
@@ -59,6 +59,8 @@ from moot.reports.sections import (
 MOST_LINES: Final = 8
 """Directions in the chart: as many as it has colours."""
 MOST_BARS: Final = 20
+MOST_EVENTS: Final = 200
+"""So many of the newest stand in a report."""
 ROLES: Final = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
 
 _VOTE_TONES: Final[Mapping[str, Tone]] = {"support": "good", "conditional_support": "warn", "oppose": "bad"}
