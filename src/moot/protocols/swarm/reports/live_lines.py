@@ -6,21 +6,7 @@ from collections.abc import Mapping
 from moot.domain.context import extract_first_sentence
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.safe_text import one_line
-from moot.protocols.swarm.facts import (
-    AgentsTerminated,
-    BarrierPassed,
-    Collided,
-    ConvergenceMeasured,
-    IdeasSorted,
-    OperationsProcessed,
-    Reported,
-    RoleChange,
-    RoundBegun,
-    RoundSettled,
-    StatusChange,
-    SwarmClosed,
-    Synthesized,
-)
+from moot.protocols.swarm import facts
 from moot.protocols.swarm.reports.report_text import SwarmReportText
 from moot.protocols.swarm.reports.terms import SHOWN_EVENTS
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
@@ -32,52 +18,52 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
     timeline.add(entry)
     words, fact = timeline.words, entry.fact
     match fact:
-        case RoundBegun(round=number, orders=orders):
+        case facts.RoundBegun(round=number, orders=orders):
             return [f"── {words.round.format(number=number)} · {words.crew.format(count=len(orders))}"]
-        case Reported(seat=seat, said=report):
+        case facts.Reported(seat=seat, said=report):
             lines = [f"{seat}: {one_line(each.core_idea)}" for each in report.findings]
             return lines or [f"  {seat}: –"]
-        case Collided(seat=seat, said=said):
+        case facts.Collided(seat=seat, said=said):
             if said.action == "pass":
                 return []
             what = f"{words.term(said.action)} {one_line(said.target_finding_id)}".rstrip()
             return [f"  ↯ {seat} {what}: {one_line(said.content)[:160]}"]
-        case BarrierPassed():
+        case facts.BarrierPassed():
             broken = [f"  ✗ {each.seat}: {words.term(each.violation)} ({words.term(each.severity)})" for each in fact.violations]
             return broken + [_describe_change("✗", each, words) for each in fact.changes]
-        case OperationsProcessed():
+        case facts.OperationsProcessed():
             return _describe_operations(fact, words)
-        case IdeasSorted():
+        case facts.IdeasSorted():
             return [
                 f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({words.term(each.reason)}"
                 + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
                 for each in fact.placed
                 if each.reason != "new"
             ]
-        case RoundSettled():
+        case facts.RoundSettled():
             return [_describe_change("⇄", each, words) for each in fact.roles]
-        case ConvergenceMeasured():
+        case facts.ConvergenceMeasured():
             return _describe_measurement(timeline, fact)
         case SeatLost(seat=seat, reason=reason, detail=detail):
             return [f"  {words.format_loss(seat, reason, detail)}"]
         case BudgetExhausted(budget=budget, spent=spent):
             return [f"  {words.format_limit(budget, spent)}"]
-        case AgentsTerminated(ends=ends):
+        case facts.AgentsTerminated(ends=ends):
             counts = Counter(each.reason for each in ends)
             return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
-        case SwarmClosed(reason=reason, fault=fault):
+        case facts.SwarmClosed(reason=reason, fault=fault):
             return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
-        case Synthesized(seat=seat, said=said):
+        case facts.Synthesized(seat=seat, said=said):
             return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
         case _:
             return []
 
 
-def _describe_change(mark: str, change: StatusChange | RoleChange, words: SwarmReportText) -> str:
+def _describe_change(mark: str, change: facts.StatusChange | facts.RoleChange, words: SwarmReportText) -> str:
     return f"  {mark} {change.seat}: {words.term(change.old)} → {words.term(change.new)} ({words.term(change.reason)})"
 
 
-def _describe_operations(fact: OperationsProcessed, words: SwarmReportText) -> list[str]:
+def _describe_operations(fact: facts.OperationsProcessed, words: SwarmReportText) -> list[str]:
     lines = [
         f"  · {words.term(each.operation)} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
         for each in fact.results
@@ -90,7 +76,7 @@ def _describe_operations(fact: OperationsProcessed, words: SwarmReportText) -> l
     return lines
 
 
-def _describe_measurement(timeline: SwarmTimeline, fact: ConvergenceMeasured) -> list[str]:
+def _describe_measurement(timeline: SwarmTimeline, fact: facts.ConvergenceMeasured) -> list[str]:
     words = timeline.words
     stable = "✓" if fact.stable else "✗"
     line = (

@@ -10,27 +10,8 @@ from typing import Any
 
 from moot.domain.facts import Entry, InputGiven
 from moot.domain.ids import USER, SeatId, SessionId
+from moot.protocols.swarm import facts
 from moot.protocols.swarm.answers import IdeaVote, Operation, RoundReport
-from moot.protocols.swarm.facts import (
-    AgentsTerminated,
-    BarrierPassed,
-    ConcentrationChange,
-    ConvergenceMeasured,
-    EvidenceChoice,
-    IdeaResolution,
-    IdeasSorted,
-    OperationResult,
-    OperationsProcessed,
-    PlacedIdea,
-    RoleChange,
-    RoundBegun,
-    RoundSettled,
-    ShutdownAnswered,
-    ShutdownNoticed,
-    SwarmClosed,
-    SwarmCompleted,
-    SwarmFormed,
-)
 from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.reports.citations import check_citations
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
@@ -57,7 +38,7 @@ class LoggedOperation:
     round: int
     timestamp: str
     wanted: Operation
-    result: OperationResult
+    result: facts.OperationResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +48,7 @@ class IdeaJoin:
     number: int
     round: int
     by: str
-    placed: PlacedIdea
+    placed: facts.PlacedIdea
 
     @property
     def id(self) -> str:
@@ -94,14 +75,14 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.logged: dict[tuple[int, SeatId], list[LoggedOperation]] = {}
         self.reports: list[ReceivedReport] = []
         self.joins: list[IdeaJoin] = []
-        self.placed: list[tuple[int, PlacedIdea]] = []
-        self.settlements: list[RoundSettled] = []
+        self.placed: list[tuple[int, facts.PlacedIdea]] = []
+        self.settlements: list[facts.RoundSettled] = []
         self.refuted: list[frozenset[str]] = []
-        self.measures: list[ConvergenceMeasured] = []
-        self.barriers: list[BarrierPassed] = []
+        self.measures: list[facts.ConvergenceMeasured] = []
+        self.barriers: list[facts.BarrierPassed] = []
         self.signals: dict[str, Signal] = {}
         self.crews: list[Mapping[str, int]] = []
-        self.completed: SwarmCompleted | None = None
+        self.completed: facts.SwarmCompleted | None = None
 
     @property
     def words(self) -> SwarmReportText:
@@ -133,40 +114,40 @@ class SwarmTimeline(TimelineBase[Swarm]):
     def _add_event(self, kind: str, number: int, **fields: Any) -> None:
         self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
 
-    def _add_change_event(self, kind: str, number: int, change: ConcentrationChange, **fields: Any) -> None:
+    def _add_change_event(self, kind: str, number: int, change: facts.ConcentrationChange, **fields: Any) -> None:
         self._add_event(kind, number, **take_fields(change, "direction before after"), **fields)
 
     def _record_entry(self, entry: Entry, before: Swarm, after: Swarm) -> None:
         fact = entry.fact
         match fact:
-            case SwarmFormed():
+            case facts.SwarmFormed():
                 for each in after.board.pheromones.values():
-                    laid = ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration)
+                    laid = facts.ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration)
                     self._add_change_event("pheromone_deposited", 0, laid, agentId=str(USER))
                 self._count_roles(after)
-            case RoundBegun():
+            case facts.RoundBegun():
                 self._record_orders(fact)
-            case BarrierPassed():
+            case facts.BarrierPassed():
                 self._record_barrier(before, fact)
-            case OperationsProcessed():
+            case facts.OperationsProcessed():
                 self._record_operations(entry, before, after, fact)
-            case IdeasSorted():
+            case facts.IdeasSorted():
                 self._record_ideas(before, fact)
-            case RoundSettled():
+            case facts.RoundSettled():
                 self._record_settlement(after, fact)
-            case ConvergenceMeasured():
+            case facts.ConvergenceMeasured():
                 self._record_measurement(fact)
             case _:
                 self._record_end(fact, after)
 
-    def _record_orders(self, fact: RoundBegun) -> None:
+    def _record_orders(self, fact: facts.RoundBegun) -> None:
         self._add_event("round_start", fact.round, agents=[order.seat for order in fact.orders])
         for order in fact.orders:
             given = {"force_wake": order.wake, "force_random_explore": order.random, "must_switch_direction": order.must_switch}
             for kind in (kind for kind, is_given in given.items() if is_given):
                 self._add_event(kind, fact.round, agentId=order.seat)
 
-    def _record_barrier(self, before: Swarm, fact: BarrierPassed) -> None:
+    def _record_barrier(self, before: Swarm, fact: facts.BarrierPassed) -> None:
         self.barriers.append(fact)
         for seat in before.orders:
             for reason in before.lost.get(seat, ()):
@@ -180,7 +161,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
         for change in fact.changes:
             self._add_event(f"agent_{change.new}", fact.round, **take_fields(change, "agentId=seat was=old reason"))
 
-    def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: OperationsProcessed) -> None:
+    def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: facts.OperationsProcessed) -> None:
         wanted = [
             operation
             for seat in rotate_seats(before.explorers, before.round)
@@ -194,12 +175,12 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self.operations.append(done)
             self.logged.setdefault((fact.round, result.seat), []).append(done)
             if result.before is not None and result.after is not None:
-                change = ConcentrationChange(direction=result.target, before=result.before, after=result.after)
+                change = facts.ConcentrationChange(direction=result.target, before=result.before, after=result.after)
                 self._add_change_event(
                     names[result.operation], fact.round, change, agentId=result.seat, operation=f"op-{result.number}"
                 )
 
-    def _record_ideas(self, before: Swarm, fact: IdeasSorted) -> None:
+    def _record_ideas(self, before: Swarm, fact: facts.IdeasSorted) -> None:
         review = before.review
         for invitation in review.invitations:
             said = review.collisions.get(invitation.seat)
@@ -217,7 +198,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 told = {"join": join.id, "text": placed.text, "idea": f"idea-{placed.idea}"}
                 self._add_event("ideas_joined", fact.round, **told, **take_fields(placed, "reason likeness"))
 
-    def _record_judgements(self, before: Swarm, fact: IdeasSorted) -> None:
+    def _record_judgements(self, before: Swarm, fact: facts.IdeasSorted) -> None:
         """Every pair that a judge took for one idea or for two sides of a question, with its reason."""
         compared = build_comparison(before)
         texts = (*compared.known, *compared.new)
@@ -226,7 +207,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 pair = {"text": texts[one], "other": texts[other], "reason": said.reason, "agentId": fact.judge}
                 self._add_event(f"ideas_judged_{said.verdict}", fact.round, **pair)
 
-    def _record_settlement(self, after: Swarm, fact: RoundSettled) -> None:
+    def _record_settlement(self, after: Swarm, fact: facts.RoundSettled) -> None:
         self.settlements.append(fact)
         self.refuted.append(after.board.refuted)
         for change in fact.evaporated:
@@ -239,11 +220,11 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self._add_event("role_request_refused", fact.round, agentId=seat)
         self._count_roles(after)
 
-    def _record_role(self, role: RoleChange) -> None:
+    def _record_role(self, role: facts.RoleChange) -> None:
         fields = "agentId=seat fromRole=old toRole=new reason probability drawn"
         self._add_event("role_transition_executed", role.round, **take_fields(role, fields))
 
-    def _record_measurement(self, fact: ConvergenceMeasured) -> None:
+    def _record_measurement(self, fact: facts.ConvergenceMeasured) -> None:
         self.measures.append(fact)
         self._add_event("convergence_checked", fact.round, converged=fact.converged, reason=fact.reason)
         for name in fact.warnings:
@@ -256,18 +237,18 @@ class SwarmTimeline(TimelineBase[Swarm]):
     def _record_end(self, fact: object, after: Swarm) -> None:
         number = after.round
         match fact:
-            case SwarmCompleted():
+            case facts.SwarmCompleted():
                 self.completed = fact
                 self._add_event("swarm_completed", number, reason=fact.reason, converged=fact.converged, agents=list(fact.synced))
-            case ShutdownNoticed(awaited=awaited):
+            case facts.ShutdownNoticed(awaited=awaited):
                 self._add_event("shutdown_imminent", number, awaited=list(awaited))
-            case ShutdownAnswered(acknowledged=acknowledged):
+            case facts.ShutdownAnswered(acknowledged=acknowledged):
                 self._add_event("shutdown_request", number, acknowledged=list(acknowledged))
-            case AgentsTerminated(ends=ends):
+            case facts.AgentsTerminated(ends=ends):
                 for each in ends:
                     kind = "agent_terminated" if each.reason == "graceful" else "agent_force_terminated"
                     self._add_event(kind, number, agentId=each.seat, reason=each.reason)
-            case SwarmClosed(reason="fault", fault=fault):
+            case facts.SwarmClosed(reason="fault", fault=fault):
                 self._add_event("fault", number, detail=fault)
             case _:
                 pass
@@ -286,17 +267,17 @@ def find_ending(timeline: SwarmTimeline) -> str | None:
     closed = timeline.closed
     if closed is None:
         return None
-    return closed.reason if isinstance(closed, SwarmClosed) else "cancelled"
+    return closed.reason if isinstance(closed, facts.SwarmClosed) else "cancelled"
 
 
-def list_carried_ideas(timeline: SwarmTimeline) -> tuple[IdeaResolution, ...]:
+def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, ...]:
     """The consensus ideas that the vote carried; the ballot may hold other ideas as well."""
     if timeline.completed is None:
         return ()
     return tuple(each for each in timeline.completed.resolved if each.carried and each.idea in timeline.state.consensus)
 
 
-def find_choice(timeline: SwarmTimeline) -> EvidenceChoice | None:
+def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
     """The direction that the readings chose; None where they did not decide.
 
     Where only one direction was read, two are level, or no two explorers read the same one, the readings tell nothing apart: then
@@ -311,7 +292,7 @@ def find_choice(timeline: SwarmTimeline) -> EvidenceChoice | None:
 def build_decision(timeline: SwarmTimeline) -> Decision:
     """The decision as it stands: the consensus ideas that the vote carried; in the classic mode the synthesis."""
     swarm = timeline.state
-    is_over = isinstance(timeline.closed, SwarmClosed)
+    is_over = isinstance(timeline.closed, facts.SwarmClosed)
     ideas = (
         [idea for each in list_carried_ideas(timeline) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
     )
@@ -374,12 +355,12 @@ def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, IdeaVot
     return found
 
 
-def _build_reasons(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SourcedClaim, ...]:
+def _build_reasons(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SourcedClaim, ...]:
     votes = list_votes(timeline, first.idea) if first is not None else []
     return tuple(SourcedClaim(text=vote.reason) for _, vote in votes if vote.position == "support" and vote.reason)
 
 
-def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
+def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
     opening = {told.seat: told.report for told in reversed(timeline.reports)}
     votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
@@ -409,7 +390,7 @@ def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> t
     return tuple(found)
 
 
-def _build_dissent(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tuple[Dissent, ...]:
+def _build_dissent(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Dissent, ...]:
     """Every opposing or conditional vote; where readings decided, those on what was chosen."""
     swarm = timeline.state
     voiced = []
@@ -423,7 +404,7 @@ def _build_dissent(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tu
     return tuple(voiced)
 
 
-def _collect_challenges(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
+def _collect_challenges(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back a consensus idea."""
     swarm = timeline.state
     backed = {choice.idea} if choice is not None else set(list_ballot_ideas(swarm)) & set(swarm.consensus)
