@@ -18,7 +18,7 @@ from moot.protocols.swarm.answer_schemas import build_answer_schema, find_fills,
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.person import build_person_ask
-from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
+from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText, format_agent_name
 from moot.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
 from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.ideas import build_comparison
@@ -267,7 +267,7 @@ def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     targets = invitation.targets if invitation is not None else ()
     mode = invitation.mode if invitation is not None else "review_challenge"
     lines = [
-        words.you.format(name=_format_name(ask.seat)),
+        words.you.format(name=format_agent_name(ask.seat)),
         *(_format_finding(state.board.findings[number - 1]) for number in targets),
     ]
     return "\n".join([*lines, words.collide.format(mode=mode, what=words.modes[mode])])
@@ -275,10 +275,10 @@ def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
 
 def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> str:
     order = state.orders[agent.seat]
-    you = words.you.format(name=_format_name(agent.seat))
+    you = words.you.format(name=format_agent_name(agent.seat))
     if state.settings.mode == "classic":
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
-    message = [quote_lines(_dump_json(each)) for each in _build_message(state, agent, order)]
+    message = [quote_lines(json.dumps(each, ensure_ascii=False)) for each in _build_message(state, agent, order)]
     news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
     is_outside = state.seat(agent.seat).is_outside
     ask = words.explore_outside if is_outside else words.explore
@@ -351,19 +351,10 @@ def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> l
 
 
 def _build_result(result: OperationResult) -> dict[str, object]:
-    shown: dict[str, object] = {
-        "type": "operation_result",
-        "operationId": f"op-{result.number}",
-        "operation": result.operation,
-        "success": result.success,
-    }
-    if result.error:
-        shown |= {"error": result.error, "detail": result.detail}
-    if result.target:
-        shown["target"] = result.target
-    if result.after is not None:
-        shown["newConcentration"] = round(result.after, 4)
-    return shown
+    names = "type operationId operation success"
+    names += " error detail" * bool(result.error) + " target" * bool(result.target)
+    shown = take_fields(result, names, type="operation_result", operationId=f"op-{result.number}")
+    return shown if result.after is None else {**shown, "newConcentration": round(result.after, 4)}
 
 
 def build_agent_state(agent: Agent) -> dict[str, object]:
@@ -379,12 +370,3 @@ def build_agent_state(agent: Agent) -> dict[str, object]:
         ),
         current=take_fields(agent, "exploringDirection=direction? claimedSubtask=subtask?"),
     )
-
-
-def _format_name(seat: SeatId) -> str:
-    shown = DISPLAY_NAMES.get(seat)
-    return f"{seat} ({shown})" if shown else seat
-
-
-def _dump_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

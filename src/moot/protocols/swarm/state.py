@@ -21,21 +21,9 @@ from moot.protocols.swarm.rules.execution import ExecutionProgress
 SILENT_ROUNDS: Final = 2
 """Rounds in a row without output after which an agent counts as silent."""
 
-Stage = Literal[
-    "init",
-    "begin",
-    "explore",
-    "process",
-    "review",
-    "settle",
-    "measure",
-    "vote",
-    "notice",
-    "graceful",
-    "terminate",
-    "close",
-    "closed",
-]
+RoundStage = Literal["begin", "explore", "process", "review", "settle", "measure"]
+EndStage = Literal["vote", "notice", "graceful", "terminate", "close", "closed"]
+Stage = Literal["init", RoundStage, EndStage]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

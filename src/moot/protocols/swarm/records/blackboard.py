@@ -10,8 +10,9 @@ from typing import Any
 from moot.protocols.swarm.answers import FoundIdea
 from moot.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice
 from moot.protocols.swarm.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
+from moot.protocols.swarm.prompt_text import format_agent_name
 from moot.protocols.swarm.prompts import build_agent_state
-from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
+from moot.protocols.swarm.reports.report_text import SwarmReportText
 from moot.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation, ReceivedReport, SwarmTimeline
 from moot.protocols.swarm.rules.operations import read_amount
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm

@@ -9,6 +9,7 @@ from typing import Final
 
 from moot.domain.safe_text import one_line
 from moot.protocols.swarm.facts import VALIDATOR
+from moot.protocols.swarm.prompt_text import format_agent_name
 from moot.protocols.swarm.reports.answer import (
     build_answer,
     build_headline,
@@ -19,7 +20,7 @@ from moot.protocols.swarm.reports.answer import (
     build_verdict,
 )
 from moot.protocols.swarm.reports.live_lines import list_event_lines
-from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
+from moot.protocols.swarm.reports.report_text import SwarmReportText
 from moot.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moot.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
@@ -49,12 +50,7 @@ from moot.reports.blocks import (
 from moot.reports.decision import Decision
 from moot.reports.figures import format_percent
 from moot.reports.markdown import render_blocks
-from moot.reports.sections import (
-    build_costs,
-    build_losses,
-    build_report,
-    build_spent,
-)
+from moot.reports.sections import build_costs, build_losses, build_report, build_spent
 
 MOST_LINES: Final = 8
 """Directions in the chart: as many as it has colours."""

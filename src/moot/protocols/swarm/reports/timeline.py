@@ -27,11 +27,6 @@ from moot.scoring.positions import compute_weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SwarmTimelineLine(TimelineLine):
-    """The task, a finding or a word of the user's."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedOperation:
     """One operation with what was asked for and what became of it."""
 
@@ -69,7 +64,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session, RULES)
-        self.lines: list[SwarmTimelineLine] = []
+        self.lines: list[TimelineLine] = []
         self.events: list[dict[str, Any]] = []
         self.operations: list[LoggedOperation] = []
         self.logged: dict[tuple[int, SeatId], list[LoggedOperation]] = {}
@@ -106,10 +101,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self._record_entry(entry, before, after)
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str) -> None:
-        number = len(self.lines) + 1
-        self.lines.append(
-            SwarmTimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text)
-        )
+        at, number = format_time(entry.at), len(self.lines) + 1
+        self.lines.append(TimelineLine(id=number, seq=entry.seq, timestamp=at, speaker=speaker, content=text))
 
     def _add_event(self, kind: str, number: int, **fields: Any) -> None:
         self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
