@@ -31,7 +31,9 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadSetting("a direction is empty; say it in words: --direction WORDS")
     if settings.mode == "hybrid" and not settings.directions:
         raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
-    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in _list_helpers(settings)]
+    explorers = [
+        replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS, settings.judge}
+    ]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
     seats = validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS)
@@ -41,10 +43,6 @@ def open_session(plan: Plan) -> SwarmOpened:
         synthesis="always" if settings.synthesis == "auto" else settings.synthesis,
     )
     return plan.opening(SwarmOpened, seats=seats, settings=settings, edition=EDITION)
-
-
-def _list_helpers(settings: SwarmSettings) -> frozenset[str]:
-    return frozenset((VALIDATOR, LIKENESS, settings.judge))
 
 
 def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:

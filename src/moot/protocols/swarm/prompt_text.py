@@ -18,6 +18,14 @@ DISPLAY_NAMES: dict[str, str] = {
     "JianWei": "见微者",
 }
 AGENT_NAMES: tuple[str, ...] = tuple(DISPLAY_NAMES)
+_REPORT = (
+    '{"direction": "…", "findings": [{"coreIdea": "…", "perspective": "…", "details": "…", "agreesWith": []}], '
+    '"operations": [{"operation": "deposit_pheromone", "params": {"direction": "…", "amount": 0.1}}], '
+    '"decisionReport": {"threshold": θ, "candidates": [{"direction": "…", "concentration": S, "responseProb": S²/(S²+θ²)}], '
+    '"selectedDirection": "…", "selectionReason": "…"}, "conflictReview": {"conflictsFound": 0, "details": "…"}, '
+    '"randomExploreForced": false, "confirmedOperations": []}'
+)
+"""The whole report of an outside explorer, which fills in everything itself."""
 
 
 def agent_name(number: int) -> str:
@@ -155,11 +163,7 @@ class SwarmPromptText(TwoLanguages):
         "# Now\nExplore the task and report. Put into `findings` EVERY idea that you hold now, also those that you held before: what you leave out you "
         "no longer hold. Where you hold an idea that stands on the blackboard, repeat its words exactly or name it in agreesWith. One sentence for "
         "each coreIdea.\nThe JSON object:\n"
-        '{"direction": "…", "findings": [{"coreIdea": "…", "perspective": "…", "details": "…", "agreesWith": []}], '
-        '"operations": [{"operation": "deposit_pheromone", "params": {"direction": "…", "amount": 0.1}}], '
-        '"decisionReport": {"threshold": θ, "candidates": [{"direction": "…", "concentration": S, "responseProb": S²/(S²+θ²)}], '
-        '"selectedDirection": "…", "selectionReason": "…"}, "conflictReview": {"conflictsFound": 0, "details": "…"}, '
-        '"randomExploreForced": false, "confirmedOperations": []}\n'
+        f"{_REPORT}\n"
         "Operations: deposit_pheromone {direction, amount 0 < a ≤ 0.3} · send_stop_signal {targetDirection, reason: contradictory_evidence | "
         "better_alternative | resource_conflict, evidence} · claim_subtask {description} · transition_role {newRole, reason} · update_agent_state "
         '{updates: {"current.exploringDirection" or "current.claimedSubtask": …}}. Deposit on what you found worth it. The decision report takes θ and '
@@ -168,11 +172,7 @@ class SwarmPromptText(TwoLanguages):
         "you know, and mark the finding: confidence, needsValidation = true, searchAttempted = true.",
         "# 现在\n探索任务并提交报告。把你目前持有的每一个观点都写进 `findings`，包括以前已提出的：没有写出的即视为不再持有。若持有黑板上已有的观点，请一字不差地重复，或在 agreesWith 中指明。"
         "每个 coreIdea 一句话。\nJSON 对象：\n"
-        '{"direction": "…", "findings": [{"coreIdea": "…", "perspective": "…", "details": "…", "agreesWith": []}], '
-        '"operations": [{"operation": "deposit_pheromone", "params": {"direction": "…", "amount": 0.1}}], '
-        '"decisionReport": {"threshold": θ, "candidates": [{"direction": "…", "concentration": S, "responseProb": S²/(S²+θ²)}], '
-        '"selectedDirection": "…", "selectionReason": "…"}, "conflictReview": {"conflictsFound": 0, "details": "…"}, '
-        '"randomExploreForced": false, "confirmedOperations": []}\n'
+        f"{_REPORT}\n"
         "操作：deposit_pheromone {direction, amount 0 < a ≤ 0.3} · send_stop_signal {targetDirection, reason: contradictory_evidence | better_alternative | "
         "resource_conflict, evidence} · claim_subtask {description} · transition_role {newRole, reason} · update_agent_state "
         '{updates: {"current.exploringDirection" 或 "current.claimedSubtask": …}}。在值得的方向沉积信息素。决策报告的 θ 和候选取自给你的决策辅助；没有任何方向时 candidates 为 []。'

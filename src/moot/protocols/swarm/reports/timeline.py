@@ -5,7 +5,7 @@ What it tells does not depend on who answered first: where many answer at once, 
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from moot.domain.facts import Entry, InputGiven
@@ -21,6 +21,7 @@ from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.sections import start_decision
 from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 from moot.scoring.evidence import compute_assurance
 from moot.scoring.positions import compute_weight
@@ -74,7 +75,6 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.settlements: list[facts.RoundSettled] = []
         self.refuted: list[frozenset[str]] = []
         self.measures: list[facts.ConvergenceMeasured] = []
-        self.barriers: list[facts.BarrierPassed] = []
         self.signals: dict[str, Signal] = {}
         self.crews: list[Mapping[str, int]] = []
         self.completed: facts.SwarmCompleted | None = None
@@ -141,7 +141,6 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 self._add_event(kind, fact.round, agentId=order.seat)
 
     def _record_barrier(self, before: Swarm, fact: facts.BarrierPassed) -> None:
-        self.barriers.append(fact)
         for seat in before.orders:
             for reason in before.lost.get(seat, ()):
                 self._add_event("response_lost", fact.round, agentId=seat, reason=reason)
@@ -301,11 +300,8 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
     if is_synthesis:
         claim = SourcedClaim(text=check_citations(swarm.synthesis, swarm.board.findings, timeline.words).text)
-    return Decision(
-        session=timeline.session,
-        topic=swarm.opened.topic,
-        status=timeline.status,
-        parked=timeline.parked,
+    return replace(
+        start_decision(timeline),
         ended_by=find_ending(timeline),
         decision=claim,
         author=swarm.author if is_synthesis else None,
@@ -319,7 +315,6 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         could_differ=bool(choice and choice.decisive) or (first.could_differ if first else False),
         choice=choice.direction if choice is not None else "",
         turns=len(timeline.reports),
-        spent=timeline.spent,
         consensus_type=first.consensus_type if first else None,
         heads=first.heads if first else 0,
         effective=first.effective if first else None,
@@ -338,14 +333,11 @@ def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
 
 def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, IdeaVote]]:
     """The vote of each agent on an idea; none while they are sealed."""
-    ballots = {} if timeline.is_sealed else timeline.state.ballots
-    found = []
-    for seat in timeline.state.explorers:
-        ballot = ballots.get(seat)
-        vote = next((vote for vote in ballot.votes if vote.idea == idea), None) if ballot is not None else None
-        if vote is not None:
-            found.append((seat, vote))
-    return found
+    if timeline.is_sealed:
+        return []
+    ballots = [(seat, ballot) for seat in timeline.state.explorers if (ballot := timeline.state.ballots.get(seat)) is not None]
+    votes = [(seat, next((vote for vote in ballot.votes if vote.idea == idea), None)) for seat, ballot in ballots]
+    return [(seat, vote) for seat, vote in votes if vote is not None]
 
 
 def _build_reasons(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SourcedClaim, ...]:
@@ -386,15 +378,13 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
 def _build_dissent(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Dissent, ...]:
     """Every opposing or conditional vote; where readings decided, those on what was chosen."""
     swarm = timeline.state
-    voiced = []
-    voted = [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
-    for idea in [choice.idea] if choice is not None else voted:
-        for seat, vote in list_votes(timeline, idea):
-            if vote.position == "oppose":
-                voiced.append(Dissent(seat=seat, kind="oppose", text=vote.reason))
-            if vote.position == "conditional_support":
-                voiced.append(Dissent(seat=seat, kind="conditional", text=vote.reason))
-    return tuple(voiced)
+    voted = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
+    votes = [each for idea in voted for each in list_votes(timeline, idea)]
+    return tuple(
+        Dissent(seat=seat, kind="oppose" if vote.position == "oppose" else "conditional", text=vote.reason)
+        for seat, vote in votes
+        if vote.position in {"oppose", "conditional_support"}
+    )
 
 
 def _collect_challenges(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
