@@ -66,7 +66,7 @@ class SwarmPersonText(TwoLanguages):
         {"confirmed": "confirmed", "refuted": "refuted", "unclear": "unclear"},
         {"confirmed": "属实", "refuted": "不实", "unclear": "不清楚"},
     )
-    vote = both("Is this idea the answer to the task? {number}. “{text}”", "这个观点是任务的答案吗？{number}. “{text}”")
+    vote = both("{number}. “{text}” Is this idea the answer to the task?", "{number}. “{text}”这个观点是任务的答案吗？")
     rate = both(
         "How good is “{text}” as the answer, by what you saw there? (Enter: not rated)",
         "按你所见，“{text}”作为答案有多好？（直接回车：不评）",

@@ -6,7 +6,7 @@ What it tells does not depend on who answered first: where many answer at once, 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from moot.domain.facts import Entry, InputGiven
 from moot.domain.ids import USER, SeatId, SessionId
@@ -25,6 +25,9 @@ from moot.reports.sections import start_decision
 from moot.reports.timeline import TimelineBase, TimelineLine, format_time
 from moot.scoring.evidence import compute_assurance
 from moot.scoring.positions import compute_weight
+
+_CHANGE: Final = "direction before after"
+_ROLE: Final = "agentId=seat fromRole=old toRole=new reason probability drawn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,19 +107,18 @@ class SwarmTimeline(TimelineBase[Swarm]):
         at, number = format_time(entry.at), len(self.lines) + 1
         self.lines.append(TimelineLine(id=number, seq=entry.seq, timestamp=at, speaker=speaker, content=text))
 
-    def _add_event(self, kind: str, number: int, **fields: Any) -> None:
+    def _add_event(self, kind: str, number: int, about: object = None, names: str = "", **given: Any) -> None:
+        """Add an event with the named fields of what it is about, and what is given besides."""
+        fields = {**take_fields(about, names, **given), **given}
         self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
 
-    def _add_change_event(self, kind: str, number: int, change: facts.ConcentrationChange, **fields: Any) -> None:
-        self._add_event(kind, number, **take_fields(change, "direction before after"), **fields)
-
     def _record_entry(self, entry: Entry, before: Swarm, after: Swarm) -> None:
-        fact = entry.fact
+        fact, number = entry.fact, after.round
         match fact:
             case facts.SwarmFormed():
                 for each in after.board.pheromones.values():
-                    laid = facts.ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration)
-                    self._add_change_event("pheromone_deposited", 0, laid, agentId=str(USER))
+                    fields = "direction before after=concentration agentId"
+                    self._add_event("pheromone_deposited", 0, each, fields, before=0.0, agentId=str(USER))
                 self._count_roles(after)
             case facts.RoundBegun():
                 self._record_orders(fact)
@@ -130,8 +132,21 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 self._record_settlement(after, fact)
             case facts.ConvergenceMeasured():
                 self._record_measurement(fact)
+            case facts.SwarmCompleted():
+                self.completed = fact
+                self._add_event("swarm_completed", number, fact, "reason converged agents=synced")
+            case facts.ShutdownNoticed():
+                self._add_event("shutdown_imminent", number, fact, "awaited")
+            case facts.ShutdownAnswered():
+                self._add_event("shutdown_request", number, fact, "acknowledged")
+            case facts.AgentsTerminated():
+                for end in fact.ends:
+                    kind = "agent_terminated" if end.reason == "graceful" else "agent_force_terminated"
+                    self._add_event(kind, number, end, "agentId=seat reason")
+            case facts.SwarmClosed(reason="fault"):
+                self._add_event("fault", number, fact, "detail=fault")
             case _:
-                self._record_end(fact, after)
+                pass
 
     def _record_orders(self, fact: facts.RoundBegun) -> None:
         self._add_event("round_start", fact.round, agents=[order.seat for order in fact.orders])
@@ -149,9 +164,9 @@ class SwarmTimeline(TimelineBase[Swarm]):
         if fact.is_degraded:
             self._add_event("round_degraded", fact.round, lost=list(fact.lost), of=len(before.orders))
         for each in fact.violations:
-            self._add_event("violation", fact.round, **take_fields(each, "agentId=seat violation severity detail"))
+            self._add_event("violation", fact.round, each, "agentId=seat violation severity detail")
         for change in fact.changes:
-            self._add_event(f"agent_{change.new}", fact.round, **take_fields(change, "agentId=seat was=old reason"))
+            self._add_event(f"agent_{change.new}", fact.round, change, "agentId=seat was=old reason")
 
     def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: facts.OperationsProcessed) -> None:
         wanted = [
@@ -167,17 +182,15 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self.operations.append(done)
             self.logged.setdefault((fact.round, result.seat), []).append(done)
             if result.before is not None and result.after is not None:
-                change = facts.ConcentrationChange(direction=result.target, before=result.before, after=result.after)
-                self._add_change_event(
-                    names[result.operation], fact.round, change, agentId=result.seat, operation=f"op-{result.number}"
-                )
+                fields = "direction=target before after agentId=seat"
+                self._add_event(names[result.operation], fact.round, result, fields, operation=f"op-{result.number}")
 
     def _record_ideas(self, before: Swarm, fact: facts.IdeasSorted) -> None:
         review = before.review
         for invitation in review.invitations:
             said = review.collisions.get(invitation.seat)
             action = said.action if said is not None else None
-            self._add_event("collision", fact.round, **take_fields(invitation, "agentId=seat mode"), action=action)
+            self._add_event("collision", fact.round, invitation, "agentId=seat mode", action=action)
         if fact.by.endswith("(fallback)"):
             self._add_event("measure_lost", fact.round, by=fact.by)
         if fact.judge:
@@ -187,8 +200,8 @@ class SwarmTimeline(TimelineBase[Swarm]):
             if placed.reason != "new":
                 join = IdeaJoin(number=len(self.joins) + 1, round=fact.round, by=fact.by, placed=placed)
                 self.joins.append(join)
-                told = {"join": join.id, "text": placed.text, "idea": f"idea-{placed.idea}"}
-                self._add_event("ideas_joined", fact.round, **told, **take_fields(placed, "reason likeness"))
+                fields = "join=id text=placed.text idea=placed.idea# reason=placed.reason likeness=placed.likeness"
+                self._add_event("ideas_joined", fact.round, join, fields)
 
     def _record_judgements(self, before: Swarm, fact: facts.IdeasSorted) -> None:
         """Every pair that a judge took for one idea or for two sides of a question, with its reason."""
@@ -203,47 +216,24 @@ class SwarmTimeline(TimelineBase[Swarm]):
         self.settlements.append(fact)
         self.refuted.append(after.board.refuted)
         for change in fact.evaporated:
-            self._add_change_event("pheromone_evaporated", fact.round, change)
+            self._add_event("pheromone_evaporated", fact.round, change, _CHANGE)
         for signal in fact.expired:
             self._add_event("stop_signal_expired", fact.round, signal=signal)
         for role in fact.roles:
-            self._record_role(role)
+            self._add_event("role_transition_executed", fact.round, role, _ROLE)
         for seat in fact.refused:
             self._add_event("role_request_refused", fact.round, agentId=seat)
         self._count_roles(after)
 
-    def _record_role(self, role: facts.RoleChange) -> None:
-        fields = "agentId=seat fromRole=old toRole=new reason probability drawn"
-        self._add_event("role_transition_executed", role.round, **take_fields(role, fields))
-
     def _record_measurement(self, fact: facts.ConvergenceMeasured) -> None:
         self.measures.append(fact)
-        self._add_event("convergence_checked", fact.round, converged=fact.converged, reason=fact.reason)
+        self._add_event("convergence_checked", fact.round, fact, "converged reason")
         for name in fact.warnings:
-            self._add_event(name, fact.round, diversity=fact.diversity, consensusRate=fact.consensus_rate)
+            self._add_event(name, fact.round, fact, "diversity consensusRate")
         if fact.cut is not None:
-            self._add_change_event("pheromone_protected", fact.round, fact.cut)
+            self._add_event("pheromone_protected", fact.round, fact.cut, _CHANGE)
         if fact.debater is not None:
-            self._record_role(fact.debater)
-
-    def _record_end(self, fact: object, after: Swarm) -> None:
-        number = after.round
-        match fact:
-            case facts.SwarmCompleted():
-                self.completed = fact
-                self._add_event("swarm_completed", number, reason=fact.reason, converged=fact.converged, agents=list(fact.synced))
-            case facts.ShutdownNoticed(awaited=awaited):
-                self._add_event("shutdown_imminent", number, awaited=list(awaited))
-            case facts.ShutdownAnswered(acknowledged=acknowledged):
-                self._add_event("shutdown_request", number, acknowledged=list(acknowledged))
-            case facts.AgentsTerminated(ends=ends):
-                for each in ends:
-                    kind = "agent_terminated" if each.reason == "graceful" else "agent_force_terminated"
-                    self._add_event(kind, number, agentId=each.seat, reason=each.reason)
-            case facts.SwarmClosed(reason="fault", fault=fault):
-                self._add_event("fault", number, detail=fault)
-            case _:
-                pass
+            self._add_event("role_transition_executed", fact.round, fact.debater, _ROLE)
 
     def _count_roles(self, swarm: Swarm) -> None:
         self.crews.append(Counter(agent.role for agent in swarm.agents.values()))
@@ -252,14 +242,6 @@ class SwarmTimeline(TimelineBase[Swarm]):
         """The number of the timeline line of a finding."""
         found = [line.id for line in self.lines if line.speaker == finding.seat and line.content == finding.core_idea]
         return found[0] if found else 1
-
-
-def find_ending(timeline: SwarmTimeline) -> str | None:
-    """Why it ended; None while it goes on."""
-    closed = timeline.closed
-    if closed is None:
-        return None
-    return closed.reason if isinstance(closed, facts.SwarmClosed) else "cancelled"
 
 
 def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, ...]:
@@ -284,14 +266,12 @@ def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
 def build_decision(timeline: SwarmTimeline) -> Decision:
     """The decision as it stands: the consensus ideas that the vote carried; in the classic mode the synthesis."""
     swarm = timeline.state
-    is_over = isinstance(timeline.closed, facts.SwarmClosed)
-    ideas = (
-        [idea for each in list_carried_ideas(timeline) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
-    )
+    started, closed = start_decision(timeline), timeline.closed
+    is_over = isinstance(closed, facts.SwarmClosed)
+    carried = list_carried_ideas(timeline) if is_over else ()
     voted = timeline.completed.resolved if is_over and timeline.completed is not None else ()
-    first = next(iter(list_carried_ideas(timeline) or [each for each in voted if each.idea in swarm.consensus]), None)
-    first = first if is_over else None
-    claim = _build_claim(timeline, [idea.number for idea in ideas]) if ideas else None
+    first = next(iter(carried or [each for each in voted if each.idea in swarm.consensus]), None)
+    claim = _build_claim(timeline, [each.idea for each in carried]) if carried else None
     choice = find_choice(timeline) if is_over else None
     if choice is not None:
         first = next((each for each in voted if each.idea == choice.idea), None)
@@ -301,8 +281,8 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     if is_synthesis:
         claim = SourcedClaim(text=check_citations(swarm.synthesis, swarm.board.findings, timeline.words).text)
     return replace(
-        start_decision(timeline),
-        ended_by=find_ending(timeline),
+        started,
+        ended_by=closed.reason if isinstance(closed, facts.SwarmClosed) else started.ended_by,
         decision=claim,
         author=swarm.author if is_synthesis else None,
         confidence=compute_assurance(choice.z) if choice and choice.z is not None else first.confidence if first else None,
