@@ -1,7 +1,6 @@
 """The figures recalculated from the record with some joins undone: what would have been measured had two ideas stayed apart."""
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from moot.domain.ids import SeatId
@@ -64,11 +63,14 @@ def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Wha
         texts[number] = known[name].placed.text
         separate[normalize_idea(known[name].placed.text)] = number
     tally = _Tally(timeline, separate)
-    counted = zip(timeline.settlements, timeline.refuted, timeline.measures, strict=False)
-    rounds = tuple(tally.count(settled, refuted, measured, texts) for settled, refuted, measured in counted)
+    rounds = tuple(tally.count(settled.round, measured, texts) for settled, measured in _pair_rounds(timeline))
     return WhatIfResult(
         undone=tuple(sorted(set(apart))), rounds=rounds, texts=texts, owners=tally.owners(), findings=tally.group_findings()
     )
+
+
+def _pair_rounds(timeline: SwarmTimeline) -> Iterator[tuple[RoundSettled, ConvergenceMeasured]]:
+    return zip(timeline.settlements, timeline.measures, strict=False)
 
 
 class _Tally:
@@ -77,9 +79,14 @@ class _Tally:
     def __init__(self, timeline: SwarmTimeline, separate: dict[str, int]) -> None:
         self._swarm = timeline.state
         self._separate = separate
-        self._findings: dict[int, list[Finding]] = defaultdict(list)
+        self._active = {settled.round: [each.seat for each in settled.opinions] for settled in timeline.settlements}
+        self._refuted = {
+            settled.round: texts if not self._swarm.is_first_edition else frozenset()
+            for settled, texts in zip(timeline.settlements, timeline.refuted, strict=True)
+        }
+        self._findings: dict[int, list[Finding]] = {}
         for finding in self._swarm.board.findings:
-            self._findings[finding.round].append(finding)
+            self._findings.setdefault(finding.round, []).append(finding)
         self._born: dict[int, int] = {}
         self._since: dict[tuple[int, SeatId], int] = {}
         self._holds: dict[SeatId, set[int]] = {}
@@ -88,13 +95,10 @@ class _Tally:
         self._history: list[frozenset[int]] = []
         self._leading: list[frozenset[int]] = []
 
-    def count(
-        self, settled: RoundSettled, refuted: frozenset[str], measured: ConvergenceMeasured, texts: Mapping[int, str]
-    ) -> WhatIfRound:
+    def count(self, number: int, measured: ConvergenceMeasured, texts: Mapping[int, str]) -> WhatIfRound:
         """The figures of the next round."""
-        # What the validator refuted is stated, but backs nothing; not so in the first edition.
-        self._add_findings(settled.round, frozenset() if self._swarm.is_first_edition else refuted)
-        active = [each.seat for each in settled.opinions]
+        self._add_findings(number)
+        active = self._active[number]
         backed = self._build_backed_ideas(active, texts)
         # The quorum does not count who was silent.
         voices = [seat for seat in active if seat not in measured.silent]
@@ -111,7 +115,7 @@ class _Tally:
         reached = find_quorum_ideas(counts, len(voices), limits.quorum)
         self._leading.append(frozenset(reached))
         verdict = judge_convergence(
-            round_number=settled.round,
+            round_number=number,
             history=self._leading if self._swarm.settings.stability == "leading" else self._history,
             has_quorum=bool(reached),
             consensus_rate=max((compute_share(len(seats), len(voices)) for seats in counts.values()), default=0.0),
@@ -119,7 +123,7 @@ class _Tally:
             bounds=limits,
         )
         return WhatIfRound(
-            round=settled.round,
+            round=number,
             ideas=self._history[-1],
             backed=backed,
             quorum=reached,
@@ -130,29 +134,30 @@ class _Tally:
 
     def owners(self) -> dict[int, tuple[SeatId, ...]]:
         """Who ever held each idea."""
-        found: dict[int, list[SeatId]] = defaultdict(list)
+        found: dict[int, list[SeatId]] = {}
         for idea, seat in self._since:
-            found[idea].append(seat)
+            found.setdefault(idea, []).append(seat)
         return {idea: tuple(seats) for idea, seats in found.items()}
 
     def group_findings(self) -> dict[int, tuple[Finding, ...]]:
         """The findings that say each idea; one that only agrees with it is none of them."""
-        found: dict[int, list[Finding]] = defaultdict(list)
+        found: dict[int, list[Finding]] = {}
         for finding in self._swarm.board.findings:
-            found[self._find_own_idea(finding)].append(finding)
+            found.setdefault(self._find_own_idea(finding), []).append(finding)
         return {idea: tuple(findings) for idea, findings in found.items()}
 
     def _find_own_idea(self, finding: Finding) -> int:
         return self._separate.get(normalize_idea(finding.core_idea), finding.idea)
 
-    def _add_findings(self, number: int, refuted: frozenset[str]) -> None:
+    def _add_findings(self, number: int) -> None:
         fresh: dict[SeatId, set[int]] = {}
-        for finding in self._findings[number]:
+        for finding in self._findings.get(number, ()):
             own, *also = self._list_ideas(finding)
             self._stated += 1
             self._distinct.add(own)
             held = fresh.setdefault(finding.seat, set())
-            if normalize_idea(finding.core_idea) in refuted:
+            # What the validator refuted is stated, but backs nothing; not so in the first edition.
+            if normalize_idea(finding.core_idea) in self._refuted[number]:
                 continue
             held.update((own, *also))
             for idea in (own, *also):
