@@ -351,10 +351,14 @@ def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> l
 
 
 def _build_result(result: OperationResult) -> dict[str, object]:
-    names = "type operationId operation success"
-    names += " error detail" * bool(result.error) + " target" * bool(result.target)
-    shown = take_fields(result, names, type="operation_result", operationId=f"op-{result.number}")
-    return shown if result.after is None else {**shown, "newConcentration": round(result.after, 4)}
+    shown = take_fields(result, "type operationId operation success", type="operation_result", operationId=f"op-{result.number}")
+    if result.error:
+        shown |= take_fields(result, "error detail")
+    if result.target:
+        shown["target"] = result.target
+    if result.after is not None:
+        shown["newConcentration"] = round(result.after, 4)
+    return shown
 
 
 def build_agent_state(agent: Agent) -> dict[str, object]:
