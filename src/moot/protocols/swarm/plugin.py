@@ -1,5 +1,6 @@
 """The swarm protocol as the house takes it in."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -36,7 +37,9 @@ def open_session(plan: Plan) -> SwarmOpened:
     ]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
-    seats = validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS)
+    seats = validate_seats(
+        (*explorers, *_build_helper_seats(plan.seats, explorers, settings.judge)), fewest=2, most=MOST_SEATS + HELPING_SEATS
+    )
     settings = replace(
         settings,
         settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"),
@@ -45,8 +48,8 @@ def open_session(plan: Plan) -> SwarmOpened:
     return plan.opening(SwarmOpened, seats=seats, settings=settings, edition=EDITION)
 
 
-def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
-    given = {seat.id: seat for seat in plan.seats}
+def _build_helper_seats(seats: Sequence[Seat], explorers: Sequence[Seat], judge: str) -> list[Seat]:
+    given: dict[str, Seat] = {seat.id: seat for seat in seats}
     model = next((seat for seat in explorers if parse_kind(seat.platform) not in _NO_MODEL), None)
     found = []
     if VALIDATOR in given:
@@ -54,13 +57,10 @@ def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
     elif model is not None:
         found.append(Seat(id=VALIDATOR, platform=model.platform, trust=model.trust))
     found.append(given.get(LIKENESS, Seat(id=LIKENESS, platform=MEASURE)))
-    assert isinstance(plan.settings, SwarmSettings)
-    judge = plan.settings.judge
     if judge and judge not in {VALIDATOR, LIKENESS}:
-        named = next((seat for seat in plan.seats if seat.id == judge), None)
-        if named is None:
+        if judge not in given:
             raise BadSetting(f"the judge {judge!r} is not a seat; name one of {', '.join(given)}, or leave it empty for none")
-        found.append(named)
+        found.append(given[judge])
     return found
 
 

@@ -71,13 +71,13 @@ def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> RuleBrea
 
 
 def _find_missing_part(decision: DecisionReport) -> str:
-    if decision.threshold is None:
-        return "threshold"
-    if decision.candidates is None:
-        return "candidates"
-    if not decision.selected_direction.strip():
-        return "selectedDirection"
-    return "" if decision.selection_reason.strip() else "selectionReason"
+    is_missing = {
+        "threshold": decision.threshold is None,
+        "candidates": decision.candidates is None,
+        "selectedDirection": not decision.selected_direction.strip(),
+        "selectionReason": not decision.selection_reason.strip(),
+    }
+    return next((name for name, missing in is_missing.items() if missing), "")
 
 
 def _compute_probabilities(state: Swarm, agent: Agent, candidate: Candidate) -> tuple[float, ...]:

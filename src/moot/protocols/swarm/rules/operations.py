@@ -50,10 +50,8 @@ class BlackboardEditor:
     """The blackboard while the operations of one round are executed: copied once per round, not once per operation."""
 
     def __init__(self, state: Swarm) -> None:
-        self.settings: SwarmSettings = state.settings
-        self.round = state.round
-        self.clock = state.clock
-        self._is_first_edition = state.is_first_edition
+        self._state = state
+        self._settings = state.settings
         self.agents = dict(state.agents)
         self._board = state.board
         self._pheromones = dict(state.board.pheromones)
@@ -130,9 +128,9 @@ class BlackboardEditor:
     def _deposit_pheromone(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "direction", "amount")
         direction = _read_text(params, "direction", LONGEST_DIRECTION)
-        amount = read_amount(params, self.settings)
-        if not 0 < amount <= self.settings.most_deposit:
-            raise OperationRefused(f"amount must be more than 0 and at most {self.settings.most_deposit:g}")
+        amount = read_amount(params, self._settings)
+        if not 0 < amount <= self._settings.most_deposit:
+            raise OperationRefused(f"amount must be more than 0 and at most {self._settings.most_deposit:g}")
         key = self._find_direction_key(direction)
         pheromone = self._pheromones.get(key)
         if pheromone is None and len(self._pheromones) >= MOST_DIRECTIONS:
@@ -148,7 +146,9 @@ class BlackboardEditor:
     def _set_pheromone(self, key: str, direction: str, by: SeatId, after: float) -> None:
         pheromone = self._pheromones.get(key)
         if pheromone is None:
-            self._pheromones[key] = Pheromone(direction=direction, concentration=after, deposited_by=(by,), round=self.round)
+            self._pheromones[key] = Pheromone(
+                direction=direction, concentration=after, deposited_by=(by,), round=self._state.round
+            )
             return
         others = pheromone.deposited_by if by in pheromone.deposited_by else (*pheromone.deposited_by, by)
         self._pheromones[key] = replace(pheromone, concentration=after, deposited_by=others)
@@ -159,7 +159,7 @@ class BlackboardEditor:
         if words:
             key = direction_key(words)
             before = self._pheromones[key].concentration if key in self._pheromones else 0.0
-            self._set_pheromone(key, words, by, add_deposit(before, self.settings.deposit))
+            self._set_pheromone(key, words, by, add_deposit(before, self._settings.deposit))
 
     def _send_stop_signal(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "targetDirection", "reason", "evidence")
@@ -168,14 +168,14 @@ class BlackboardEditor:
         if reason not in REASONS:
             raise OperationRefused(f"reason must be one of: {', '.join(REASONS)}")
         evidence = _read_text(params, "evidence", 4_000)
-        if not self.settings.stop_signals:
+        if not self._settings.stop_signals:
             raise OperationRefused("stop signals are switched off in this run")
         key = self._find_direction_key(direction)
         pheromone = self._pheromones.get(key)
         if pheromone is None:
             raise OperationRefused("targetDirection is not on the blackboard")
         # One agent cuts a direction once: repeated signals of one mind would weigh like those of several.
-        if key in self.agents[agent.seat].cuts and not self._is_first_edition:
+        if key in self.agents[agent.seat].cuts and not self._state.is_first_edition:
             raise OperationRefused("you have sent a stop signal against this direction already")
         # Signals are numbered over the whole run: expired ones are removed from the list, so its length would repeat ids.
         self._signals_made += 1
@@ -185,9 +185,9 @@ class BlackboardEditor:
             target=key,
             reason=str(reason),
             evidence=evidence,
-            strength=self.settings.signal_strength,
-            round=self.round,
-            at=self.clock,
+            strength=self._settings.signal_strength,
+            round=self._state.round,
+            at=self._state.clock,
         )
         self._signals.append(signal)
         after = self._choose_concentration(apply_stop_signal(pheromone.concentration, signal.strength))
@@ -210,10 +210,10 @@ class BlackboardEditor:
         if claim is None:
             if len(self._claims) >= MOST_CLAIMS:
                 raise OperationRefused(f"the blackboard has {MOST_CLAIMS} subtasks already")
-            claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self.round)
+            claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self._state.round)
         if agent.seat not in claim.claimed_by:
-            if len(claim.claimed_by) >= self.settings.agents_per_task:
-                raise OperationRefused(f"{self.settings.agents_per_task} agents work on it already", "max_agents_reached")
+            if len(claim.claimed_by) >= self._settings.agents_per_task:
+                raise OperationRefused(f"{self._settings.agents_per_task} agents work on it already", "max_agents_reached")
             claim = replace(claim, claimed_by=(*claim.claimed_by, agent.seat))
         self._claims[name] = claim
         self._change_agent(agent, subtask=name)
@@ -230,16 +230,14 @@ class BlackboardEditor:
         idea = _read_text(params, "coreIdea", 500)
         if not normalize_idea(idea):
             raise OperationRefused("coreIdea must say something")
-        confidence: Confidence | None = None
-        if params.get("confidence") is not None:
-            known = {str(each): each for each in get_args(Confidence)}
-            confidence = known.get(str(params["confidence"]))
-            if confidence is None:
-                raise OperationRefused("confidence must be high, medium or low")
+        levels: dict[str, Confidence] = {str(each): each for each in get_args(Confidence)}
+        confidence = levels.get(str(params.get("confidence")))
+        if confidence is None and params.get("confidence") is not None:
+            raise OperationRefused("confidence must be high, medium or low")
         finding = Finding(
             number=len(self._findings) + 1,
             seat=agent.seat,
-            round=self.round,
+            round=self._state.round,
             direction=agent.direction,
             core_idea=idea,
             perspective=_read_text(params, "perspective", 100, is_needed=False),
