@@ -32,14 +32,12 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadSetting("a direction is empty; say it in words: --direction WORDS")
     if settings.mode == "hybrid" and not settings.directions:
         raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
-    explorers = [
-        replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in {VALIDATOR, LIKENESS, settings.judge}
-    ]
+    helpers = {VALIDATOR, LIKENESS, settings.judge}
+    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in helpers]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
-    seats = validate_seats(
-        (*explorers, *_build_helper_seats(plan.seats, explorers, settings.judge)), fewest=2, most=MOST_SEATS + HELPING_SEATS
-    )
+    helping = _build_helper_seats(plan.seats, explorers, settings.judge)
+    seats = validate_seats((*explorers, *helping), fewest=2, most=MOST_SEATS + HELPING_SEATS)
     settings = replace(
         settings,
         settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"),
