@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.facts import IdeaResolution
+from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.reports.citations import check_citations
-from moot.protocols.swarm.reports.json_fields import take_fields
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, find_choice, list_carried_ideas, list_votes
 from moot.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
 from moot.protocols.swarm.rules.operations import direction_key
