@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -254,7 +255,10 @@ def test_a_dropped_stream_goes_on_where_it_was_and_begins_anew_after_a_restart(s
     with streamed(server.local, session, after=seen[-1][0]) as stream:
         missed = stream.until("view", sessionId=session, seq=4)
         assert "reset" not in {kind for _, kind, _ in missed}
-        assert not {name for name, _, _ in missed} & {name for name, _, _ in seen}
+        # Where nothing is missing yet, the first event says only which entry is the newest.
+        told = [name for name, _, data in missed if "status" in data or "at" in data]
+        assert told
+        assert not set(told) & {name for name, _, _ in seen}
     server.kill()
     server.start()
     with streamed(server.local, session, after=missed[-1][0]) as stream:
@@ -316,5 +320,45 @@ def test_streams_end_when_the_server_stops(tmp_path_factory: pytest.TempPathFact
         session = own.local.opened()
         with streamed(own.local, session) as stream:
             stream.until("view", sessionId=session)
-            assert own.stop() == 0
+            began = time.monotonic()
+            own.stop()
             stream.rest()
+            assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize(("program", "told"), [("open.sh", ""), ("nothing-here", "no browser could be opened")])
+def test_serve_opens_the_page_in_the_browser_or_says_that_it_cannot(tmp_path: Path, program: str, told: str) -> None:
+    """W-7: with the link that signs it in."""
+    script, opened = tmp_path / "open.sh", tmp_path / "opened.txt"
+    script.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
+    script.chmod(0o755)
+    with Server(Cli(tmp_path / "home", tmp_path, BROWSER=f"{tmp_path / program} %s", PATH="/nowhere"), "--open") as own:
+        own.stop()
+        assert told in own.logged()
+        link = re.findall(r"Open in a browser: (\S+)", own.said)[0]
+        if not told:
+            until(opened.exists)
+            assert opened.read_text() == link
+
+
+def test_a_dry_run_tells_the_price_and_files_are_read_as_text(tmp_path: Path) -> None:
+    """W-1: what is no text, is too large or is not there is refused with a sentence."""
+    cli = Cli(tmp_path / "home", tmp_path)
+    plan = tmp_path / "plan.md"
+    plan.write_text("# Plan\nShip it.")
+    words = ("run", "A or B?", "--seat", "a=openai:gpt-5-mini", "--seat", "b=mailbox", "--no-check", "--dry-run")
+    shown = cli(*words, "--file", str(plan)).out
+    assert re.search(r"expected: \d+ – \d+ model calls, [\d,]+ – [\d,]+ tokens, \$0\.\d+ – \$0\.\d+", shown)
+    found = cli.json(*words, "--file", str(plan))
+    assert found["subject"]["context"] == [{"name": "plan.md", "text": "# Plan\nShip it."}]
+    assert found["estimate"]["calls"]["least"] >= 1
+    (tmp_path / "picture.bin").write_bytes(b"\x89PNG\x00\xff")
+    (tmp_path / "large.txt").write_text("x" * 60_001)
+    (tmp_path / "empty.txt").write_text("")
+    for name, told in (
+        ("picture.bin", "not a text file"),
+        ("large.txt", "60000"),
+        ("empty.txt", "empty"),
+        ("none.txt", "none.txt"),
+    ):
+        assert told in cli(*words, "--file", str(tmp_path / name), code=2).err, name

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from moot.app.moot import Moot
+from moot.domain.ids import parse_seat_id, parse_session_id
 from moot.errors import BadSetting, NotAllowed
 from moot.ledgers.memory import MemoryLedger
 from moot.surfaces.api.method import Call, Caller
@@ -333,5 +334,71 @@ def test_a_session_is_forked_from_an_entry_and_a_seat_invited(tmp_path: Path) ->
             bound = rpc.with_caller(role="owner", session=session, token="t")
             await expect_error(NotAllowed, bound("moot.forkSession", sessionId=session, at=2))
             assert "fork" not in (await bound("moot.getView", sessionId=session))["may"]
+
+    run_with_deadline(work())
+
+
+SEALED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "persona": ({"protocol": "persona", "seats": ["ada", "bob", "eve"]}, {"position": "SECRET", "confidence": 0.8}),
+    "advisory": (
+        {"protocol": "advisory", "seats": ["ada", "bob", "eve"]},
+        {"type": "propose", "text": "SECRET", "confidence": 0.8},
+    ),
+    "consensus": (
+        {"protocol": "consensus", "seats": ["ada", "bob", "eve"]},
+        {"type": "propose", "text": "SECRET", "confidence": 0.8},
+    ),
+    "consulting": (
+        {"protocol": "debate", "seats": ["ada", "bob", "eve"], "consult": True},
+        {"type": "propose", "text": "SECRET", "confidence": 0.8},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEALED)
+def test_what_is_written_blind_is_in_no_field_of_any_view(tmp_path: Path, name: str) -> None:
+    """W-3, D-19: live, with `at`, as a whole text, and in the call that tells the session."""
+
+    async def work() -> None:
+        opening, answer = SEALED[name]
+        async with served(in_memory(tmp_path)) as rpc:
+            session = (await rpc("moot.openSession", topic="A or B?", **opening))["sessionId"]
+            await rpc("moot.getAsks", sessionId=session, seat="ada", timeoutSeconds=60)
+            await rpc("moot.answer", sessionId=session, seat="ada", answer=answer)
+            head = (await rpc("moot.getView", sessionId=session))["head"]
+            shown = [await rpc("moot.getView", sessionId=session)]
+            shown += [await rpc("moot.getView", sessionId=session, at=at) for at in range(1, head + 1)]
+            shown += [await rpc("moot.getSession", sessionId=session, at=at) for at in range(1, head + 1)]
+            assert [each for each in shown if "SECRET" in json.dumps(each)] == []
+            assert shown[0]["sealed"] is True
+            for entry in (1, 2, 3):
+                try:
+                    text = await rpc("moot.getText", sessionId=session, entry=entry)
+                except (BadSetting, NotAllowed):
+                    continue
+                assert "SECRET" not in json.dumps(text)
+
+    run_with_deadline(work())
+
+
+def test_a_swarms_sealed_report_is_in_no_view(tmp_path: Path) -> None:
+    """W-3, S-25: while all explore, neither what one found nor that one failed; `swarmStatus` takes `at` as well."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            session = (await rpc("moot.swarmOpen", task="How?", agents=3))["sessionId"]
+            turn = await rpc("moot.swarmRound", sessionId=session, seat="TanWei", timeoutSeconds=60)
+            assert turn["status"] == "your_turn"
+            view = await rpc("moot.getView", sessionId=session)
+            assert (view["sealed"], view["phases"][0]["state"]) == (True, "now")
+            engine = rpc.call.moot.engine
+            await engine.pass_over(parse_session_id(session), parse_seat_id("TanWei"), "error", "SECRET")
+            for params in ({}, {"at": (await rpc("moot.getView", sessionId=session))["head"]}):
+                for method in ("moot.getView", "moot.swarmStatus"):
+                    found = await rpc(method, sessionId=session, **params)
+                    assert "SECRET" not in json.dumps(found), method
+            seats = {seat["id"]: seat["state"] for seat in (await rpc("moot.getView", sessionId=session))["seats"]}
+            assert seats["TanWei"] != "lost"
+            assert (await rpc("moot.swarmStatus", sessionId=session, at=2))["cursor"] == 2
 
     run_with_deadline(work())

@@ -16,6 +16,7 @@ from moot.engine.snapshot import Snapshot
 from moot.errors import BadSetting
 from moot.ports.plugin import AnyPlugin
 
+PAGE: Final = 200
 MOST_LIVE: Final = 64
 MOST_PAST: Final = 8
 """How many folds up to an earlier entry are kept: going forward from one costs only what lies between."""
@@ -70,10 +71,7 @@ class FoldedSessions:
             past = self._past.pop(session, None)
             if past is None or past.seq > at:
                 past = None
-            snapshot, entries = await self._moot.engine.read_on(
-                session, past.snapshot if past else None, at - (past.seq if past else 0)
-            )
-            past = self._fold(past, snapshot, entries)
+            past = await self._read_on(session, past, at)
             self._past[session] = past
             if len(self._past) > MOST_PAST:
                 self._past.popitem(last=False)
@@ -81,14 +79,23 @@ class FoldedSessions:
 
     async def _load(self, session: SessionId) -> FoldedSession:
         known = self._live.pop(session, None)
-        snapshot, entries = await self._moot.engine.read_on(session, known.snapshot if known else None)
-        found = self._fold(known, snapshot, entries)
+        found = await self._read_on(session, known, None)
         self._live[session] = found
         if len(self._live) > MOST_LIVE:
             self._live.popitem(last=False)
         if found.timeline.closed is not None:
             await self._moot.add_settlements(found.timeline)
         return found
+
+    async def _read_on(self, session: SessionId, known: FoldedSession | None, until: int | None) -> FoldedSession:
+        """Read and fold page by page, so that a long session does not hold up the others; what is new is mostly one page."""
+        while True:
+            limit = PAGE if until is None else min(PAGE, until - (known.seq if known else 0))
+            snapshot, entries = await self._moot.engine.read_on(session, known.snapshot if known else None, limit)
+            known = self._fold(known, snapshot, entries)
+            if len(entries) < PAGE or known.seq == until:
+                return known
+            await asyncio.sleep(0)
 
     def _fold(self, known: FoldedSession | None, snapshot: Snapshot, entries: list[Entry]) -> FoldedSession:
         if known is None:

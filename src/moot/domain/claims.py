@@ -5,6 +5,7 @@ with the most marks in their order. Nothing is reworded, so that a digest never 
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 LONGEST_CLAIM: Final = 240
@@ -44,6 +45,8 @@ _LEAST: Final = 2.0
 """The marks from which a part belongs to the claim; one without is kept only where no part has any."""
 
 
+# A session that is looked at is folded twice, by its rules and by its timeline.
+@lru_cache(maxsize=1_024)
 def extract_claim(text: str, longest: int = LONGEST_CLAIM) -> str:
     """Return what a text claims on one line: all of a short one, otherwise its stand, figures and reason; `…` marks what is left
     out."""
