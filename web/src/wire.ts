@@ -126,6 +126,7 @@ export interface View {
   budget: Budget;
   settings: Record<string, unknown>;
   options: string[];
+  context: { name: string; size: number }[];
   obligations: Obligation[];
   outcome: string | null;
   sealed: boolean;
@@ -145,6 +146,14 @@ export interface SessionLine {
   standing: Standing;
   choice: string;
   strength: string;
+  isDemo?: boolean;
+}
+
+export interface Demo {
+  name: string;
+  title: string;
+  summary: string;
+  language: Language;
 }
 
 export interface PersonStep {
@@ -194,7 +203,6 @@ export interface Opening {
   protocols: { name: string; title: string; summary: string; settings: Setting[] }[];
   panels: { name: string; title: string; summary?: string; seats: (string | { id: string; stance?: string })[] }[];
   participants: { platform: string; title: string; found: boolean; note: string }[];
-  demos: { name: string; title: string; summary: string; language: Language }[];
 }
 interface Range {
   least: number;

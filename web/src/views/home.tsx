@@ -1,14 +1,14 @@
 // Home: what runs, what waits (for me first), what is parked, what was decided.
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { say } from "../language";
+import { language, say } from "../language";
 import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
 import { buildPath, go, route, setQuery } from "../route";
 import { call, describeError, me } from "../rpc";
 import { Header } from "../shell";
 import { readStored } from "../storage";
 import { connection, listen, watch } from "../stream";
-import type { Opening, SessionLine } from "../wire";
+import type { Demo, Opening, SessionLine } from "../wire";
 
 const lines = signal<ReadonlyMap<string, SessionLine> | null>(null);
 const failure = signal("");
@@ -234,6 +234,7 @@ function LineView({ line }: { line: SessionLine }) {
           </span>
         ) : null}
         <span class="soft">
+          {line.isDemo && `${say("demo", "演示")} · `}
           {line.protocol} · {say(`${line.entries} entries`, `${line.entries} 条`)} · <Ago at={line.lastAt} />
         </span>
       </span>
@@ -315,7 +316,7 @@ function FirstVisit() {
 }
 
 function Demos({ isSmall }: { isSmall: boolean }) {
-  const { value } = useLoad(() => call<Opening>("moot.getOpening"), "opening");
+  const { value } = useLoad(() => call<{ demos: Demo[] }>("moot.listDemos", { language: language.value }), `demos ${language.value}`);
   const demos = value?.demos ?? [];
   if (demos.length === 0) return null;
   const list = (
