@@ -275,9 +275,9 @@ function Found({ query }: { query: string }) {
 }
 
 function FirstVisit() {
-  const { value } = useLoad(() => call<Opening>("moot.getOpening"), "opening");
+  const { value } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const [topic, setTopic] = useState("");
-  const found = value?.participants.filter((each) => each.found) ?? [];
+  const found = value?.participants.filter((each) => each.found && each.platform !== "mailbox") ?? [];
   return (
     <div class="first-visit">
       <h2 class="lead">{say("Put a question before a group of minds.", "把问题交给一群头脑。")}</h2>

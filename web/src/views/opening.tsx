@@ -20,6 +20,7 @@ interface ContextFile {
 }
 const LARGEST_FILE = 200_000;
 const DRAFT = "new";
+const MAILBOX = "mailbox";
 
 interface Draft {
   topic: string;
@@ -81,7 +82,7 @@ function readSetting(type: string, text: string): unknown {
 }
 
 export function NewSession() {
-  const { value: opening, error } = useLoad(() => call<Opening>("moot.getOpening", {}), "opening");
+  const { value: opening, error } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const [draft, setDraft] = useState<Draft>(readDraft);
   const [files, setFiles] = useState<ContextFile[]>([]);
   const [problem, setProblem] = useState("");
@@ -287,7 +288,7 @@ function PanelTile({ isOn, title, note, onChoose }: { isOn: boolean; title: stri
 }
 
 function buildFirstSeats(opening: Opening | null): SeatIn[] {
-  const model = opening?.participants.find((each) => each.found)?.platform ?? "";
+  const model = opening?.participants.find((each) => each.found && each.platform !== MAILBOX)?.platform ?? "";
   return ["ada", "bob", "me"].map((id) => ({ id, platform: id === "me" ? "" : model, stance: "" }));
 }
 
