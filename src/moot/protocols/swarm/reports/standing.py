@@ -70,6 +70,9 @@ def rank_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[IdeaStandi
     ideas = []
     for number, text in found.texts.items():
         held, findings = backed.get(number), found.findings.get(number, ())
+        if not findings:
+            # All that was said moved to another idea.
+            continue
         ideas.append(
             IdeaStanding(
                 number=number,

@@ -64,7 +64,7 @@ from moot.protocols.swarm.facts import (
 from moot.protocols.swarm.prompts import build_brief
 from moot.protocols.swarm.rules.collisions import apply_reviews, build_invitations, list_findings_to_check
 from moot.protocols.swarm.rules.convergence import apply_measurement, find_end_reason, measure_convergence
-from moot.protocols.swarm.rules.ideas import list_fresh_texts, list_near_pairs, select_comparison, sort_ideas, with_ideas
+from moot.protocols.swarm.rules.ideas import list_fresh_texts, select_comparison, sort_ideas, with_ideas, with_pairs
 from moot.protocols.swarm.rules.operations import replay_operations, run_operations
 from moot.protocols.swarm.rules.round_start import (
     BROKEN_OFF,
@@ -295,7 +295,7 @@ def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
         case Validation() as said:
             return _with_review(state, seat, validation=said)
         case SimilarityReport() as said:
-            return _with_near_pairs(_with_review(state, seat, likenesses=said))
+            return with_pairs(_with_review(state, seat, likenesses=said))
         case IdeaJudgements() as said:
             return _with_review(state, seat, judgements=said, is_judged=True)
         case SwarmBallot() as said:
@@ -313,10 +313,6 @@ def _with_review(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
     return fast_replace(state, review=review)
 
 
-def _with_near_pairs(state: Swarm) -> Swarm:
-    return fast_replace(state, review=fast_replace(state.review, pairs=list_near_pairs(state)))
-
-
 def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
     state = fast_replace(state, losses=count_loss(state.losses, fact))
     seat, agent = fact.seat, state.agents.get(fact.seat)
@@ -327,7 +323,7 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
         is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat, 0.0).id
         state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
         # Without the measure, words find the pairs.
-        return _with_near_pairs(state) if seat == LIKENESS and not is_judging else state
+        return with_pairs(state) if seat == LIKENESS and not is_judging else state
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
@@ -452,7 +448,8 @@ def _apply_operations(state: Swarm, fact: Fact) -> Swarm:
         compared=compared,
         hints=state.board.joined if state.judge is not None and compared else (),
     )
-    return fast_replace(state, review=review)
+    state = fast_replace(state, review=review)
+    return state if compared else with_pairs(state)
 
 
 def _apply_sorted_ideas(state: Swarm, fact: Fact) -> Swarm:
