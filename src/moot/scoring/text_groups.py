@@ -128,7 +128,7 @@ class TextGroups:
         return between
 
     def list_doubts(self, texts: Collection[str]) -> Iterator[Pair]:
-        """Yield the pairs of these texts that deserve a second look, the most doubtful first, each text once."""
+        """Yield the pairs of these texts that deserve a second look, the most doubtful first."""
         doubts: list[tuple[float, Pair]] = []
         for (low, high), weight in self._weigh_groups().items():
             groups = self.members[low], self.members[high]
@@ -137,11 +137,8 @@ class TextGroups:
         doubts += [doubt for text in self._links if text in texts and (doubt := self._doubt(text, texts)) is not None]
         # The newest come last in `_links`, and are looked at least; sorting keeps their order.
         doubts.reverse()
-        met: set[str] = set()
-        for _, pair in sorted(doubts, key=lambda each: each[0]):
-            if met.isdisjoint(pair):
-                met.update(pair)
-                yield pair
+        pairs = dict.fromkeys(order_pair(*pair) for _, pair in sorted(doubts, key=lambda each: each[0]))
+        yield from pairs
 
     def _doubt(self, text: str, texts: Collection[str]) -> tuple[float, Pair] | None:
         """Return how doubtful the place of a text is, with the pair to look at; None if it is not."""

@@ -93,7 +93,7 @@ class _Tally:
         # Where each text stands after the rounds so far, what each idea is called, and what findings agree with.
         self._where: dict[str, int] = {}
         self._texts: dict[int, str] = {}
-        self._also: dict[int, list[tuple[str, int]]] = {}
+        self._also: dict[int, list[tuple[str, int, bool]]] = {}
         self._history: list[frozenset[int]] = []
         self._leading: list[frozenset[int]] = []
         self._clear()
@@ -164,19 +164,25 @@ class _Tally:
     def _place_texts(self, number: int) -> None:
         """Place the texts of a round as it was recorded; where known ones moved, count all earlier rounds again."""
         placed = {normalize_idea(each.text): each for each in self._placed.get(number, ())}
-        is_moved = not placed.keys().isdisjoint(self._where)
+        known_texts = frozenset(self._where)
+        is_moved = not known_texts.isdisjoint(placed)
         known = len(self._texts)
         self._where |= {key: each.idea for key, each in placed.items()}
         self._texts |= {each.idea: each.text for each in placed.values() if each.reason == "new"}
         earlier = [each for before in range(1, number) for each in self._findings.get(before, ())]
         if is_moved:
             now = {idea: self._where[normalize_idea(text)] for idea, text in self._texts.items()}
-            self._also = {at: [(key, now[idea]) for key, idea in also] for at, also in self._also.items()}
+            homes = {each.number: self._where[normalize_idea(each.core_idea)] for each in earlier}
+            self._also = {
+                at: [(key, now[idea], is_own or now[idea] == homes[at]) for key, idea, is_own in also]
+                for at, also in self._also.items()
+            }
+            self._texts |= {each.idea: each.text for key, each in reversed(placed.items()) if key not in known_texts}
             self._texts |= {self._where[normalize_idea(each.core_idea)]: each.core_idea for each in reversed(earlier)}
         for finding in self._findings.get(number, ()):
-            self._also[finding.number] = [
-                (key, idea) for name in finding.agrees_with for key, idea in [self._find_named_idea(name, number, known)] if idea
-            ]
+            named = (self._find_named_idea(name, number, known) for name in finding.agrees_with)
+            own = self._where.get(normalize_idea(finding.core_idea), 0)
+            self._also[finding.number] = [(key, idea, idea == own) for key, idea in named if idea]
         if is_moved:
             self._clear()
             for before in range(1, number):
@@ -200,20 +206,23 @@ class _Tally:
             own, *also = self._list_ideas(finding)
             self._stated += 1
             self._distinct.add(own)
+            self._born.setdefault(own, number)
             held = fresh.setdefault(finding.seat, set())
             # What the validator refuted is stated, but backs nothing; not so in the first edition.
             if normalize_idea(finding.core_idea) in refuted:
                 continue
             held.update((own, *also))
             for idea in (own, *also):
-                self._born.setdefault(idea, number)
                 self._since.setdefault((idea, finding.seat), number)
         self._holds |= fresh
 
     def _list_ideas(self, finding: Finding) -> tuple[int, ...]:
         """What a finding says, and what else it backs: what it agrees with stays where its words point."""
         own = self._find_own_idea(finding)
-        also = (self._separate.get(key, idea) for key, idea in self._also[finding.number])
+        # Agreeing with its own idea says nothing more, unless that join is undone.
+        is_apart = normalize_idea(finding.core_idea) in self._separate
+        named = self._also[finding.number]
+        also = (self._separate.get(key, idea) for key, idea, is_own in named if is_apart or key in self._separate or not is_own)
         return (own, *(idea for idea in dict.fromkeys(also) if idea != own))
 
     def _build_backed_ideas(self, active: Sequence[SeatId], texts: Mapping[int, str]) -> tuple[BackedIdea, ...]:
@@ -226,8 +235,8 @@ class _Tally:
                 number=idea,
                 text=texts.get(idea, ""),
                 backers=tuple(seats),
-                independent=tuple(seat for seat in seats if self._since[idea, seat] == self._born[idea]),
-                joined=tuple(seat for seat in seats if self._since[idea, seat] != self._born[idea]),
+                independent=tuple(seat for seat in seats if self._since[idea, seat] == self._born.get(idea)),
+                joined=tuple(seat for seat in seats if self._since[idea, seat] != self._born.get(idea)),
             )
             for idea, seats in sorted(backers.items())
         )

@@ -367,7 +367,7 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
     founded = [Idea(number=each.idea, text=each.text, round=state.round, since={}) for each in placed if each.reason == "new"]
     verdicts = _add_verdicts(state, placed)
     if places.keys() & before.by_text.keys():
-        state = _with_moved_texts(state, places, founded)
+        state = _with_moved_texts(state, placed, founded)
     board = state.board
     by_text = {**board.by_text, **places}
     ideas = {idea.number: (idea, dict(idea.since)) for idea in (*board.ideas, *founded[len(board.ideas) - len(before.ideas) :])}
@@ -418,9 +418,10 @@ def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair,
     return dict([*verdicts.items()][-MOST_VERDICTS:]) if len(verdicts) > MOST_VERDICTS else verdicts
 
 
-def _with_moved_texts(state: Swarm, places: Mapping[str, int], founded: Sequence[Idea]) -> Swarm:
+def _with_moved_texts(state: Swarm, placed: Collection[PlacedIdea], founded: Sequence[Idea]) -> Swarm:
     """Return the swarm after known texts moved: everything that follows from the idea of a text is derived again."""
     board = state.board
+    places = {normalize_idea(each.text): each.idea for each in placed}
     by_text = {key: places.get(key, idea) for key, idea in board.by_text.items()}
     ideas = (*board.ideas, *founded)
     # What agreed with an idea goes where its founding text goes.
@@ -443,13 +444,13 @@ def _with_moved_texts(state: Swarm, places: Mapping[str, int], founded: Sequence
         for number in (own, *also) if key not in board.refuted else ():
             last[finding.seat][1].add(number)
             since[number].setdefault(finding.seat, finding.round)
-    ideas = tuple(
-        replace(idea, since=since[idea.number], text=said.core_idea, round=said.round)
-        if (said := first.get(idea.number)) is not None
-        else replace(idea, since={})
-        for idea in ideas
-    )
-    founding = {normalize_idea(idea.text) for idea in ideas if idea.number in first}
+    fresh = [each for each in placed if normalize_idea(each.text) not in board.by_text]
+    origins = {each.idea: (each.text, state.round) for each in reversed(fresh)}
+    origins |= {number: (finding.core_idea, finding.round) for number, finding in first.items()}
+    # An idea that lost all its texts keeps its name, by which others may call it.
+    named = ((idea, *origins.get(idea.number, (idea.text, idea.round))) for idea in ideas)
+    ideas = tuple(replace(idea, since=since[idea.number], text=text, round=number) for idea, text, number in named)
+    founding = {normalize_idea(text) for text, _ in origins.values()}
     texts = dict.fromkeys((*(text for text, _ in board.joined), *(idea.text for idea in board.ideas)))
     joined = tuple((text, by_text[key]) for text in texts if (key := normalize_idea(text)) not in founding)
     agents = {
