@@ -396,7 +396,8 @@ def test_the_mean_has_two_ordinary_readings_put_to_it() -> None:
 
 def test_readers_who_agree_to_the_digit_make_a_clear_lead_and_no_certain_one() -> None:
     """S-30: round numbers have no spread; where nobody shares a direction there is no error to compute."""
-    readings = [Reading(direction=name, reader=reader, value=value) for name, value in (("a", 0.9), ("b", 0.3)) for reader in "xy"]
+    values = {"a": 0.9, "b": 0.3}
+    readings = [Reading(direction=name, reader=reader, value=value) for name, value in values.items() for reader in "xy"]
     verdict = judge_evidence(readings)
     assert verdict is not None
     assert verdict.z is not None
