@@ -6,7 +6,6 @@ from importlib.resources import files
 OWN = re.compile(
     r'<div id="app"></div>\n<script type="application/json" id="moot-view">[^<>]*</script>\n<script>(.*)</script>\n</body>',
     re.DOTALL,
-    re.DOTALL,
 )
 
 

@@ -65,7 +65,8 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         comparing=compared,
         schema=build_answer_schema(state, ask),
         fills=find_fills(state, ask),
-        hints=words.hints,
+        # On a ballot a direction is one of its numbers, not words.
+        hints={} if ask.kind == "ballot" else words.hints,
         mend=partial(mend_answer, state, ask, compared),
         # Comparing is the work of a measure: a person in its seat is asked by the shape.
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),

@@ -186,6 +186,8 @@ class Board:
     readings: Mapping[str, Mapping[SeatId, tuple[int, float]]] = field(default_factory=dict)
     # The normalized texts that the validator refuted.
     refuted: frozenset[str] = frozenset()
+    # What the judge said of pairs of texts, by their normalized forms: the sum of the weights, and how often.
+    verdicts: Mapping[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
     operations: int = 0
     refused: int = 0
     requests: int = 0

@@ -149,7 +149,8 @@ def _build_finding(finding: Finding) -> dict[str, Any]:
 
 
 def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
-    texts = [placed.text for _, placed in timeline.placed if placed.idea == idea.number]
+    # A text that moved stands where it was placed last.
+    texts = [text for text, at in {placed.text: placed.idea for _, placed in timeline.placed}.items() if at == idea.number]
     return take_fields(idea, "id text round texts since independent", texts=texts)
 
 

@@ -216,7 +216,7 @@ def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
         case answers.Validation() as said:
             return _with_review(state, seat, validation=said)
         case answers.SimilarityReport() as said:
-            return _with_near_pairs(_with_review(state, seat, likenesses=said))
+            return ideas.with_pairs(_with_review(state, seat, likenesses=said))
         case answers.IdeaJudgements() as said:
             return _with_review(state, seat, judgements=said, is_judged=True)
         case answers.SwarmBallot() as said:
@@ -234,10 +234,6 @@ def _with_review(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
     return fast_replace(state, review=review)
 
 
-def _with_near_pairs(state: Swarm) -> Swarm:
-    return fast_replace(state, review=fast_replace(state.review, pairs=ideas.list_near_pairs(state)))
-
-
 def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
     state = fast_replace(state, losses=count_loss(state.losses, fact))
     seat, agent = fact.seat, state.agents.get(fact.seat)
@@ -248,7 +244,7 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
         is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat).id
         state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
         # Without the measure, words find the pairs.
-        return _with_near_pairs(state) if seat == LIKENESS and not is_judging else state
+        return ideas.with_pairs(state) if seat == LIKENESS and not is_judging else state
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
@@ -326,7 +322,8 @@ def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
         compared=compared,
         hints=state.board.joined if state.judge is not None and compared else (),
     )
-    return fast_replace(state, review=review)
+    state = fast_replace(state, review=review)
+    return state if compared else ideas.with_pairs(state)
 
 
 def _build_sorted_ideas(state: Swarm) -> Fact:
