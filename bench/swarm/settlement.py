@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import combinations
 from statistics import median
 from typing import Any, Final
@@ -139,9 +138,7 @@ def count_joins(run: Drive, language: Language) -> dict[str, int]:
     return counts
 
 
-@cache
-def _get_adapter(shape: type) -> TypeAdapter[Any]:
-    return TypeAdapter(shape)
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
 
 
 class Spending:
@@ -157,7 +154,10 @@ class Spending:
         self.calls += 1
         if not self._counts:
             return
-        answer = _get_adapter(type(said)).dump_json(said, exclude_defaults=True).decode()
+        # Building an adapter takes longer than a round.
+        shape = type(said)
+        adapter = _ADAPTERS[shape] = _ADAPTERS.get(shape) or TypeAdapter(shape)
+        answer = adapter.dump_json(said, exclude_defaults=True).decode()
         used = count_tokens(f"{brief.system}\n{build_user_prompt(brief)}") + count_tokens(answer)
         self.tokens += used
         self.first_look = self.first_look or used

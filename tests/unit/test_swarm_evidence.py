@@ -21,6 +21,7 @@ from moot.app.moot import Moot
 from moot.codec.schemas import describe_schema
 from moot.domain.effects import Ask, Brief
 from moot.domain.ids import SeatId
+from moot.domain.replace import fast_replace
 from moot.protocols.swarm.answers import (
     Collision,
     DirectionRating,
@@ -36,6 +37,7 @@ from moot.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed,
 from moot.protocols.swarm.records.blackboard import build_board_json
 from moot.protocols.swarm.reports.timeline import build_decision
 from moot.protocols.swarm.reports.what_if import compute_what_if
+from moot.protocols.swarm.rules.evidence import is_clear
 from moot.protocols.swarm.state import Swarm
 from moot.scoring.evidence import ORDINARY_READINGS, Reading, judge_evidence, scale_deposits
 from moot.testing.careless_model import CarelessModel
@@ -202,6 +204,12 @@ def test_a_clear_leader_ends_the_run_early_where_that_is_allowed() -> None:
     assert last.lead.z >= 1.5
     assert [each.is_clear for each in early.facts(ConvergenceMeasured)] == [False] * (early.state.round - 1) + [True]
     assert (completion(late).reason, late.state.round) == ("max_rounds", 8)
+    # One more direction that was read once only: whatever the lead, the run goes on.
+    board = early.state.board
+    key = next(iter(board.readings))
+    for count, expected in ((1, False), (2, True)):
+        thin = {**board.readings, key: {SeatId("TanWei"): (count, 0.1 * count)}}
+        assert is_clear(fast_replace(early.state, board=fast_replace(board, readings=thin)), last.lead) is expected
 
 
 def test_leading_stability_asks_for_the_leading_ideas_alone() -> None:

@@ -1,7 +1,7 @@
 """Near ideas are judged by a mind in one call a round; without one the measure decides and the record says so (S-31)."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -30,7 +30,7 @@ from moot.protocols.swarm.records.blackboard import build_board_json
 from moot.protocols.swarm.reports.standing import build_standing_json
 from moot.protocols.swarm.reports.what_if import compute_what_if
 from moot.protocols.swarm.rules.ideas import MOST_JUDGED, MOST_SECOND_LOOKS, NEAREST, build_comparison
-from moot.protocols.swarm.state import Swarm
+from moot.protocols.swarm.state import RoundReview, Swarm
 from moot.testing.careless_model import CarelessModel
 from moot.testing.prompt_size import count_instructions
 
@@ -44,8 +44,8 @@ OTHER = "Buy machines with faster disks."
 TEXTS = {"TanWei": SAME[0], "SuYuan": SAME[1], "DongCha": SAME[2], "QiuSuo": OPPOSITE, "XiLi": OTHER}
 
 
-Wrong = Mapping[tuple[int, str, str], PairVerdict]
-"""Wrong verdicts, by the round and both texts in sorted order."""
+Wrong = Mapping[tuple[int, frozenset[str]], PairVerdict]
+"""Wrong verdicts, by the round and both texts."""
 
 
 def find_verdict(one: str, other: str) -> PairVerdict:
@@ -77,7 +77,7 @@ class Judge:
             self.briefs.append(brief)
             verdicts = [
                 PairJudgement(
-                    pair=at, verdict=self._wrong.get((state.round, *sorted(pair)), find_verdict(*pair)), reason="by its meaning"
+                    pair=at, verdict=self._wrong.get((state.round, frozenset(pair)), find_verdict(*pair)), reason="by its meaning"
                 )
                 for at, pair in enumerate(read_pairs(state), 1)
             ]
@@ -112,7 +112,7 @@ def test_restatements_are_joined_and_opposites_never() -> None:
 
 
 @pytest.mark.parametrize("how", [{"lost": True}, {"left_out": True}])
-def test_without_a_word_of_the_judge_the_measure_decides_and_says_so(how: Mapping[str, bool]) -> None:
+def test_without_a_word_of_the_judge_the_measure_decides_and_says_so(how: Mapping[str, Any]) -> None:
     """S-31 with a judge that is out, or says nothing."""
     run = play(Judge(**how))
     by_words = play(Judge(), judge="")
@@ -160,7 +160,7 @@ def test_a_join_of_the_judge_can_be_undone() -> None:
 
 def test_what_a_wrong_verdict_keeps_apart_is_put_to_the_judge_again_and_joined() -> None:
     """S-31: the text moves to its idea, on the record, and its author backs that idea from then on."""
-    judge = Judge(wrong={(1, *sorted(SAME[:2])): "different"})
+    judge = Judge(wrong={(1, frozenset(SAME[:2])): "different"})
     run = play(judge)
     assert [number for number, _, _ in judge.asked][:2] == [1, 2]
     assert all(count <= MOST_SECOND_LOOKS for number, _, count in judge.asked if number > 1)
@@ -184,7 +184,7 @@ def test_what_a_wrong_verdict_keeps_apart_is_put_to_the_judge_again_and_joined()
 
 def test_opposites_that_a_wrong_verdict_joined_are_parted_in_the_next_round() -> None:
     """S-31: no denial in nearly the same words, which the rules keep apart themselves."""
-    wrong = {(1, *sorted((OPPOSITE, text))): "same" for text in SAME[1:]}
+    wrong: Wrong = {(1, frozenset((OPPOSITE, text))): "same" for text in SAME[1:]}
     run = play(Judge(wrong=wrong))
     first, last = run.facts(IdeasSorted)[0], run.facts(IdeasSorted)[-1]
     assert group_texts(run) == {frozenset(SAME), frozenset((OPPOSITE,)), frozenset((OTHER,))}
@@ -242,6 +242,44 @@ def test_the_judge_reads_whole_texts_and_little_else(language: Language) -> None
     (brief,) = judge.briefs
     assert all(text in brief.own for text in TEXTS.values())
     assert count_instructions(brief) <= 350
+
+
+def play_texts(
+    texts: Callable[[int, str], str], verdict: PairVerdict, agents: int, rounds: int
+) -> tuple[SwarmRun, list[RoundReview]]:
+    """A run whose judge says the same of all pairs, and what was under review when it did."""
+    reviews: list[RoundReview] = []
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            return build_valid_report(state, ask.seat, "caching", texts(state.round, ask.seat))
+        if ask.kind == "judge":
+            reviews.append(state.review)
+            pairs = range(1, len(state.review.pairs) + 1)
+            return IdeaJudgements(judgements=tuple(PairJudgement(pair=at, verdict=verdict) for at in pairs))
+        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+
+    plan = build_swarm_plan(agents, platform="openai:m", max_rounds=rounds)
+    return SwarmRun(plan).play(says), reviews
+
+
+def test_a_denial_in_nearly_the_same_words_is_not_the_same_whatever_the_judge_says() -> None:
+    """S-31"""
+    run, reviews = play_texts(lambda _, seat: SAME[0] if seat == "TanWei" else OPPOSITE, "same", 2, 4)
+    assert reviews
+    assert group_texts(run) == {frozenset((SAME[0],)), frozenset((OPPOSITE,))}
+
+
+def test_of_the_nearest_texts_two_at_most_say_one_idea() -> None:
+    """S-31: so that the call looks at other ideas, too."""
+
+    def text(number: int, seat: str) -> str:
+        return f"{seat} keeps the catalogue in a cache" if number == 1 else "The catalogue in a cache, again"
+
+    _, reviews = play_texts(text, "same", 5, 2)
+    later = reviews[1]
+    assert len({idea for _, idea in later.hints} | set(later.known)) == 1
+    assert sum(pair.one >= later.first_new for pair in later.pairs) == 2
 
 
 def test_pairs_are_bounded() -> None:
