@@ -34,3 +34,8 @@ class Watch:
         address = urlsplit(request.url)
         if address.scheme not in {"data", "blob", "about"} and f"{address.scheme}://{address.netloc}" != self.origin:
             self.add(f"request to another origin: {request.url}")
+
+
+def read_session(page: Page) -> str:
+    """The session in a page's address."""
+    return urlsplit(page.url).path.split("/")[2]

@@ -145,6 +145,7 @@ export interface SessionLine {
   standing: Standing;
   choice: string;
   strength: string;
+  isDemo?: boolean;
 }
 
 export interface PersonStep {

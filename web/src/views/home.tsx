@@ -1,7 +1,7 @@
 // Home: what runs, what waits (for me first), what is parked, what was decided.
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { say } from "../language";
+import { language, say } from "../language";
 import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
 import { buildPath, go, route, setQuery } from "../route";
 import { call, describeError, me } from "../rpc";
@@ -234,6 +234,7 @@ function LineView({ line }: { line: SessionLine }) {
           </span>
         ) : null}
         <span class="soft">
+          {line.isDemo && <>{say("demo", "演示")} · </>}
           {line.protocol} · {say(`${line.entries} entries`, `${line.entries} 条`)} · <Ago at={line.lastAt} />
         </span>
       </span>
@@ -274,7 +275,7 @@ function Found({ query }: { query: string }) {
 }
 
 function FirstVisit() {
-  const { value } = useLoad(() => call<Opening>("moot.getOpening"), "opening");
+  const { value } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const [topic, setTopic] = useState("");
   const found = value?.participants.filter((each) => each.found) ?? [];
   return (
@@ -315,7 +316,7 @@ function FirstVisit() {
 }
 
 function Demos({ isSmall }: { isSmall: boolean }) {
-  const { value } = useLoad(() => call<Opening>("moot.getOpening"), "opening");
+  const { value } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const demos = value?.demos ?? [];
   if (demos.length === 0) return null;
   const list = (

@@ -45,7 +45,7 @@ export function InviteDialog({ view, onClose }: { view: View; onClose: () => voi
           <p class="row">
             <Action
               class="main"
-              do={async () => setMade(await call<Invitation>("moot.inviteSeat", { sessionId: view.sessionId, seat, lastsHours: hours }))}
+              do={async () => setMade(await call<Invitation>("moot.inviteSeat", { sessionId: view.sessionId, seat, lastsHours: hours, url: location.origin }))}
             >
               {say("Make the invitation", "生成邀请")}
             </Action>

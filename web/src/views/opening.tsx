@@ -81,7 +81,7 @@ function readSetting(type: string, text: string): unknown {
 }
 
 export function NewSession() {
-  const { value: opening, error } = useLoad(() => call<Opening>("moot.getOpening", {}), "opening");
+  const { value: opening, error } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const [draft, setDraft] = useState<Draft>(readDraft);
   const [files, setFiles] = useState<ContextFile[]>([]);
   const [problem, setProblem] = useState("");

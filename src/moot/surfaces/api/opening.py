@@ -19,6 +19,7 @@ from moot.domain.ids import parse_session_id
 from moot.errors import BadSetting
 from moot.ports.plugin import AnyPlugin
 from moot.surfaces.api.deliberation import build_seat
+from moot.surfaces.api.demos import DemoOut, build_demos_out
 from moot.surfaces.api.method import Call, Method, Wire, build_method
 from moot.surfaces.api.opening_text import OPENING_TEXT
 from moot.surfaces.api.sessions import OpenSessionParams, SessionParams, build_open_options
@@ -64,13 +65,6 @@ class FoundPlatformOut(Wire):
     title: str
     found: bool
     note: str = ""
-
-
-class DemoOut(Wire):
-    name: str
-    title: str
-    summary: str
-    language: Language
 
 
 class OpeningOut(Wire):
@@ -162,6 +156,7 @@ async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
             for name, panel in zip(list_presets(), panels, strict=True)
         ],
         participants=participants,
+        demos=build_demos_out(params.language),
     )
 
 
