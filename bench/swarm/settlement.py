@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from statistics import median
 from typing import Any, Final
@@ -40,6 +41,7 @@ class SpeechCase:
     rounds: int = 10
     errs: float | None = 0.05
     constant: bool = False
+    rates: bool = True
     counts_tokens: bool = False
     settings: tuple[tuple[str, Any], ...] = ()
 
@@ -81,7 +83,9 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     language = get_language(seed)
     world = World(seed=seed, k=case.k, gap=case.gap, noise=case.noise, taste=case.taste)
     plan = build_swarm_plan(AGENTS, seed=seed, language=language, max_rounds=case.rounds, **dict(case.settings))
-    speakers = {seat.id: Speaker(world, seat.id, Manner(), language, constant=case.constant) for seat in plan.seats}
+    speakers = {
+        seat.id: Speaker(world, seat.id, Manner(), language, constant=case.constant, rates=case.rates) for seat in plan.seats
+    }
     judge = ErringJudge(seed, language, case.errs or 0.0)
     if case.errs is not None:
         plan = replace(plan, seats=(*plan.seats, Seat(id=VALIDATOR, platform="script:judge")))
@@ -135,6 +139,11 @@ def count_joins(run: Drive, language: Language) -> dict[str, int]:
     return counts
 
 
+@cache
+def _get_adapter(shape: type) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
+
+
 class Spending:
     """The calls of a run, and where it is wanted their tokens, counted roughly. `first_look` is one look without a blackboard."""
 
@@ -148,7 +157,7 @@ class Spending:
         self.calls += 1
         if not self._counts:
             return
-        answer = TypeAdapter(type(said)).dump_json(said, exclude_defaults=True).decode()
+        answer = _get_adapter(type(said)).dump_json(said, exclude_defaults=True).decode()
         used = count_tokens(f"{brief.system}\n{build_user_prompt(brief)}") + count_tokens(answer)
         self.tokens += used
         self.first_look = self.first_look or used
@@ -164,7 +173,9 @@ OTHERS: Final[dict[str, SpeechCase]] = {
     "quorum, the source's rule": BASE.but(settle="quorum"),
     "stability leading": BASE.but(stability="leading"),
     "may stop at z 1.5": BASE.but(clear_at=1.5),
-    "constant deposits, no ratings": replace(BASE, constant=True),
+    "constant deposits, rated at the end": replace(BASE, constant=True),
+    "constant deposits, no ratings": replace(BASE, constant=True, rates=False),
+    "the same, 10 directions": replace(BASE, constant=True, rates=False, k=10),
     "no judge, by words alone": replace(BASE, errs=None),
     "a judge that never errs": replace(BASE, errs=0.0),
 }

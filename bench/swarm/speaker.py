@@ -36,12 +36,15 @@ VERDICTS: Final[tuple[PairVerdict, ...]] = ("same", "opposite", "different")
 
 
 class Speaker(Explorer):
-    """`constant` is one that deposits the same amount whatever it reads, and gives no rating."""
+    """`constant` is one that deposits the same amount whatever it reads; without `rates` its ratings are all equal, too."""
 
-    def __init__(self, world: World, name: str, manner: Manner, language: Language, *, constant: bool = False) -> None:
+    def __init__(
+        self, world: World, name: str, manner: Manner, language: Language, *, constant: bool = False, rates: bool = True
+    ) -> None:
         super().__init__(world, name, manner)
         self._language: Language = language
         self._constant = constant
+        self._rates = rates
         self._voice = Random(f"{world.seed}/{name}/voice")
         self._labels = {get_label(each, language): each for each in world.directions}
         self._meanings = build_meanings(language)
@@ -111,7 +114,7 @@ class Speaker(Explorer):
             label = text.split(" (")[0]
             meaning = self._meanings.get(text)
             if label in self._labels and meaning is None:
-                value = 0.5 if self._constant else min(1.0, max(0.0, self.readings.estimate(self._labels[label])))
+                value = 0.5 if not self._rates else min(1.0, max(0.0, self.readings.estimate(self._labels[label])))
                 ratings.append(DirectionRating(direction=int(number), rating=value))
             elif meaning is not None:
                 agrees = (meaning.direction == mine) == (meaning.side == "for")

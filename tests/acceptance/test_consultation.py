@@ -274,7 +274,7 @@ def test_a_question_on_its_own_is_answered_and_recorded_in_chinese(cli: Cli) -> 
     assert "| 状态 | COMPLETED |" in text
     assert "## 问题" in text
     assert "## 回复" in text
-    assert "## 不确定点\n\n建议咨询: @advisor" in text
+    assert "## 不确定点\n\n建议咨询：@advisor" in text
     answered = next(fact for fact in facts(cli("export", "one", "jsonl").out) if fact["fact"] == "consultation.answered")
     assert answered["said"] == {"answer": "我不知道。", "ask_instead": "advisor", "known": "unknown"}
     assert cli.json("show", "one")["ended_by"] == "unknown"

@@ -18,6 +18,7 @@ from tests.support.play_swarm import (
 )
 
 from moot.app.moot import Moot
+from moot.codec.schemas import describe_schema
 from moot.domain.effects import Ask, Brief
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.answers import (
@@ -116,6 +117,8 @@ def test_the_ballot_is_held_without_convergence_and_asks_for_what_each_has_read(
         if ask.kind == "ballot":
             assert brief.schema is not None
             asked[ask.seat] = brief.schema["properties"]["ratings"]["items"]["properties"]["direction"]["enum"]
+            # By its number, which the answer's description says, too.
+            assert f'"direction": {asked[ask.seat][0]}, "rating"' in describe_schema(brief.schema, brief.hints, brief.language)
             return SwarmBallot(ratings=tuple(DirectionRating(direction=at, rating=0.9 if at == 2 else 0.2) for at in range(1, 9)))
         return Collision(action="pass") if ask.kind == "collide" else NotImplemented
 
@@ -389,6 +392,19 @@ def test_the_mean_has_two_ordinary_readings_put_to_it() -> None:
     assert verdict is not None
     overall = (0.9 * 2 + 0.3 * 2 + 0.6 + 0.5) / 6
     assert verdict.ranked[0].value == pytest.approx((0.9 * 2 + 0.6 + ORDINARY_READINGS * overall) / (3 + ORDINARY_READINGS))
+
+
+def test_readers_who_agree_to_the_digit_make_a_clear_lead_and_no_certain_one() -> None:
+    """S-30: round numbers have no spread; where nobody shares a direction there is no error to compute."""
+    values = {"a": 0.9, "b": 0.3}
+    readings = [Reading(direction=name, reader=reader, value=value) for name, value in values.items() for reader in "xy"]
+    verdict = judge_evidence(readings)
+    assert verdict is not None
+    assert verdict.z is not None
+    assert 1.5 < verdict.z < 10
+    alone = judge_evidence([each for each in readings if (each.direction == "a") == (each.reader == "x")])
+    assert alone is not None
+    assert alone.z is None
 
 
 def test_what_it_takes_to_change_a_choice_is_what_it_takes() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,12 +15,21 @@ from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.errors import BadSetting
-from moot.protocols.swarm.answers import Collision, IdeaJudgements, PairJudgement, PairVerdict, SwarmBallot
+from moot.protocols.swarm.answers import (
+    Collision,
+    FindingCheck,
+    IdeaJudgements,
+    PairJudgement,
+    PairVerdict,
+    SwarmBallot,
+    Validation,
+)
 from moot.protocols.swarm.facts import ConvergenceMeasured, IdeasSorted
 from moot.protocols.swarm.plugin import open_session
 from moot.protocols.swarm.records.blackboard import build_board_json
+from moot.protocols.swarm.reports.standing import build_standing_json
 from moot.protocols.swarm.reports.what_if import compute_what_if
-from moot.protocols.swarm.rules.ideas import MOST_JUDGED, NEAREST
+from moot.protocols.swarm.rules.ideas import MOST_JUDGED, MOST_SECOND_LOOKS, NEAREST, build_comparison
 from moot.protocols.swarm.state import Swarm
 from moot.testing.careless_model import CarelessModel
 from moot.testing.prompt_size import count_instructions
@@ -34,6 +44,10 @@ OTHER = "Buy machines with faster disks."
 TEXTS = {"TanWei": SAME[0], "SuYuan": SAME[1], "DongCha": SAME[2], "QiuSuo": OPPOSITE, "XiLi": OTHER}
 
 
+Wrong = Mapping[tuple[int, str, str], PairVerdict]
+"""Wrong verdicts, by the round and both texts in sorted order."""
+
+
 def find_verdict(one: str, other: str) -> PairVerdict:
     """What somebody who understands both says."""
     if OPPOSITE in (one, other) and {one, other} & set(SAME):
@@ -42,16 +56,16 @@ def find_verdict(one: str, other: str) -> PairVerdict:
 
 
 def read_pairs(state: Swarm) -> list[tuple[str, str]]:
-    known = [idea.text for number in state.review.known if (idea := state.board.idea(number)) is not None]
-    texts = [*known, *state.review.compared]
+    compared = build_comparison(state)
+    texts = (*compared.known, *compared.new)
     return [(texts[pair.one], texts[pair.other]) for pair in state.review.pairs]
 
 
 class Judge:
     """Answers for all seats; counts what the judge is asked."""
 
-    def __init__(self, *, lost: bool = False, left_out: bool = False) -> None:
-        self._lost, self._left_out = lost, left_out
+    def __init__(self, *, lost: bool = False, left_out: bool = False, wrong: Wrong | None = None) -> None:
+        self._lost, self._left_out, self._wrong = lost, left_out, wrong or {}
         self.asked: list[tuple[int, str, int]] = []
         self.briefs: list[Brief] = []
 
@@ -62,7 +76,9 @@ class Judge:
             self.asked.append((state.round, ask.seat, len(state.review.pairs)))
             self.briefs.append(brief)
             verdicts = [
-                PairJudgement(pair=at, verdict=find_verdict(*pair), reason="by its meaning")
+                PairJudgement(
+                    pair=at, verdict=self._wrong.get((state.round, *sorted(pair)), find_verdict(*pair)), reason="by its meaning"
+                )
                 for at, pair in enumerate(read_pairs(state), 1)
             ]
             return None if self._lost else IdeaJudgements() if self._left_out else IdeaJudgements(judgements=tuple(verdicts))
@@ -140,6 +156,82 @@ def test_a_join_of_the_judge_can_be_undone() -> None:
     assert {each["why"] for each in build_board_json(timeline)["joins"] if each["reason"] == "judge"} == {"by its meaning"}
     kinds = [event["type"] for event in timeline.events]
     assert kinds.count("ideas_judged_opposite") == 3
+
+
+def test_what_a_wrong_verdict_keeps_apart_is_put_to_the_judge_again_and_joined() -> None:
+    """S-31: the text moves to its idea, on the record, and its author backs that idea from then on."""
+    judge = Judge(wrong={(1, *sorted(SAME[:2])): "different"})
+    run = play(judge)
+    assert [number for number, _, _ in judge.asked][:2] == [1, 2]
+    assert all(count <= MOST_SECOND_LOOKS for number, _, count in judge.asked if number > 1)
+    first, *later = run.facts(IdeasSorted)
+    assert len({each.idea for each in first.placed}) == 4
+    moved = [each for fact in later for each in fact.placed]
+    assert {(each.reason, each.why) for each in moved} == {("judge", "by its meaning")}
+    assert group_texts(run) == {frozenset(SAME), frozenset((OPPOSITE,)), frozenset((OTHER,))}
+    assert run.facts(ConvergenceMeasured)[0].consensus_rate == pytest.approx(0.4)
+    assert run.facts(ConvergenceMeasured)[-1].consensus_rate == pytest.approx(0.6)
+    # All three said it in the first round: nobody could have read it.
+    assert len(run.facts(ConvergenceMeasured)[-1].backing[0].independent) == 3
+    emptied = {idea.number for idea in run.state.board.ideas} - {finding.idea for finding in run.state.board.findings}
+    ideas = build_standing_json(run.timeline)["ideas"]
+    assert emptied
+    assert {each["id"] for each in ideas}.isdisjoint(f"idea-{number}" for number in emptied)
+    assert len(ideas) == 3
+    join = next(each for each in run.timeline.joins if each.placed in moved)
+    assert len(compute_what_if(run.timeline, [join.id]).rounds[-1].ideas) == 4
+
+
+def test_opposites_that_a_wrong_verdict_joined_are_parted_in_the_next_round() -> None:
+    """S-31: no denial in nearly the same words, which the rules keep apart themselves."""
+    wrong = {(1, *sorted((OPPOSITE, text))): "same" for text in SAME[1:]}
+    run = play(Judge(wrong=wrong))
+    first, last = run.facts(IdeasSorted)[0], run.facts(IdeasSorted)[-1]
+    assert group_texts(run) == {frozenset(SAME), frozenset((OPPOSITE,)), frozenset((OTHER,))}
+    assert {each.reason for each in first.placed if each.text == OPPOSITE} <= {"judge", "new"}
+    assert last.judged <= MOST_SECOND_LOOKS
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 6, 48])
+def test_figures_of_a_run_with_an_erring_judge_follow_from_its_record(seed: int) -> None:
+    """S-17, S-31: whatever moved when, each round is recalculated as it was measured; a replay gives the same state."""
+    chance = Random(seed)
+    texts = [f"{what} the {part} of the shop {how}" for what in ("cache", "shrink") for part in "abc" for how in ("now", "later")]
+
+    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind == "explore":
+            names = ((), (), (), ("idea-1",), ("finding-002", "idea-4"), (chance.choice(texts),), ("idea-x", "finding-999"))
+            said = build_valid_report(state, ask.seat, "way", *chance.sample(texts, 2), agrees_with=chance.choice(names))
+            return replace(said, findings=tuple(replace(each, needs_validation=chance.random() < 0.3) for each in said.findings))
+        if ask.kind == "judge":
+            verdicts: tuple[PairVerdict, ...] = ("same", "same", "different", "opposite")
+            pairs = range(1, len(state.review.pairs) + 1)
+            return IdeaJudgements(judgements=tuple(PairJudgement(pair=at, verdict=chance.choice(verdicts)) for at in pairs))
+        if ask.kind == "validate":
+            checks = (FindingCheck(finding=f"finding-{at:03d}", verdict="refuted") for at in state.review.to_check[:1])
+            return Validation(verdicts=tuple(checks))
+        return Collision(action="pass") if ask.kind == "collide" else SwarmBallot() if ask.kind == "ballot" else NotImplemented
+
+    plan = build_swarm_plan(5, platform="openai:m", max_rounds=8, seed=seed)
+    run = SwarmRun(plan).play(says)
+    sorted_ideas = run.facts(IdeasSorted)
+    known: set[str] = set()
+    moves = 0
+    for fact in sorted_ideas:
+        moves += sum(each.text in known for each in fact.placed)
+        known |= {each.text for each in fact.placed}
+    assert moves, "texts move in this run"
+    again = compute_what_if(run.timeline).rounds
+    measures = run.facts(ConvergenceMeasured)
+    assert [(each.ideas, each.quorum, each.diversity.overall, each.verdict.converged) for each in again] == [
+        (frozenset(each.ideas), each.quorum_ideas, each.diversity, each.converged) for each in measures
+    ]
+    assert [[(each.number, each.backers, each.independent) for each in found.backed] for found in again] == [
+        [(each.idea, each.backers, each.independent) for each in measured.backing] for measured in measures
+    ]
+    state = run.timeline.state
+    assert state.board == run.state.board
+    assert state.agents == run.state.agents
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -47,7 +47,7 @@ from moot.protocols.swarm.facts import (
 from moot.protocols.swarm.plugin import open_session
 from moot.protocols.swarm.prompt_text import agent_name
 from moot.protocols.swarm.records.blackboard import render_blackboard
-from moot.protocols.swarm.rules import compliance, convergence, ideas, operations, round_start, rulebook, settle_round, shutdown
+from moot.protocols.swarm.rules import compliance, convergence, ideas, operations, round_start, settle_round, shutdown
 from moot.protocols.swarm.rules.execution import ExecutionProgress
 from moot.protocols.swarm.rules.operations import BlackboardEditor
 from moot.protocols.swarm.rules.rulebook import RULES
@@ -245,7 +245,7 @@ def test_an_operation_that_is_lost_or_doubled_stops_the_run(change: str, told: s
 def test_a_report_that_is_not_carried_out_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """S-6: also where the rulebook itself would lose one."""
     run = SwarmRun(build_swarm_plan(2, collisions=0))
-    monkeypatch.setattr(rulebook, "run_operations", BlackboardEditor)
+    monkeypatch.setattr(operations, "run_operations", BlackboardEditor)
     run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "caching", CACHE)))
     (closed,) = run.facts(SwarmClosed)
     assert (closed.reason, closed.fault) == ("fault", "2 operations were requested, 0 processed, 0 refused")

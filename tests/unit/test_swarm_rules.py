@@ -124,8 +124,8 @@ def test_each_order_is_told_under_its_own_name(name: str) -> None:
 
 
 def test_who_explores_at_random_is_sent_nowhere_and_who_must_switch_is_not_sent_back() -> None:
-    """S-9: recommendedDirection."""
-    state = with_board(exploring_run().state, pheromones=build_pheromones(one=0.9, two=0.3), signals=())
+    """S-9: recommendedDirection, where the readings do not decide (then directions that nobody read come first, S-30)."""
+    state = with_board(exploring_run(settle="quorum").state, pheromones=build_pheromones(one=0.9, two=0.3), signals=())
     assert {order.recommended for order in build_orders(state)} == {"one"}
     assert {(order.random, order.recommended) for order in build_orders(fast_replace(state, all_random=True))} == {(True, "")}
     inhibited = with_board(state, pheromones=build_pheromones(one=0.5, two=0.2), signals=(build_signal(1, "one"),))
@@ -346,7 +346,7 @@ def test_the_rule_of_each_role_at_its_boundaries(
 def build_settled_state(count: int = 3, **changes: Any) -> Swarm:
     """A round that is to be settled, whose agents all have these values."""
     state = exploring_run(count).state
-    report = build_valid_report(state, ADA, "caching")
+    report = build_valid_report(state, ADA, "caching", CACHE)
     agents = {seat: fast_replace(agent, **changes) for seat, agent in state.agents.items()}
     return fast_replace(state, agents=agents, answered=dict.fromkeys(state.explorers, report))
 

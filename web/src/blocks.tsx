@@ -4,6 +4,7 @@ import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart";
 import { say } from "./language";
 import { memo } from "./memo";
+import { Cell } from "./parts";
 import { PlaceContext } from "./place";
 import type { Bar, Block, CardBlock, Span, Text, Tone } from "./wire";
 
@@ -95,6 +96,8 @@ const SAFE_LINK = /^(https?:|mailto:)/i;
 
 /** Make the links of a quote harmless to follow: other schemes lose their target, the rest opens apart from this page. */
 function guardLinks(host: HTMLElement): void {
+  // What scrolls by itself must be reachable by keyboard.
+  for (const wide of host.querySelectorAll<HTMLElement>("pre, table")) wide.tabIndex = 0;
   for (const link of host.querySelectorAll("a")) {
     if (SAFE_LINK.test(link.getAttribute("href") ?? "")) {
       link.target = "_blank";
@@ -227,9 +230,9 @@ function TableView({ heads, rows }: { heads: string[]; rows: Text[][] }) {
           {rows.map((row, at) => (
             <tr key={at}>
               {row.map((cell, index) => (
-                <td key={index} data-name={heads[index]} class={plainText(cell).length > 16 ? "wide" : ""}>
+                <Cell key={index} name={heads[index]} isWide={plainText(cell).length > 16}>
                   <TextView text={cell} />
-                </td>
+                </Cell>
               ))}
             </tr>
           ))}

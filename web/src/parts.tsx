@@ -169,3 +169,12 @@ export function useLoad<T>(load: () => Promise<T>, key: string): { value: T | nu
   useEffect(() => void again(), [key]);
   return { value: state.key === key ? state.value : null, error: state.key === key ? state.error : "", again };
 }
+
+/** A cell of a table that knows its column's name: where there is no room for columns, it stands before the value. */
+export function Cell({ name, isWide = false, children }: { name: string | undefined; isWide?: boolean; children: ComponentChildren }) {
+  return (
+    <td data-name={name} class={isWide ? "wide" : ""}>
+      <span class="cell">{children}</span>
+    </td>
+  );
+}

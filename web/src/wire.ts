@@ -126,6 +126,7 @@ export interface View {
   budget: Budget;
   settings: Record<string, unknown>;
   options: string[];
+  context: { name: string; size: number }[];
   obligations: Obligation[];
   outcome: string | null;
   sealed: boolean;
@@ -146,6 +147,13 @@ export interface SessionLine {
   choice: string;
   strength: string;
   isDemo?: boolean;
+}
+
+export interface Demo {
+  name: string;
+  title: string;
+  summary: string;
+  language: Language;
 }
 
 export interface PersonStep {
@@ -195,7 +203,6 @@ export interface Opening {
   protocols: { name: string; title: string; summary: string; settings: Setting[] }[];
   panels: { name: string; title: string; summary?: string; seats: (string | { id: string; stance?: string })[] }[];
   participants: { platform: string; title: string; found: boolean; note: string }[];
-  demos: { name: string; title: string; summary: string; language: Language }[];
 }
 interface Range {
   least: number;

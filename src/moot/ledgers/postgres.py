@@ -12,9 +12,9 @@ import asyncpg
 
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
-from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SessionBusy
+from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SeqConflict, SessionBusy
 from moot.ledgers.migrations import load_migrations
-from moot.ledgers.validation import check_head, check_order
+from moot.ledgers.validation import check_order
 
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
@@ -23,6 +23,32 @@ LARGEST_GROUP: Final = 1_000
 MOST_NOTIFIED: Final = 10_000
 """How many sessions are remembered with the position of their last notification."""
 COMMAND_SECONDS: Final = 60.0
+
+MOST_DEADLOCKS: Final = 10
+
+# One statement and so one transaction and one round trip: the sessions whose head is where the batch begins move on, and only
+# their records are written. Where another process was faster the condition is checked again on the row that it wrote. Notified at
+# commit: a listener never hears of an entry that it cannot read yet.
+_APPEND: Final = """
+WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS g (id, first, last)),
+opened AS (
+    INSERT INTO moot_sessions AS s (id, head) SELECT id, last FROM given WHERE first = 1 ORDER BY id
+    ON CONFLICT (id) DO UPDATE SET head = excluded.head WHERE s.head = 0
+    RETURNING id, number
+),
+moved AS (
+    UPDATE moot_sessions s SET head = g.last FROM given g WHERE s.id = g.id AND g.first > 1 AND s.head = g.first - 1
+    RETURNING s.id, s.number
+),
+written AS (SELECT * FROM opened UNION ALL SELECT * FROM moved),
+stored AS (
+    INSERT INTO moot_entries (session, seq, at, body, hash)
+    SELECT w.number, r.seq, r.at, r.body, r.hash
+    FROM unnest($4::text[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[]) AS r (id, seq, at, body, hash)
+    JOIN written w ON w.id = r.id
+)
+SELECT id, pg_notify($9, id) FROM written
+"""
 
 # Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
 _LOCK = "hashtextextended('moot/' || $1, 0)"
@@ -43,6 +69,7 @@ class PostgresLedger:
         self._stack = AsyncExitStack()
         self._pool: asyncpg.Pool[Any] | None = None
         self._ear: asyncpg.Connection[Any] | None = None
+        self._pen: asyncpg.Connection[Any] | None = None
         self._ear_lock = asyncio.Lock()
         self._queue: asyncio.Queue[_QueuedAppend] = asyncio.Queue()
         self._writer: asyncio.Task[None] | None = None
@@ -61,6 +88,7 @@ class PostgresLedger:
             with _translate_errors():
                 self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4, command_timeout=COMMAND_SECONDS)
                 stack.push_async_callback(self._pool.close)
+                stack.push_async_callback(self._close_writer)
                 stack.push_async_callback(self._close_listener)
                 await self._open_listener()
             # Started last and so stopped first: queued appends are written while the pool is still open.
@@ -241,55 +269,58 @@ class PostgresLedger:
                     each.future.set_exception(result)
 
     async def _commit(self, group: list[_QueuedAppend]) -> list[MootError | None]:
-        """Write the appends in one transaction; one with a stale head fails alone."""
-        async with self._open_pool().acquire() as connection, connection.transaction():
-            # Sorted: two processes that insert the same new sessions in different order could deadlock on the unique index.
-            new = sorted({each.session for each in group if each.records[0].seq == 1})
-            if new:
-                insert = "INSERT INTO moot_sessions (id) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING"
-                await connection.execute(insert, new)
-            # Rows are locked in one order, so that two writers cannot deadlock.
-            lock = "SELECT id, number, head FROM moot_sessions WHERE id = ANY($1::text[]) ORDER BY number FOR UPDATE"
-            rows = await connection.fetch(lock, list({each.session for each in group}))
-            numbers = {row["id"]: row["number"] for row in rows}
-            heads = {row["id"]: row["head"] for row in rows}
-            results: list[MootError | None] = []
-            values: list[tuple[int, int, int, bytes, bytes]] = []
-            changed: set[str] = set()
-            for each in group:
-                try:
-                    check_head(each.session, each.records, heads.get(each.session, 0))
-                except MootError as error:
-                    results.append(error)
-                    continue
-                # The next append of the same session in this group continues from here.
-                heads[each.session] = each.records[-1].seq
-                changed.add(each.session)
-                values += [(numbers[each.session], *record) for record in each.records]
-                results.append(None)
-            await _insert(connection, values, {name: (numbers[name], heads[name]) for name in changed})
+        """Write the appends; one with a stale head fails alone."""
+        results: list[MootError | None] = [None] * len(group)
+        left = list(range(len(group)))
+        while left:
+            left = await self._commit_batches(group, left, results)
         return results
 
+    async def _commit_batches(self, group: list[_QueuedAppend], left: list[int], results: list[MootError | None]) -> list[int]:
+        """Write one batch for each session, all with one statement; return the appends that could not join one."""
+        batches: dict[SessionId, list[int]] = {}
+        later: list[int] = []
+        for at in left:
+            joined = batches.setdefault(group[at].session, [])
+            # Appends that continue each other are one batch: without its predecessor the second would continue nothing.
+            if not joined or group[joined[-1]].records[-1].seq + 1 == group[at].records[0].seq:
+                joined.append(at)
+            else:
+                later.append(at)
+        written = await self._insert({name: [r for at in joined for r in group[at].records] for name, joined in batches.items()})
+        stale = [name for name in batches if name not in written]
+        if stale:
+            query = "SELECT id, head FROM moot_sessions WHERE id = ANY($1::text[])"
+            heads = {row["id"]: row["head"] for row in await self._open_pool().fetch(query, stale)}
+            for name in stale:
+                for at in batches[name]:
+                    expected = group[at].records[0].seq - 1
+                    results[at] = SeqConflict(name, expected, heads.get(name, 0))
+        return later
 
-async def _insert(connection: Any, values: list[tuple[int, int, int, bytes, bytes]], heads: dict[str, tuple[int, int]]) -> None:
-    if not values:
-        return
-    # Columns and not rows: `unnest` inserts any number of records with one statement and five parameters.
-    columns = [list(column) for column in zip(*values, strict=True)]
-    await connection.execute(
-        "INSERT INTO moot_entries (session, seq, at, body, hash) "
-        "SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[])",
-        *columns,
-    )
-    numbers, seqs = zip(*heads.values(), strict=True)
-    await connection.execute(
-        "UPDATE moot_sessions s SET head = n.head "
-        "FROM unnest($1::bigint[], $2::bigint[]) AS n (number, head) WHERE s.number = n.number",
-        list(numbers),
-        list(seqs),
-    )
-    # Delivered at commit: a listener is never notified of an entry that it cannot read yet.
-    await connection.execute("SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id", CHANNEL, list(heads))
+    async def _insert(self, batches: dict[SessionId, list[StoredRecord]]) -> set[SessionId]:
+        """Write the batches that start directly after their session's head; return their sessions."""
+        # Sorted: two processes that write to the same sessions in different order could wait for each other.
+        names = sorted(batches)
+        # Columns and not rows: `unnest` inserts any number of records with few parameters.
+        records = [(name, *record) for name in names for record in batches[name]]
+        columns = [list(column) for column in zip(*records, strict=True)]
+        firsts, lasts = [batches[name][0].seq for name in names], [batches[name][-1].seq for name in names]
+        for _ in range(MOST_DEADLOCKS):
+            with suppress(asyncpg.exceptions.DeadlockDetectedError):
+                rows = await (await self._open_writer()).fetch(_APPEND, names, firsts, lasts, *columns, CHANNEL)
+                return {SessionId(row["id"]) for row in rows}
+        raise LedgerUnavailable("the PostgreSQL ledger is written to by too many processes at once; repeat the call")
+
+    async def _open_writer(self) -> "asyncpg.Connection[Any]":
+        """Return the connection for appends: one of its own, because a pool's connection is reset after each use."""
+        if self._pen is None or self._pen.is_closed():
+            self._pen = await asyncpg.connect(self._address, command_timeout=COMMAND_SECONDS)
+        return self._pen
+
+    async def _close_writer(self) -> None:
+        if self._pen is not None:
+            await self._pen.close()
 
 
 async def _migrate(connection: Any) -> None:

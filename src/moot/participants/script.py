@@ -37,7 +37,7 @@ from moot.domain.effects import AnswerForm, Brief
 from moot.domain.facts import Loss
 from moot.domain.ids import SeatId
 from moot.errors import BadAnswer, BadScript
-from moot.participants.script_references import ABOUT, NAME, References
+from moot.participants.script_references import ABOUT, NAME, ScriptLabels
 from moot.ports.participant import Answer, NoAnswer, OnText
 
 _CONTROLS = {"turn", "delay", "fail", "raw", NAME, ABOUT}
@@ -54,7 +54,7 @@ class ScriptParticipant:
         """Load the script; raises BadScript if the file is not a script of this seat."""
         self._script = _load_seats(path, seat)
         self._items = self._script[seat]
-        self._references = References(_load_document(path).get("texts", {}), self._script)
+        self._references = ScriptLabels(_load_document(path).get("texts", {}), self._script)
         self._path = path
         self._seat = seat
 

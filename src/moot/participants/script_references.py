@@ -48,7 +48,7 @@ class NamedAnswer:
     text: str
 
 
-class References:
+class ScriptLabels:
     """The labels of one script."""
 
     def __init__(self, texts: Mapping[str, str], seats: Mapping[str, Mapping[str, list[dict[str, Any]]]]) -> None:

@@ -18,7 +18,8 @@ def describe_door(via: str, words: SharedReportText) -> str:
     if kind == RELAY_DOOR:
         return words.doors[RELAY_DOOR]
     text = words.doors.get(kind)
-    return via if text is None else text.format(name=name).strip()
+    # A caller of the server without a token has no name.
+    return via if text is None else text.format(name=name).strip(" ,，")
 
 
 def add_origins(timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText) -> tuple[Block, ...]:

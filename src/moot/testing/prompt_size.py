@@ -1,12 +1,17 @@
 """What a prompt costs beyond its matter: the tokens of all that Moot itself writes into it."""
 
+import re
+from typing import Final
+
 from moot.domain.effects import Brief
 from moot.participants.prompt_assembly import build_user_prompt
+
+_WIDE: Final = re.compile(r"[^\u0000-\u2e7f]+")
 
 
 def count_tokens(text: str) -> int:
     """Count roughly: three Chinese characters are two tokens, four characters of other text are one."""
-    wide = sum(ord(char) > 0x2E7F for char in text)
+    wide = 0 if text.isascii() else len(text) - len(_WIDE.sub("", text))
     return (2 * wide + 2) // 3 + (len(text) - wide + 3) // 4
 
 

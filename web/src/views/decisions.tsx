@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatShare, nameOutcome } from "../format";
 import { say } from "../language";
-import { Action, Ago, CopyId, Loading, Notice, Strength, useLoad } from "../parts";
+import { Action, Ago, Cell, CopyId, Loading, Notice, Strength, useLoad } from "../parts";
 import { buildPath, route, setQuery } from "../route";
 import { call, me, newKey } from "../rpc";
 import { Header } from "../shell";
@@ -309,18 +309,18 @@ function Members({ trace }: { trace: DecisionTrace }) {
         <tbody>
           {trace.members.map((each) => (
             <tr key={each.seat}>
-              <td data-name={say("Seat", "席位")}>
+              <Cell name={say("Seat", "席位")}>
                 <a data-in href={buildPath("trust", each.source)}>
                   {each.seat}
                 </a>
-              </td>
-              <td data-name={say("At first", "最初")} class="wide">
+              </Cell>
+              <Cell name={say("At first", "最初")} isWide>
                 {each.first || "–"} {each.firstConfidence != null && <span class="soft">{formatShare(each.firstConfidence)}</span>}
-              </td>
-              <td data-name={say("In the end", "最终")}>
+              </Cell>
+              <Cell name={say("In the end", "最终")}>
                 {each.position?.replaceAll("_", " ") ?? "–"} {each.confidence != null && <span class="soft">{formatShare(each.confidence)}</span>}
-              </td>
-              <td data-name={say("Changed by", "因何改变")}>{moved.get(each.seat)?.movedBy ? `#${moved.get(each.seat)?.movedBy}` : "–"}</td>
+              </Cell>
+              <Cell name={say("Changed by", "因何改变")}>{moved.get(each.seat)?.movedBy ? `#${moved.get(each.seat)?.movedBy}` : "–"}</Cell>
             </tr>
           ))}
         </tbody>

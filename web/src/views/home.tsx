@@ -8,7 +8,7 @@ import { call, describeError, me } from "../rpc";
 import { Header } from "../shell";
 import { readStored } from "../storage";
 import { connection, listen, watch } from "../stream";
-import type { Opening, SessionLine } from "../wire";
+import type { Demo, Opening, SessionLine } from "../wire";
 
 const lines = signal<ReadonlyMap<string, SessionLine> | null>(null);
 const failure = signal("");
@@ -234,7 +234,7 @@ function LineView({ line }: { line: SessionLine }) {
           </span>
         ) : null}
         <span class="soft">
-          {line.isDemo && <>{say("demo", "演示")} · </>}
+          {line.isDemo && `${say("demo", "演示")} · `}
           {line.protocol} · {say(`${line.entries} entries`, `${line.entries} 条`)} · <Ago at={line.lastAt} />
         </span>
       </span>
@@ -277,7 +277,7 @@ function Found({ query }: { query: string }) {
 function FirstVisit() {
   const { value } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const [topic, setTopic] = useState("");
-  const found = value?.participants.filter((each) => each.found) ?? [];
+  const found = value?.participants.filter((each) => each.found && each.platform !== "mailbox") ?? [];
   return (
     <div class="first-visit">
       <h2 class="lead">{say("Put a question before a group of minds.", "把问题交给一群头脑。")}</h2>
@@ -316,7 +316,7 @@ function FirstVisit() {
 }
 
 function Demos({ isSmall }: { isSmall: boolean }) {
-  const { value } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
+  const { value } = useLoad(() => call<{ demos: Demo[] }>("moot.listDemos", { language: language.value }), `demos ${language.value}`);
   const demos = value?.demos ?? [];
   if (demos.length === 0) return null;
   const list = (

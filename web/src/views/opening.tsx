@@ -20,6 +20,7 @@ interface ContextFile {
 }
 const LARGEST_FILE = 200_000;
 const DRAFT = "new";
+const MAILBOX = "mailbox";
 
 interface Draft {
   topic: string;
@@ -287,7 +288,7 @@ function PanelTile({ isOn, title, note, onChoose }: { isOn: boolean; title: stri
 }
 
 function buildFirstSeats(opening: Opening | null): SeatIn[] {
-  const model = opening?.participants.find((each) => each.found)?.platform ?? "";
+  const model = opening?.participants.find((each) => each.found && each.platform !== MAILBOX)?.platform ?? "";
   return ["ada", "bob", "me"].map((id) => ({ id, platform: id === "me" ? "" : model, stance: "" }));
 }
 

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Blocks, collectBars, collectReferences, plainText, Reference } from "../blocks";
 import { Chart } from "../chart";
-import { formatCount, formatExact, formatMoney, formatSeconds } from "../format";
+import { formatCount, formatExact, formatMoney, formatSeconds, nameOutcome } from "../format";
 import { say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Ago, CopyId, Strength } from "../parts";
@@ -330,7 +330,8 @@ function AboutLens({ view }: { view: View }) {
           </Row>
         )}
         {view.options.length > 0 && <Row name={say("Options", "选项")}>{view.options.join(" / ")}</Row>}
-        {view.outcome && <Row name={say("Outcome", "结果")}>{view.outcome}</Row>}
+        {view.context.length > 0 && <Row name={say("Files", "文件")}>{view.context.map((each) => each.name).join(", ")}</Row>}
+        {view.outcome && <Row name={say("Outcome", "结果")}>{nameOutcome(view.outcome)}</Row>}
         <Row name={say("Calls", "调用")}>{formatCount(budget.calls)}</Row>
         <Row name={say("Turns", "轮次")}>
           {formatCount(budget.turns)}

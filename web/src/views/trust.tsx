@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { Chart } from "../chart";
 import { formatShare } from "../format";
 import { say } from "../language";
-import { Ago, Loading, Notice, useLoad } from "../parts";
+import { Ago, Cell, Loading, Notice, useLoad } from "../parts";
 import { buildPath } from "../route";
 import { call } from "../rpc";
 import { Header } from "../shell";
@@ -58,17 +58,17 @@ export function TrustList() {
               <tbody>
                 {value.sources.map((each) => (
                   <tr key={each.source}>
-                    <td data-name={say("Participant", "参与者")}>
+                    <Cell name={say("Participant", "参与者")}>
                       <a data-in href={buildPath("trust", each.source)}>
                         {each.source}
                       </a>
-                    </td>
-                    <td data-name={say("Trust", "信任")}>
+                    </Cell>
+                    <Cell name={say("Trust", "信任")}>
                       <TrustBar trust={each.trust} /> {formatShare(each.trust)}
-                    </td>
-                    <td data-name={say("Right", "正确率")}>{formatShare(each.accuracy)}</td>
-                    <td data-name={say("Cases", "案例")}>{each.cases}</td>
-                    <td data-name="Brier">{each.brier == null ? "–" : each.brier.toFixed(3)}</td>
+                    </Cell>
+                    <Cell name={say("Right", "正确率")}>{formatShare(each.accuracy)}</Cell>
+                    <Cell name={say("Cases", "案例")}>{each.cases}</Cell>
+                    <Cell name="Brier">{each.brier == null ? "–" : each.brier.toFixed(3)}</Cell>
                   </tr>
                 ))}
               </tbody>
@@ -106,15 +106,15 @@ function GroupTable({ rows }: { rows: Amplification[] }) {
           <tbody>
             {rows.map((each) => (
               <tr key={each.protocol}>
-                <td data-name={heads[0]}>{each.protocol}</td>
-                <td data-name={heads[1]}>{each.cases}</td>
-                <td data-name={heads[2]}>{describeShare(each.group)}</td>
-                <td data-name={heads[3]}>{describeShare(each.members)}</td>
-                <td data-name={heads[4]}>{describeShare(each.majority)}</td>
-                <td data-name={heads[5]}>
+                <Cell name={heads[0]}>{each.protocol}</Cell>
+                <Cell name={heads[1]}>{each.cases}</Cell>
+                <Cell name={heads[2]}>{describeShare(each.group)}</Cell>
+                <Cell name={heads[3]}>{describeShare(each.members)}</Cell>
+                <Cell name={heads[4]}>{describeShare(each.majority)}</Cell>
+                <Cell name={heads[5]}>
                   {each.corrections} / {each.subversions}
-                </td>
-                <td data-name={heads[6]}>{each.amplification == null ? "–" : each.amplification.toFixed(2)}</td>
+                </Cell>
+                <Cell name={heads[6]}>{each.amplification == null ? "–" : each.amplification.toFixed(2)}</Cell>
               </tr>
             ))}
           </tbody>
@@ -224,12 +224,12 @@ export function TrustView({ source }: { source: string }) {
                     <tbody>
                       {value.categories.map((each) => (
                         <tr key={each.category}>
-                          <td data-name={say("Category", "类别")}>{each.category || "–"}</td>
-                          <td data-name={say("Trust", "信任")}>
+                          <Cell name={say("Category", "类别")}>{each.category || "–"}</Cell>
+                          <Cell name={say("Trust", "信任")}>
                             <TrustBar trust={each.trust} /> {formatShare(each.trust)}
-                          </td>
-                          <td data-name={say("Cases", "案例")}>{each.cases}</td>
-                          <td data-name="Brier">{each.brier == null ? "–" : each.brier.toFixed(3)}</td>
+                          </Cell>
+                          <Cell name={say("Cases", "案例")}>{each.cases}</Cell>
+                          <Cell name="Brier">{each.brier == null ? "–" : each.brier.toFixed(3)}</Cell>
                         </tr>
                       ))}
                     </tbody>

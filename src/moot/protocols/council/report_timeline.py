@@ -37,7 +37,10 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
         if voted_on := tuple(line for line in motions.get((number, phase), ()) if line is not None):
             name = words.motion if len(voted_on) == 1 else words.candidates
             blocks.append(Line((f"{name}: ", References(voted_on)), "dim"))
-        blocks += [_build_line(timeline, line, notes[line.id], words) for line in lines] or [Line(words.nothing_said, "dim")]
+        blocks += [_build_line(timeline, line, notes[line.id], words) for line in lines]
+        is_over = timeline.closed is not None or (number, phase) != (timeline.state.round, timeline.state.phase)
+        if not lines and is_over:
+            blocks.append(Line(words.nothing_said, "dim"))
     return build_section(words.timeline, blocks)
 
 

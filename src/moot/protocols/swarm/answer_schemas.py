@@ -56,11 +56,11 @@ def build_answer_schema(state: Swarm, ask: Ask) -> Schema | None:
         case "validate":
             checked = [state.board.findings[number - 1].id for number in state.review.to_check]
             verdict = narrow_schema(FindingCheck, ("finding", "verdict"), ("reason",), finding=allow_values(checked))
-            return _build_list("verdicts", verdict, 50)
+            return _build_lists(verdicts=allow_list(verdict, 50))
         case "judge":
             numbers = allow_values(range(1, len(state.review.pairs) + 1))
             said = narrow_schema(PairJudgement, ("pair", "verdict"), ("reason",), pair=numbers, reason=_line(LONGEST_LINE))
-            return _build_list("judgements", said, 200)
+            return _build_lists(judgements=allow_list(said, 200))
         case "ballot":
             vote = narrow_schema(
                 IdeaVote,
@@ -69,26 +69,26 @@ def build_answer_schema(state: Swarm, ask: Ask) -> Schema | None:
                 idea=allow_values(list_ballot_ideas(state)),
                 position=allow_values(get_args(VotePosition)),
             )
-            return _build_rated_ballot(state, ask, vote) if state.by_evidence else _build_list("votes", vote, 20)
+            return _build_rated_ballot(state, ask, vote) if state.by_evidence else _build_lists(votes=allow_list(vote, 20))
         case _:
             return None
 
 
 def _build_rated_ballot(state: Swarm, ask: Ask, vote: Schema) -> Schema:
-    properties = {}
+    lists = {}
     directions = list_rated_directions(state, ask.seat)
     if directions:
         rating = narrow_schema(
             DirectionRating, ("direction", "rating"), ("reason",), direction=allow_values(directions), reason=_line(LONGEST_LINE)
         )
-        properties["ratings"] = allow_list(rating, 20)
+        lists["ratings"] = allow_list(rating, 20)
     if list_ballot_ideas(state):
-        properties["votes"] = allow_list(vote, 20)
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+        lists["votes"] = allow_list(vote, 20)
+    return _build_lists(**lists)
 
 
-def _build_list(name: str, item: Schema, most: int) -> Schema:
-    return {"type": "object", "properties": {name: allow_list(item, most)}, "required": [name], "additionalProperties": False}
+def _build_lists(**lists: Schema) -> Schema:
+    return {"type": "object", "properties": lists, "required": [*lists], "additionalProperties": False}
 
 
 def _line(longest: int) -> dict[str, Any]:
@@ -168,15 +168,8 @@ def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Mended:
     first = said.findings[0].core_idea if said.findings else ""
     direction = said.direction.strip() or order.recommended or agent.direction or cut_text(first, LONGEST_DIRECTION)
     reasons = PROMPT_TEXT[state.opened.language].reasons
-    report = DecisionReport(
-        threshold=agent.threshold,
-        candidates=tuple(
-            Candidate(direction=each.direction, concentration=each.effective, response_prob=each.probability)
-            for each in weigh_directions(state, agent, TOP)
-        ),
-        selected_direction=direction or "—",
-        selection_reason=reasons["random" if order.random else "switch" if order.must_switch else "own"],
-    )
+    reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
+    report = build_decision_report(state, agent, direction or "—", reason)
     filled = replace(
         said,
         direction=direction,
@@ -186,3 +179,12 @@ def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Mended:
         confirmed_operations=(),
     )
     return filled, () if said.direction.strip() or not direction else (f"filled direction {direction!r}",)
+
+
+def build_decision_report(state: Swarm, agent: Agent, direction: str, reason: str) -> DecisionReport:
+    """Build what code knows of a decision: the threshold, and the strongest directions with their probabilities."""
+    candidates = tuple(
+        Candidate(direction=each.direction, concentration=each.effective, response_prob=each.probability)
+        for each in weigh_directions(state, agent, TOP)
+    )
+    return DecisionReport(threshold=agent.threshold, candidates=candidates, selected_direction=direction, selection_reason=reason)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen, MinLen, Predicate
 
+from moot.protocols.swarm.json_fields import to_camel_case
 from moot.scoring.positions import VotePosition
 
 MOST_OPERATIONS: Final = 20
@@ -28,12 +29,7 @@ Measure = Literal["meaning", "words"]
 PairVerdict = Literal["same", "opposite", "different"]
 
 
-def _to_camel_case(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-_WIRE: Final[dict[str, Any]] = {"alias_generator": _to_camel_case, "populate_by_name": True}
+_WIRE: Final[dict[str, Any]] = {"alias_generator": to_camel_case, "populate_by_name": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

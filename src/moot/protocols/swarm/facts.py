@@ -12,17 +12,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Opened, Reply
 from moot.domain.ids import SeatId
-from moot.protocols.swarm.answers import (
-    Collision,
-    IdeaJudgements,
-    Line,
-    RoundReport,
-    ShutdownReply,
-    SimilarityReport,
-    SwarmBallot,
-    Synthesis,
-    Validation,
-)
+from moot.protocols.swarm import answers
 from moot.scoring.convergence import QuorumOf
 
 VALIDATOR: Final = SeatId("validator")
@@ -69,7 +59,7 @@ class SwarmSettings:
 
     mode: Mode = "emergent"
     max_rounds: Annotated[int, Ge(1), Le(100)] = 10
-    directions: Annotated[tuple[Line, ...], MaxLen(32)] = ()
+    directions: Annotated[tuple[answers.Line, ...], MaxLen(32)] = ()
     round_timeout: Seconds = 120.0
     evaporation: Annotated[float, Ge(0), Lt(1)] = 0.08
     floor: Share = 0.1
@@ -96,7 +86,7 @@ class SwarmSettings:
     notice_seconds: Seconds = 5.0
     graceful_seconds: Seconds = 15.0
     forced_seconds: Seconds = 10.0
-    apart: Annotated[tuple[Line, ...], MaxLen(100)] = ()
+    apart: Annotated[tuple[answers.Line, ...], MaxLen(100)] = ()
     settle: Settle | None = None
     stability: Stability = "all"
     clear_at: Annotated[float, Ge(0), Le(10)] = 0.0
@@ -170,7 +160,7 @@ class RoundBegun(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported(Reply):
-    said: RoundReport
+    said: answers.RoundReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,22 +223,22 @@ class OperationsProcessed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collided(Reply):
-    said: Collision
+    said: answers.Collision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validated(Reply):
-    said: Validation
+    said: answers.Validation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared(Reply):
-    said: SimilarityReport
+    said: answers.SimilarityReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged(Reply):
-    said: IdeaJudgements
+    said: answers.IdeaJudgements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -397,12 +387,12 @@ class ConvergenceMeasured(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voted(Reply):
-    said: SwarmBallot
+    said: answers.SwarmBallot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthesized(Reply):
-    said: Synthesis
+    said: answers.Synthesis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -442,7 +432,7 @@ class ShutdownNoticed(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged(Reply):
-    said: ShutdownReply
+    said: answers.ShutdownReply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -503,18 +493,21 @@ KINDS: dict[str, type[Fact]] = {
 }
 
 FORMS: dict[str, AnswerForm] = {
-    "explore": AnswerForm(
-        kind="explore", reply=Reported, shape=RoundReport, form="json", max_tokens=1_500, looks_up=True, silence=()
-    ),
-    "collide": AnswerForm(
-        kind="collide", reply=Collided, shape=Collision, form="json", max_tokens=500, silence=(("action", "pass"),)
-    ),
-    "validate": AnswerForm(
-        kind="validate", reply=Validated, shape=Validation, form="json", max_tokens=800, looks_up=True, silence=()
-    ),
-    "compare": AnswerForm(kind="compare", reply=Compared, shape=SimilarityReport, form="json", max_tokens=2_000),
-    "judge": AnswerForm(kind="judge", reply=Judged, shape=IdeaJudgements, form="json", max_tokens=2_500, silence=()),
-    "ballot": AnswerForm(kind="ballot", reply=Voted, shape=SwarmBallot, form="json", max_tokens=600, silence=()),
-    "synthesis": AnswerForm(kind="synthesis", reply=Synthesized, shape=Synthesis, form="text", max_tokens=1_200),
-    "shutdown": AnswerForm(kind="shutdown", reply=Acknowledged, shape=ShutdownReply, form="json", max_tokens=50, silence=()),
+    form.kind: form
+    for form in (
+        AnswerForm(
+            kind="explore", reply=Reported, shape=answers.RoundReport, form="json", max_tokens=1_500, looks_up=True, silence=()
+        ),
+        AnswerForm(
+            kind="collide", reply=Collided, shape=answers.Collision, form="json", max_tokens=500, silence=(("action", "pass"),)
+        ),
+        AnswerForm(
+            kind="validate", reply=Validated, shape=answers.Validation, form="json", max_tokens=800, looks_up=True, silence=()
+        ),
+        AnswerForm(kind="compare", reply=Compared, shape=answers.SimilarityReport, form="json", max_tokens=2_000),
+        AnswerForm(kind="judge", reply=Judged, shape=answers.IdeaJudgements, form="json", max_tokens=2_500, silence=()),
+        AnswerForm(kind="ballot", reply=Voted, shape=answers.SwarmBallot, form="json", max_tokens=600, silence=()),
+        AnswerForm(kind="synthesis", reply=Synthesized, shape=answers.Synthesis, form="text", max_tokens=1_200),
+        AnswerForm(kind="shutdown", reply=Acknowledged, shape=answers.ShutdownReply, form="json", max_tokens=50, silence=()),
+    )
 }

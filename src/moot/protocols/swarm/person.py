@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Final, get_args
 
@@ -9,10 +10,10 @@ from moot.domain.context import Utterance, extract_first_sentence
 from moot.domain.effects import Ask
 from moot.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moot.domain.safe_text import one_line, quote_lines
+from moot.protocols.swarm.answer_schemas import build_decision_report
 from moot.protocols.swarm.answers import MOST_FINDINGS, CheckVerdict
 from moot.protocols.swarm.rules.collisions import find_invitation
 from moot.protocols.swarm.rules.evidence import list_rated_directions
-from moot.protocols.swarm.rules.round_start import TOP, weigh_directions
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Agent, Finding, Swarm
 from moot.reports.person_steps import PERSON_TEXT as SHARED_TEXT
@@ -65,7 +66,7 @@ class SwarmPersonText(TwoLanguages):
         {"confirmed": "confirmed", "refuted": "refuted", "unclear": "unclear"},
         {"confirmed": "属实", "refuted": "不实", "unclear": "不清楚"},
     )
-    vote = both("Is this idea the answer to the task? {number}. “{text}”", "这个观点是任务的答案吗？{number}. “{text}”")
+    vote = both("{number}. “{text}” Is this idea the answer to the task?", "{number}. “{text}”这个观点是任务的答案吗？")
     rate = both(
         "How good is “{text}” as the answer, by what you saw there? (Enter: not rated)",
         "按你所见，“{text}”作为答案有多好？（直接回车：不评）",
@@ -139,15 +140,7 @@ def _build_report(state: Swarm, agent: Agent, words: SwarmPersonText, usual: str
     return {
         "direction": direction,
         "findings": [_build_finding(text, order.perspective) for text in dict.fromkeys((*new, *kept))][:MOST_FINDINGS],
-        "decision_report": {
-            "threshold": agent.threshold,
-            "candidates": [
-                {"direction": each.direction, "concentration": each.effective, "response_prob": each.probability}
-                for each in weigh_directions(state, agent, TOP)
-            ],
-            "selected_direction": direction,
-            "selection_reason": words.reason,
-        },
+        "decision_report": asdict(build_decision_report(state, agent, direction, words.reason)),
         "conflict_review": {"conflicts_found": 0},
         "random_explore_forced": order.random,
     }

@@ -1,5 +1,6 @@
 """The swarm protocol as the house takes it in."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -32,10 +33,12 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadSetting("a direction is empty; say it in words: --direction WORDS")
     if settings.mode == "hybrid" and not settings.directions:
         raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
-    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in _list_helpers(settings)]
+    helpers = {VALIDATOR, LIKENESS, settings.judge}
+    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in helpers]
     if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
-    seats = validate_seats((*explorers, *_build_helper_seats(plan, explorers)), fewest=2, most=MOST_SEATS + HELPING_SEATS)
+    helping = _build_helper_seats(plan.seats, explorers, settings.judge)
+    seats = validate_seats((*explorers, *helping), fewest=2, most=MOST_SEATS + HELPING_SEATS)
     settings = replace(
         settings,
         settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"),
@@ -44,12 +47,8 @@ def open_session(plan: Plan) -> SwarmOpened:
     return plan.opening(SwarmOpened, seats=seats, settings=settings, edition=EDITION)
 
 
-def _list_helpers(settings: SwarmSettings) -> frozenset[str]:
-    return frozenset((VALIDATOR, LIKENESS, settings.judge))
-
-
-def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
-    given = {seat.id: seat for seat in plan.seats}
+def _build_helper_seats(seats: Sequence[Seat], explorers: Sequence[Seat], judge: str) -> list[Seat]:
+    given: dict[str, Seat] = {seat.id: seat for seat in seats}
     model = next((seat for seat in explorers if parse_kind(seat.platform) not in _NO_MODEL), None)
     found = []
     if VALIDATOR in given:
@@ -57,13 +56,10 @@ def _build_helper_seats(plan: Plan, explorers: list[Seat]) -> list[Seat]:
     elif model is not None:
         found.append(Seat(id=VALIDATOR, platform=model.platform, trust=model.trust))
     found.append(given.get(LIKENESS, Seat(id=LIKENESS, platform=MEASURE)))
-    assert isinstance(plan.settings, SwarmSettings)
-    judge = plan.settings.judge
     if judge and judge not in {VALIDATOR, LIKENESS}:
-        named = next((seat for seat in plan.seats if seat.id == judge), None)
-        if named is None:
+        if judge not in given:
             raise BadSetting(f"the judge {judge!r} is not a seat; name one of {', '.join(given)}, or leave it empty for none")
-        found.append(named)
+        found.append(given[judge])
     return found
 
 

@@ -16,8 +16,9 @@ from moot.domain.roster import MEASURE, parse_kind
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.swarm.answer_schemas import build_answer_schema, find_fills, mend_answer
 from moot.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
+from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.person import build_person_ask
-from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText
+from moot.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText, format_agent_name
 from moot.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
 from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.ideas import build_comparison
@@ -64,7 +65,8 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         comparing=compared,
         schema=build_answer_schema(state, ask),
         fills=find_fills(state, ask),
-        hints=words.hints,
+        # On a ballot a direction is one of its numbers, not words.
+        hints={} if ask.kind == "ballot" else words.hints,
         mend=partial(mend_answer, state, ask, compared),
         # Comparing is the work of a measure: a person in its seat is asked by the shape.
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
@@ -266,7 +268,7 @@ def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     targets = invitation.targets if invitation is not None else ()
     mode = invitation.mode if invitation is not None else "review_challenge"
     lines = [
-        words.you.format(name=_format_name(ask.seat)),
+        words.you.format(name=format_agent_name(ask.seat)),
         *(_format_finding(state.board.findings[number - 1]) for number in targets),
     ]
     return "\n".join([*lines, words.collide.format(mode=mode, what=words.modes[mode])])
@@ -274,10 +276,10 @@ def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
 
 def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> str:
     order = state.orders[agent.seat]
-    you = words.you.format(name=_format_name(agent.seat))
+    you = words.you.format(name=format_agent_name(agent.seat))
     if state.settings.mode == "classic":
         return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
-    message = [quote_lines(_dump_json(each)) for each in _build_message(state, agent, order)]
+    message = [quote_lines(json.dumps(each, ensure_ascii=False)) for each in _build_message(state, agent, order)]
     news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
     is_outside = state.seat(agent.seat).is_outside
     ask = words.explore_outside if is_outside else words.explore
@@ -303,13 +305,11 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
         {"type": "round_start", "round": state.round, "agentState": build_agent_state(agent)},
         {"decisionSupport": {"threshold": round(agent.threshold, 4), "topDirections": support}},
         {
-            "instructions": {
-                "forceRandomExplore": order.random,
-                "mustSwitchDirection": order.must_switch,
-                "currentDirectionInhibited": order.inhibited,
-                "recommendedDirection": order.recommended or None,
-                **({"coverFirst": True} if order.cover else {}),
-            }
+            "instructions": take_fields(
+                order,
+                "forceRandomExplore=random mustSwitchDirection=must_switch currentDirectionInhibited=inhibited "
+                f"recommendedDirection=recommended? {'coverFirst=cover' if order.cover else ''}",
+            )
         },
     ]
     if agent.results:
@@ -352,14 +352,9 @@ def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> l
 
 
 def _build_result(result: OperationResult) -> dict[str, object]:
-    shown: dict[str, object] = {
-        "type": "operation_result",
-        "operationId": f"op-{result.number}",
-        "operation": result.operation,
-        "success": result.success,
-    }
+    shown = take_fields(result, "type operationId operation success", type="operation_result", operationId=f"op-{result.number}")
     if result.error:
-        shown |= {"error": result.error, "detail": result.detail}
+        shown |= take_fields(result, "error detail")
     if result.target:
         shown["target"] = result.target
     if result.after is not None:
@@ -369,30 +364,14 @@ def _build_result(result: OperationResult) -> dict[str, object]:
 
 def build_agent_state(agent: Agent) -> dict[str, object]:
     """Return an agent's state as the protocol defines it."""
-    return {
-        "role": agent.role,
-        "displayName": DISPLAY_NAMES.get(agent.seat, agent.seat),
-        "status": agent.status,
-        "internalThreshold": agent.threshold,
-        "randomExploreProb": agent.random_explore,
-        "stats": {
-            "pheromoneDeposits": agent.deposits,
-            "explorationRounds": agent.rounds,
-            "findingsCount": agent.findings,
-            "signalsSent": agent.signals_sent,
-            "signalsReceived": agent.signals_received,
-            "silenceRounds": agent.silence,
-            "recoveryAttempts": agent.wakes,
-        },
-        "current": {"exploringDirection": agent.direction or None, "claimedSubtask": agent.subtask or None},
-        "violationScore": agent.score,
-    }
-
-
-def _format_name(seat: SeatId) -> str:
-    shown = DISPLAY_NAMES.get(seat)
-    return f"{seat} ({shown})" if shown else seat
-
-
-def _dump_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return take_fields(
+        agent,
+        "role displayName status internalThreshold=threshold randomExploreProb=random_explore stats current violationScore=score",
+        displayName=DISPLAY_NAMES.get(agent.seat, agent.seat),
+        stats=take_fields(
+            agent,
+            "pheromoneDeposits=deposits explorationRounds=rounds findingsCount=findings signalsSent signalsReceived "
+            "silenceRounds=silence recoveryAttempts=wakes",
+        ),
+        current=take_fields(agent, "exploringDirection=direction? claimedSubtask=subtask?"),
+    )

@@ -15,55 +15,15 @@ from moot.domain.losses import Losses
 from moot.domain.replace import fast_replace
 from moot.domain.roster import MEASURE, Seat, parse_kind
 from moot.domain.running_time import PendingAsk
-from moot.protocols.swarm.answers import (
-    Action,
-    CheckVerdict,
-    Collision,
-    Confidence,
-    IdeaJudgements,
-    RoundReport,
-    SimilarityReport,
-    SwarmBallot,
-    Validation,
-)
-from moot.protocols.swarm.facts import (
-    LIKENESS,
-    VALIDATOR,
-    CollisionMode,
-    ConcentrationChange,
-    ConvergenceMeasured,
-    EndReason,
-    OperationResult,
-    Role,
-    RoleChange,
-    RoundOrder,
-    Status,
-    SwarmCompleted,
-    SwarmOpened,
-    SwarmSettings,
-    Termination,
-    Violation,
-)
+from moot.protocols.swarm import answers, facts
 from moot.protocols.swarm.rules.execution import ExecutionProgress
 
 SILENT_ROUNDS: Final = 2
 """Rounds in a row without output after which an agent counts as silent."""
 
-Stage = Literal[
-    "init",
-    "begin",
-    "explore",
-    "process",
-    "review",
-    "settle",
-    "measure",
-    "vote",
-    "notice",
-    "graceful",
-    "terminate",
-    "close",
-    "closed",
-]
+RoundStage = Literal["begin", "explore", "process", "review", "settle", "measure"]
+EndStage = Literal["vote", "notice", "graceful", "terminate", "close", "closed"]
+Stage = Literal["init", RoundStage, EndStage]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +65,8 @@ class CollisionReview:
     """The review of a finding that came from a collision."""
 
     seat: SeatId
-    mode: CollisionMode
-    action: Action
+    mode: facts.CollisionMode
+    action: answers.Action
     weight: float
     content: str
     insights: tuple[str, ...] = ()
@@ -124,13 +84,13 @@ class Finding:
     perspective: str
     details: str
     agrees_with: tuple[str, ...] = ()
-    confidence: Confidence | None = None
+    confidence: answers.Confidence | None = None
     needs_validation: bool = False
     search_attempted: bool = False
     idea: int = 0
     also: tuple[int, ...] = ()
     reviews: tuple[CollisionReview, ...] = ()
-    verdict: CheckVerdict | None = None
+    verdict: answers.CheckVerdict | None = None
     checked: str = ""
 
     @property
@@ -174,9 +134,9 @@ class Agent:
     seat: SeatId
     threshold: float
     random_explore: float
-    role: Role = "EXPLORER"
-    status: Status = "active"
-    ended: Termination | None = None
+    role: facts.Role = "EXPLORER"
+    status: facts.Status = "active"
+    ended: facts.Termination | None = None
     deposits: int = 0
     rounds: int = 0
     findings: int = 0
@@ -184,8 +144,8 @@ class Agent:
     signals_received: int = 0
     direction: str = ""
     subtask: str = ""
-    role_history: tuple[RoleChange, ...] = ()
-    violations: tuple[Violation, ...] = ()
+    role_history: tuple[facts.RoleChange, ...] = ()
+    violations: tuple[facts.Violation, ...] = ()
     score: int = 0
     strikes: int = 0
     silence: int = 0
@@ -194,10 +154,10 @@ class Agent:
     missed: bool = False
     active_at: float = 0.0
     holds: tuple[int, ...] = ()
-    wanted_role: Role | None = None
-    role_news: RoleChange | None = None
+    wanted_role: facts.Role | None = None
+    role_news: facts.RoleChange | None = None
     role_refused: bool = False
-    results: tuple[OperationResult, ...] = ()
+    results: tuple[facts.OperationResult, ...] = ()
     done: frozenset[str] = frozenset()
     read: tuple[str, ...] = ()
     cuts: frozenset[str] = frozenset()
@@ -226,6 +186,8 @@ class Board:
     readings: Mapping[str, Mapping[SeatId, tuple[int, float]]] = field(default_factory=dict)
     # The normalized texts that the validator refuted.
     refuted: frozenset[str] = frozenset()
+    # What the judge said of pairs of texts, by their normalized forms: the sum of the weights, and how often.
+    verdicts: Mapping[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
     operations: int = 0
     refused: int = 0
     requests: int = 0
@@ -244,7 +206,7 @@ class Board:
         return max((each.concentration for each in self.pheromones.values()), default=0.0)
 
 
-def with_changes(board: Board, changes: Iterable[ConcentrationChange]) -> Board:
+def with_changes(board: Board, changes: Iterable[facts.ConcentrationChange]) -> Board:
     """Return the blackboard with the concentrations of these changes."""
     after = {change.direction: change.after for change in changes}
     return fast_replace(
@@ -261,7 +223,7 @@ class Invitation:
     """An idle agent that is asked to review findings of others."""
 
     seat: SeatId
-    mode: CollisionMode
+    mode: facts.CollisionMode
     targets: tuple[int, ...]
 
 
@@ -293,12 +255,12 @@ class RoundReview:
     known: tuple[int, ...] = ()
     compared: tuple[str, ...] = ()
     hints: tuple[tuple[str, int], ...] = ()
-    collisions: Mapping[SeatId, Collision | None] = field(default_factory=dict)
-    validation: Validation | None = None
-    likenesses: SimilarityReport | None = None
+    collisions: Mapping[SeatId, answers.Collision | None] = field(default_factory=dict)
+    validation: answers.Validation | None = None
+    likenesses: answers.SimilarityReport | None = None
     settled: frozenset[SeatId] = frozenset()
     pairs: tuple[NearPair, ...] = ()
-    judgements: IdeaJudgements | None = None
+    judgements: answers.IdeaJudgements | None = None
     is_judged: bool = False
 
     @property
@@ -319,7 +281,7 @@ class Swarm:
     `synthesis` belong to the end. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
     """
 
-    opened: SwarmOpened
+    opened: facts.SwarmOpened
     seats: tuple[Seat, ...]
     at: datetime | None = None
     clock: float = 0.0
@@ -329,8 +291,8 @@ class Swarm:
     round: int = 0
     agents: Mapping[SeatId, Agent] = field(default_factory=dict)
     board: Board = Board()
-    orders: Mapping[SeatId, RoundOrder] = field(default_factory=dict)
-    answered: Mapping[SeatId, RoundReport] = field(default_factory=dict)
+    orders: Mapping[SeatId, facts.RoundOrder] = field(default_factory=dict)
+    answered: Mapping[SeatId, answers.RoundReport] = field(default_factory=dict)
     lost: Mapping[SeatId, tuple[Loss, ...]] = field(default_factory=dict)
     wanted: int = 0
     review: RoundReview = RoundReview()
@@ -339,17 +301,17 @@ class Swarm:
     leading: tuple[frozenset[int], ...] = ()
     all_random: bool = False
     warnings: tuple[str, ...] = ()
-    measured: ConvergenceMeasured | None = None
-    ballots: Mapping[SeatId, SwarmBallot | None] = field(default_factory=dict)
+    measured: facts.ConvergenceMeasured | None = None
+    ballots: Mapping[SeatId, answers.SwarmBallot | None] = field(default_factory=dict)
     synthesis: str = ""
     author: SeatId | None = None
     writers_lost: tuple[SeatId, ...] = ()
-    completed: SwarmCompleted | None = None
+    completed: facts.SwarmCompleted | None = None
     awaited: tuple[SeatId, ...] = ()
     goodbyes: Mapping[SeatId, bool] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
     losses: Mapping[SeatId, Losses] = field(default_factory=dict)
-    stop: EndReason | None = None
+    stop: facts.EndReason | None = None
     sealed_after: int = 0
 
     @property
@@ -358,7 +320,7 @@ class Swarm:
         return self.stage in {"explore", "vote"}
 
     @property
-    def settings(self) -> SwarmSettings:
+    def settings(self) -> facts.SwarmSettings:
         return self.opened.settings
 
     @property
@@ -384,7 +346,7 @@ class Swarm:
     @property
     def _helping(self) -> frozenset[SeatId]:
         own = () if self.is_first_edition else (SeatId(self.settings.judge),)
-        return frozenset((VALIDATOR, LIKENESS, *own))
+        return frozenset((facts.VALIDATOR, facts.LIKENESS, *own))
 
     @property
     def judge(self) -> SeatId | None:

@@ -43,7 +43,7 @@ class ChoiceOut(Wire):
     text: str
 
 
-class StepOut(Wire):
+class PersonStepOut(Wire):
     key: str
     text: str
     kind: str
@@ -69,7 +69,7 @@ class PersonAskOut(Wire):
     ask: AskOut
     intro: str
     about: str
-    steps: list[StepOut]
+    steps: list[PersonStepOut]
     commands: list[CommandOut] = Field(description="Words that stand for a whole answer, such as /pass.")
 
 
@@ -123,8 +123,8 @@ def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
     )
 
 
-def _build_step_out(step: PersonStep) -> StepOut:
-    return StepOut(
+def _build_step_out(step: PersonStep) -> PersonStepOut:
+    return PersonStepOut(
         key=step.key,
         text=strip_control(step.text),
         kind=step.kind,

@@ -1,8 +1,14 @@
 """`moot`: the commands together. A command's module is loaded when the command is called, so that the others cost nothing."""
 
+import re
+import sys
+from collections.abc import Sequence
 from importlib import import_module
+from typing import Final
 
 import click
+
+_CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 
 EPILOG = """\b
 Exit codes: 0 done · 1 a disk, provider or ledger failed · 2 the call was wrong · 3 the session waits for outside seats ·
@@ -11,16 +17,27 @@ Exit codes: 0 done · 1 a disk, provider or ledger failed · 2 the call was wron
 
 
 class LazyCommand(click.Command):
-    """Stands for a command in the list of commands until it is called. `place` is its module and its name there."""
+    """Stands for a command in the list of commands until it is called. `place` is its module and its name there.
 
-    def __init__(self, name: str, place: str, help: str) -> None:  # noqa: A002 - click's own word
+    One that `is_long` in loading says so in a terminal: who waits a second for the first sign thinks that it hangs.
+    """
+
+    def __init__(self, name: str, place: str, help: str, *, is_long: bool = False) -> None:  # noqa: A002 - click's own word
         super().__init__(name, help=help)
         self._place = place
+        self._is_long = is_long
 
-    def load(self) -> click.Command:
+    def load(self, args: Sequence[str] = ()) -> click.Command:
         """The command itself."""
-        module, _, name = self._place.partition(":")
-        found = getattr(import_module(f"{__package__}.{module}"), name)
+        is_told = self._is_long and sys.stderr.isatty() and not {"-h", "--help", "--json"} & set(args)
+        if is_told:
+            click.echo("正在准备 …" if _CHINESE.search(" ".join(args)) else "Getting ready …", nl=False, err=True)
+        try:
+            module, _, name = self._place.partition(":")
+            found = getattr(import_module(f"{__package__}.{module}"), name)
+        finally:
+            if is_told:
+                click.echo("\r\x1b[2K", nl=False, err=True)
         assert isinstance(found, click.Command)
         return found
 
@@ -30,7 +47,7 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load() if isinstance(command, LazyCommand) else command, rest
+        return name, command.load(rest) if isinstance(command, LazyCommand) else command, rest
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
@@ -44,18 +61,18 @@ def main() -> None:
 
 
 for command in (
-    LazyCommand("demo", "demo:demo", "Play a meeting that was written in advance."),
-    LazyCommand("try", "demo:try_out", "Hold a first meeting on TOPIC, or play a demo."),
-    LazyCommand("run", "run:run", "Hold a meeting on TOPIC."),
-    LazyCommand("resume", "run:resume", "Resume a session."),
+    LazyCommand("demo", "demo:demo", "Play a meeting that was written in advance.", is_long=True),
+    LazyCommand("try", "demo:try_out", "Hold a first meeting on TOPIC, or play a demo.", is_long=True),
+    LazyCommand("run", "run:run", "Hold a meeting on TOPIC.", is_long=True),
+    LazyCommand("resume", "run:resume", "Resume a session.", is_long=True),
     LazyCommand("watch", "run:watch", "Follow a session as it happens."),
-    LazyCommand("consult", "consult:consult", "Ask one participant on behalf of another, with a record."),
+    LazyCommand("consult", "consult:consult", "Ask one participant on behalf of another, with a record.", is_long=True),
     LazyCommand(
         "pipeline",
         "pipeline:pipeline",
         "Run a task through steps: one agent at a time, with artefacts, validation gates and consultations.",
     ),
-    LazyCommand("swarm", "swarm:swarm", "Run a swarm on TASK."),
+    LazyCommand("swarm", "swarm:swarm", "Run a swarm on TASK.", is_long=True),
     LazyCommand("swarm-report", "swarm:swarm_report", "Print a swarm's report, also with joins undone."),
     LazyCommand("list", "sessions:list_sessions", "List all sessions, the most recently active last."),
     LazyCommand("show", "sessions:show", "Show a session: its decision and the whole record behind it."),

@@ -9,7 +9,7 @@ from rich.text import Text
 from moot.domain.safe_text import one_line
 from moot.engine.events import EntryAdded, Event
 from moot.ports.plugin import AnyPlugin
-from moot.protocols.swarm.reports.report_text import format_agent_name
+from moot.protocols.swarm.prompt_text import format_agent_name
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.reports.figures import format_percent
 from moot.surfaces.cli.live import COLORS, MovingView, describe_entry, format_foot

@@ -9,10 +9,11 @@ from typing import Any
 
 from moot.protocols.swarm.answers import FoundIdea
 from moot.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice
+from moot.protocols.swarm.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
+from moot.protocols.swarm.prompt_text import format_agent_name
 from moot.protocols.swarm.prompts import build_agent_state
-from moot.protocols.swarm.reports.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
-from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
-from moot.protocols.swarm.reports.timeline import LoggedOperation, ReceivedReport, SwarmTimeline
+from moot.protocols.swarm.reports.report_text import SwarmReportText
+from moot.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation, ReceivedReport, SwarmTimeline
 from moot.protocols.swarm.rules.operations import read_amount
 from moot.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moot.reports.json_text import dump_json
@@ -76,35 +77,21 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "stage": swarm.stage,
         "pheromones": _build_pheromones(timeline),
         "claims": {
-            claim.id: {
-                **take_fields(claim, "description claimedBy"),
-                "maxAgents": swarm.settings.agents_per_task,
-                "round": claim.round,
-            }
+            claim.id: take_fields(claim, "description claimedBy maxAgents round", maxAgents=swarm.settings.agents_per_task)
             for claim in board.claims.values()
         },
         "stopSignals": [
-            {
-                **take_fields(signal, "id from=sender"),
-                "target": board.pheromones[signal.target].direction,
-                **take_fields(signal, "reason evidence strength round"),
-                "active": signal.id in active,
-            }
+            take_fields(
+                signal,
+                "id from=sender target reason evidence strength round active",
+                target=board.pheromones[signal.target].direction,
+                active=signal.id in active,
+            )
             for signal in timeline.signals.values()
         ],
         "findings": [_build_finding(finding) for finding in board.findings],
         "ideas": [_build_idea(timeline, idea) for idea in board.ideas],
-        "joins": [
-            {
-                **take_fields(join, "id round"),
-                **take_fields(join.placed, "text"),
-                "idea": f"idea-{join.placed.idea}",
-                **take_fields(join.placed, "takenFor=like reason likeness"),
-                "measure": join.by if join.placed.reason == "measure" else None,
-                **({"why": join.placed.why} if join.placed.reason == "judge" else {}),
-            }
-            for join in timeline.joins
-        ],
+        "joins": [_build_join(join) for join in timeline.joins],
         "opinionHistory": [
             {"round": settled.round, "opinions": {each.seat: name_ideas(each.ideas) for each in settled.opinions}}
             for settled in timeline.settlements
@@ -130,83 +117,81 @@ def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
         for each in timeline.operations
         if each.result.operation == "deposit_pheromone" and each.result.success
     }
-    seeded = settings.deposit
     deposits: dict[str, list[dict[str, Any]]] = {}
     changes: dict[str, list[dict[str, Any]]] = {}
     for event in timeline.events:
         if event["type"] == "pheromone_deposited":
-            deposits.setdefault(event["direction"], []).append(
-                {"agentId": event["agentId"], "round": event["round"], "amount": amounts.get(event.get("operation", ""), seeded)}
-            )
+            amount = amounts.get(event.get("operation", ""), settings.deposit)
+            deposit = {"agentId": event["agentId"], "round": event["round"], "amount": amount}
+            deposits.setdefault(event["direction"], []).append(deposit)
         elif event["type"].startswith("pheromone_"):
-            changes.setdefault(event["direction"], []).append(
-                {"type": event["type"], "round": event["round"], "before": event["before"], "after": event["after"]}
-            )
+            change = {name: event[name] for name in ("type", "round", "before", "after")}
+            changes.setdefault(event["direction"], []).append(change)
     return {
-        each.direction: {
-            **take_fields(each, "concentration depositedBy createdRound=round"),
-            "depositHistory": deposits.get(each.direction, []),
-            "changes": changes.get(each.direction, []),
-        }
+        each.direction: take_fields(
+            each,
+            "concentration depositedBy createdRound=round depositHistory changes",
+            depositHistory=deposits.get(each.direction, []),
+            changes=changes.get(each.direction, []),
+        )
         for each in timeline.state.board.pheromones.values()
     }
 
 
 def _build_finding(finding: Finding) -> dict[str, Any]:
-    return {
-        **take_fields(finding, "id agentId=seat round"),
-        "direction": finding.direction or None,
-        **take_fields(finding, "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"),
-        "idea": f"idea-{finding.idea}" if finding.idea else None,
-        "alsoBacks": name_ideas(finding.also),
-        "weight": finding.weight,
-        "reviews": [
-            take_fields(review, "agentId=seat mode action weight content newInsights=insights") for review in finding.reviews
-        ],
-        "verdict": finding.verdict,
-        "verdictReason": finding.checked or None,
-    }
+    review = "agentId=seat mode action weight content newInsights=insights"
+    return take_fields(
+        finding,
+        "id agentId=seat round direction? coreIdea perspective details agreesWith confidence needsValidation searchAttempted "
+        "idea# alsoBacks=also# weight reviews verdict verdictReason=checked?",
+        reviews=[take_fields(each, review) for each in finding.reviews],
+    )
 
 
 def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
-    texts = [placed.text for _, placed in timeline.placed if placed.idea == idea.number]
-    return {**take_fields(idea, "id text round"), "texts": texts, **take_fields(idea, "since independent")}
+    # A text that moved stands where it was placed last.
+    texts = [text for text, at in {placed.text: placed.idea for _, placed in timeline.placed}.items() if at == idea.number]
+    return take_fields(idea, "id text round texts since independent", texts=texts)
+
+
+def _build_join(join: IdeaJoin) -> dict[str, Any]:
+    """Return a join with what decided it: the measure, or the reason of the judge."""
+    placed = join.placed
+    return {
+        **take_fields(join, "id round"),
+        **take_fields(placed, "text idea# takenFor=like reason likeness"),
+        "measure": join.by if placed.reason == "measure" else None,
+        **({"why": placed.why} if placed.reason == "judge" else {}),
+    }
 
 
 def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
-    """Return the figures of one round with their inputs."""
-    settings = swarm.settings
+    """Return the figures of one round with their inputs; the first edition had fewer of them."""
+    settings, is_first = swarm.settings, swarm.is_first_edition
     return {
         **take_fields(measured, "round minRoundsMet=enough_rounds"),
-        "betaStability": {
-            "stable": measured.stable,
-            **({} if swarm.is_first_edition else {"of": swarm.settings.stability}),
-            "beta": settings.beta,
-            "ideas": name_ideas(measured.ideas),
-            "before": name_ideas(measured.before),
-        },
-        "quorum": {
-            "quorum": measured.has_quorum,
-            "of": settings.quorum,
-            "threshold": settings.quorum_threshold,
-            "activeAgents": measured.active,
-            **({} if swarm.is_first_edition else {"silentAgents": list(measured.silent)}),
-            "support": {f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing},
-            "quorumIdeas": name_ideas(measured.quorum_ideas),
-            **take_fields(measured, "consensusRate tooFast"),
-        },
-        "diversity": {
-            **take_fields(
-                measured, "perspectiveCount=perspectives uniqueIdeaCount=distinct totalIdeaCount=stated concentrations"
-            ),
-            **take_fields(
-                measured, "perspectiveDiversity=coverage orthogonality entropy overall=diversity aboveThreshold=is_diverse"
-            ),
-        },
+        "betaStability": take_fields(
+            measured,
+            "stable beta ideas# before#" if is_first else "stable of beta ideas# before#",
+            of=settings.stability,
+            beta=settings.beta,
+        ),
+        "quorum": take_fields(
+            measured,
+            f"quorum=has_quorum of threshold activeAgents=active {'' if is_first else 'silentAgents=silent'} support "
+            "quorumIdeas# consensusRate tooFast",
+            of=settings.quorum,
+            threshold=settings.quorum_threshold,
+            support={f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing},
+        ),
+        "diversity": take_fields(
+            measured,
+            "perspectiveCount=perspectives uniqueIdeaCount=distinct totalIdeaCount=stated concentrations "
+            "perspectiveDiversity=coverage orthogonality entropy overall=diversity aboveThreshold=is_diverse",
+        ),
         "converged": measured.converged,
         **({"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear} if measured.lead is not None else {}),
-        "reason": measured.reason or None,
-        "warnings": list(measured.warnings),
+        **take_fields(measured, "reason? warnings"),
     }
 
 
@@ -222,7 +207,7 @@ def _build_agent(agent: Agent) -> dict[str, Any]:
 
 def _build_votes(swarm: Swarm) -> dict[str, Any]:
     return {
-        seat: [{"idea": f"idea-{vote.idea}", **take_fields(vote, "position confidence reason")} for vote in ballot.votes]
+        seat: [take_fields(vote, "idea# position confidence reason") for vote in ballot.votes]
         for seat in swarm.explorers
         if (ballot := swarm.ballots.get(seat)) is not None
     }
@@ -232,7 +217,7 @@ def _build_ratings(swarm: Swarm) -> dict[str, Any]:
     names = [each.direction for each in swarm.board.pheromones.values()]
     return {
         seat: [
-            {"direction": names[each.direction - 1], "rating": each.rating, "reason": each.reason}
+            take_fields(each, "direction rating reason", direction=names[each.direction - 1])
             for each in ballot.ratings
             if each.direction <= len(names)
         ]
@@ -243,34 +228,23 @@ def _build_ratings(swarm: Swarm) -> dict[str, Any]:
 
 def build_choice_json(choice: EvidenceChoice) -> dict[str, Any]:
     """Return the choice of the readings with its figures."""
-    return {
-        "direction": choice.direction,
-        "idea": f"idea-{choice.idea}" if choice.idea else None,
-        "method": choice.method,
-        "margin": choice.margin,
-        "z": choice.z,
-        "readingsToChange": choice.needed,
-        "decisiveAgents": list(choice.decisive),
-        "ranked": [
-            {"direction": each.direction, "value": each.value, "readings": each.readings, "readers": each.readers}
-            for each in choice.ranked
-        ],
-    }
+    ranked = [take_fields(each, "direction value readings readers") for each in choice.ranked]
+    names = "direction idea# method margin z readingsToChange=needed decisiveAgents=decisive ranked"
+    return take_fields(choice, names, ranked=ranked)
 
 
 def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     done = timeline.completed
     if done is None:
         return None
-    return {
-        **take_fields(done, "reason converged round"),
-        "synthesis": timeline.state.synthesis or None,
-        "resolved": [
-            {"idea": f"idea-{each.idea}", **take_fields(each, "consensusType carried support turnout confidence heads effective")}
-            for each in done.resolved
-        ],
-        **({"choice": build_choice_json(done.choice)} if done.choice is not None else {}),
-    }
+    resolution = "idea# consensusType carried support turnout confidence heads effective"
+    return take_fields(
+        done,
+        "reason converged round synthesis resolved" + (" choice" if done.choice is not None else ""),
+        synthesis=timeline.state.synthesis or None,
+        resolved=[take_fields(each, resolution) for each in done.resolved],
+        choice=None if done.choice is None else build_choice_json(done.choice),
+    )
 
 
 def render_operation_log(timeline: SwarmTimeline) -> str:
@@ -280,21 +254,14 @@ def render_operation_log(timeline: SwarmTimeline) -> str:
 
 def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
     result = each.result
-    return {
-        "operationId": f"op-{result.number}",
-        **take_fields(each, "round timestamp"),
-        **take_fields(result, "from=seat operation"),
-        "params": to_plain_json(each.wanted.params or {}),
-        "status": "completed" if result.success else "failed",
-        "result": {
-            "type": "operation_result",
-            "success": result.success,
-            "error": result.error or None,
-            "detail": result.detail or None,
-            "target": result.target or None,
-            **take_fields(result, "before after"),
-        },
-    }
+    return take_fields(
+        each,
+        "operationId round timestamp from=result.seat operation=result.operation params status result",
+        operationId=f"op-{result.number}",
+        params=to_plain_json(each.wanted.params or {}),
+        status="completed" if result.success else "failed",
+        result=take_fields(result, "type success error? detail? target? before after", type="operation_result"),
+    )
 
 
 def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:

@@ -18,21 +18,7 @@ from moot.protocols.swarm.reports.standing import IdeaStanding, Remark, find_lea
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.protocols.swarm.reports.what_if import WhatIfResult
 from moot.protocols.swarm.state import Finding
-from moot.reports.blocks import (
-    Block,
-    Bullets,
-    Card,
-    Cell,
-    Details,
-    Fields,
-    Line,
-    Mark,
-    Muted,
-    Quote,
-    Strong,
-    Text,
-    build_section,
-)
+from moot.reports.blocks import Block, Bullets, Card, Cell, Details, Fields, Line, Mark, Muted, Quote, Strong, Text, build_section
 from moot.reports.decision import Decision
 from moot.reports.figures import format_percent
 from moot.reports.sections import describe_no_dissent, explain_ending_losses, explain_parking, format_dissent
@@ -238,10 +224,7 @@ def _build_idea_card(timeline: SwarmTimeline, idea: IdeaStanding) -> Card:
     head += [Muted(_format_vote(timeline, idea))] if idea.result is not None else []
     evidence = _build_evidence(idea, idea.findings, words, MOST_FINDINGS)
     reviews = _group_words(idea.reviews, words, "↯ ")
-    return Card(
-        head=tuple(head),
-        blocks=(Line(Strong(idea.text)), evidence, build_list(reviews, MOST_FINDINGS)),
-    )
+    return Card(head=tuple(head), blocks=(Line(Strong(idea.text)), evidence, build_list(reviews, MOST_FINDINGS)))
 
 
 def build_synthesis(timeline: SwarmTimeline) -> tuple[Block, ...]:

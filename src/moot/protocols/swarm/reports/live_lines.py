@@ -1,22 +1,14 @@
-"""A swarm in plain lines as it happens."""
+"""A swarm in plain lines: as it happens, and its events afterwards."""
+
+from collections import Counter
+from collections.abc import Mapping
 
 from moot.domain.context import extract_first_sentence
 from moot.domain.facts import BudgetExhausted, Entry, SeatLost
 from moot.domain.safe_text import one_line
-from moot.protocols.swarm.facts import (
-    AgentsTerminated,
-    BarrierPassed,
-    Collided,
-    ConvergenceMeasured,
-    IdeasSorted,
-    OperationsProcessed,
-    Reported,
-    RoundBegun,
-    RoundSettled,
-    SwarmClosed,
-    Synthesized,
-)
+from moot.protocols.swarm import facts
 from moot.protocols.swarm.reports.report_text import SwarmReportText
+from moot.protocols.swarm.reports.terms import SHOWN_EVENTS
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.reports.figures import format_percent
 
@@ -26,45 +18,52 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
     timeline.add(entry)
     words, fact = timeline.words, entry.fact
     match fact:
-        case RoundBegun(round=number, orders=orders):
+        case facts.RoundBegun(round=number, orders=orders):
             return [f"── {words.round.format(number=number)} · {words.crew.format(count=len(orders))}"]
-        case Reported(seat=seat, said=report):
+        case facts.Reported(seat=seat, said=report):
             lines = [f"{seat}: {one_line(each.core_idea)}" for each in report.findings]
             return lines or [f"  {seat}: –"]
-        case Collided(seat=seat, said=said):
+        case facts.Collided(seat=seat, said=said):
             if said.action == "pass":
                 return []
             what = f"{words.term(said.action)} {one_line(said.target_finding_id)}".rstrip()
             return [f"  ↯ {seat} {what}: {one_line(said.content)[:160]}"]
-        case BarrierPassed():
-            return [
-                *(f"  ✗ {each.seat}: {words.term(each.violation)} ({words.term(each.severity)})" for each in fact.violations),
-                *(
-                    f"  ✗ {each.seat}: {words.term(each.old)} → {words.term(each.new)} ({words.term(each.reason)})"
-                    for each in fact.changes
-                ),
-            ]
-        case OperationsProcessed():
+        case facts.BarrierPassed():
+            broken = [f"  ✗ {each.seat}: {words.term(each.violation)} ({words.term(each.severity)})" for each in fact.violations]
+            return broken + [_describe_change("✗", each, words) for each in fact.changes]
+        case facts.OperationsProcessed():
             return _describe_operations(fact, words)
-        case IdeasSorted():
+        case facts.IdeasSorted():
             return [
                 f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({words.term(each.reason)}"
                 + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
                 for each in fact.placed
                 if each.reason != "new"
             ]
-        case RoundSettled():
-            return [
-                f"  ⇄ {role.seat}: {words.term(role.old)} → {words.term(role.new)} ({words.term(role.reason)})"
-                for role in fact.roles
-            ]
-        case ConvergenceMeasured():
+        case facts.RoundSettled():
+            return [_describe_change("⇄", each, words) for each in fact.roles]
+        case facts.ConvergenceMeasured():
             return _describe_measurement(timeline, fact)
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            return [f"  {words.format_loss(seat, reason, detail)}"]
+        case BudgetExhausted(budget=budget, spent=spent):
+            return [f"  {words.format_limit(budget, spent)}"]
+        case facts.AgentsTerminated(ends=ends):
+            counts = Counter(each.reason for each in ends)
+            return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
+        case facts.SwarmClosed(reason=reason, fault=fault):
+            return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
+        case facts.Synthesized(seat=seat, said=said):
+            return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
         case _:
-            return _describe_other(timeline, entry)
+            return []
 
 
-def _describe_operations(fact: OperationsProcessed, words: SwarmReportText) -> list[str]:
+def _describe_change(mark: str, change: facts.StatusChange | facts.RoleChange, words: SwarmReportText) -> str:
+    return f"  {mark} {change.seat}: {words.term(change.old)} → {words.term(change.new)} ({words.term(change.reason)})"
+
+
+def _describe_operations(fact: facts.OperationsProcessed, words: SwarmReportText) -> list[str]:
     lines = [
         f"  · {words.term(each.operation)} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
         for each in fact.results
@@ -77,7 +76,7 @@ def _describe_operations(fact: OperationsProcessed, words: SwarmReportText) -> l
     return lines
 
 
-def _describe_measurement(timeline: SwarmTimeline, fact: ConvergenceMeasured) -> list[str]:
+def _describe_measurement(timeline: SwarmTimeline, fact: facts.ConvergenceMeasured) -> list[str]:
     words = timeline.words
     stable = "✓" if fact.stable else "✗"
     line = (
@@ -87,21 +86,20 @@ def _describe_measurement(timeline: SwarmTimeline, fact: ConvergenceMeasured) ->
     return [line, *(f"  ! {words.term(name)}" for name in fact.warnings)]
 
 
-def _describe_other(timeline: SwarmTimeline, entry: Entry) -> list[str]:
-    words, fact = timeline.words, entry.fact
-    match fact:
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            return [f"  {words.format_loss(seat, reason, detail)}"]
-        case BudgetExhausted(budget=budget, spent=spent):
-            return [f"  {words.format_limit(budget, spent)}"]
-        case AgentsTerminated(ends=ends):
-            counts: dict[str, int] = {}
-            for each in ends:
-                counts[each.reason] = counts.get(each.reason, 0) + 1
-            return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
-        case SwarmClosed(reason=reason, fault=fault):
-            return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
-        case Synthesized(seat=seat, said=said):
-            return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
-        case _:
-            return []
+def list_event_lines(timeline: SwarmTimeline) -> list[str]:
+    """What a reader needs to know of, the oldest first."""
+    return [_format_event(event, timeline.words) for event in timeline.events if event["type"] in SHOWN_EVENTS]
+
+
+def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
+    fields = {name: _format_value(value, words) for name, value in event.items() if name not in {"id", "type", "round"}}
+    rest = ", ".join(f"{words.term(name)} {value}" for name, value in fields.items() if value)
+    return one_line(f"[{event['round']}] {words.term(str(event['type']))}" + (f": {rest}" if rest else ""))
+
+
+def _format_value(value: object, words: SwarmReportText) -> str:
+    if isinstance(value, bool):
+        return words.term(str(value).lower())
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return ", ".join(str(each) for each in value) if isinstance(value, list) else words.detail(words.term(str(value)))

@@ -9,6 +9,7 @@ from typing import Final
 
 from moot.domain.safe_text import one_line
 from moot.protocols.swarm.facts import VALIDATOR
+from moot.protocols.swarm.prompt_text import format_agent_name
 from moot.protocols.swarm.reports.answer import (
     build_answer,
     build_headline,
@@ -18,8 +19,8 @@ from moot.protocols.swarm.reports.answer import (
     build_undone_joins,
     build_verdict,
 )
-from moot.protocols.swarm.reports.event_lines import MOST_EVENTS, list_event_lines
-from moot.protocols.swarm.reports.report_text import SwarmReportText, format_agent_name
+from moot.protocols.swarm.reports.live_lines import list_event_lines
+from moot.protocols.swarm.reports.report_text import SwarmReportText
 from moot.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moot.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
@@ -49,16 +50,13 @@ from moot.reports.blocks import (
 from moot.reports.decision import Decision
 from moot.reports.figures import format_percent
 from moot.reports.markdown import render_blocks
-from moot.reports.sections import (
-    build_costs,
-    build_losses,
-    build_report,
-    build_spent,
-)
+from moot.reports.sections import build_costs, build_losses, build_report, build_spent
 
 MOST_LINES: Final = 8
 """Directions in the chart: as many as it has colours."""
 MOST_BARS: Final = 20
+MOST_EVENTS: Final = 200
+"""So many of the newest stand in a report."""
 ROLES: Final = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
 
 _VOTE_TONES: Final[Mapping[str, Tone]] = {"support": "good", "conditional_support": "warn", "oppose": "bad"}

@@ -1,6 +1,5 @@
 """The words of reports and terminals in both languages."""
 
-from moot.protocols.swarm.prompt_text import DISPLAY_NAMES
 from moot.protocols.swarm.reports.terms import translate_detail, translate_term
 from moot.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moot.reports.two_languages import both, in_each_language
@@ -192,9 +191,3 @@ class SwarmReportText(SharedReportText):
 
 
 REPORT_TEXT = in_each_language(SwarmReportText)
-
-
-def format_agent_name(seat: str) -> str:
-    """An agent as reports name it."""
-    shown = DISPLAY_NAMES.get(seat)
-    return f"{seat} ({shown})" if shown else seat

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.facts import IdeaResolution
+from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.reports.citations import check_citations
-from moot.protocols.swarm.reports.json_fields import take_fields
 from moot.protocols.swarm.reports.timeline import SwarmTimeline, find_choice, list_carried_ideas, list_votes
 from moot.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
 from moot.protocols.swarm.rules.operations import direction_key
@@ -70,6 +70,9 @@ def rank_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[IdeaStandi
     ideas = []
     for number, text in found.texts.items():
         held, findings = backed.get(number), found.findings.get(number, ())
+        if not findings:
+            # All that was said moved to another idea.
+            continue
         ideas.append(
             IdeaStanding(
                 number=number,
@@ -91,7 +94,8 @@ def find_leading_idea(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) ->
     choice = find_choice(timeline)
     carried = choice.idea if choice is not None else next((each.idea for each in list_carried_ideas(timeline)), 0)
     chosen = next((idea for idea in ideas if idea.number == carried), None)
-    return chosen or next((idea for idea in ideas if idea.backers), None)
+    # What lost its backers to the validator is still what was said: its page says so, and what speaks against it.
+    return chosen or next((idea for idea in ideas if idea.backers), None) or next(iter(ideas), None)
 
 
 def list_objections(timeline: SwarmTimeline, idea: IdeaStanding) -> list[Remark]:

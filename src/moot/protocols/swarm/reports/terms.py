@@ -28,12 +28,6 @@ collisions, joins, checks, votes: challenge = 质疑; support = 支持; conditio
     words (fallback) = 按字词（后备）; high = 高; medium = 中; low = 低; contradictory_evidence = 证据相左;
     better_alternative = 有更好的方案; resource_conflict = 资源冲突; unanimous = 一致同意; convergent = 趋同;
     majority = 多数通过; contested = 有争议; no_consensus = 未达成共识;
-events: round_degraded = 本轮降级; response_lost = 失去回答; violation = 违规; agent_degraded = Agent 降级;
-    agent_removed = Agent 移除; agent_terminated = Agent 终止; agent_force_terminated = Agent 强制终止;
-    agent_interrupted = Agent 中断; agent_active = Agent 恢复; force_wake = 强制唤醒; measure_lost = 度量失联;
-    diversity_warning = 多样性警告; stagnation_warning = 停滞警告; pheromone_protected = 信息素保护;
-    pheromone_stopped = 信息素受抑制; stop_signal_expired = 停止信号过期; role_transition_executed = 角色转换;
-    swarm_completed = 蜂群完成; fault = 运行故障;
 reasons of the end: converged = 收敛; max_rounds = 达到最大轮数; insufficient_active_agents = 活跃 Agent 不足;
     synthesis = 综合; called = 负责人要求结束; tokens = 词元上限; money = 金额上限; time = 时间上限; turns = 轮次上限;
 names of fields: agentId = Agent; agents = Agent; reason = 原因; severity = 程度; was = 此前; lost = 失联; of = 共;
@@ -42,9 +36,19 @@ names of fields: agentId = Agent; agents = Agent; reason = 原因; severity = �
 judging and settling: judge = 裁判; ideas_judged_same = 判为同一观点; ideas_judged_opposite = 判为相反观点; clear = 读数已明确;
 """
 """Terms by subject, each with its translation; a semicolon ends a pair."""
+_EVENTS: Final = """
+round_degraded = 本轮降级; response_lost = 失去回答; violation = 违规; agent_degraded = Agent 降级;
+agent_removed = Agent 移除; agent_terminated = Agent 终止; agent_force_terminated = Agent 强制终止;
+agent_interrupted = Agent 中断; agent_active = Agent 恢复; force_wake = 强制唤醒; measure_lost = 度量失联;
+diversity_warning = 多样性警告; stagnation_warning = 停滞警告; pheromone_protected = 信息素保护;
+pheromone_stopped = 信息素受抑制; stop_signal_expired = 停止信号过期; role_transition_executed = 角色转换;
+swarm_completed = 蜂群完成; fault = 运行故障;
+"""
+"""The events that a reader needs: not the deposits, evaporations and checks of every round."""
 _LATIN_WORDS: Final = re.compile(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
 _PAIR: Final = re.compile(r"([^;:=\n]+?) = ([^;]+);")
-_CHINESE: Final[dict[str, str]] = {term.strip(): text.strip() for term, text in _PAIR.findall(_TABLE)}
+_CHINESE: Final[dict[str, str]] = {term.strip(): text.strip() for term, text in _PAIR.findall(_TABLE + _EVENTS)}
+SHOWN_EVENTS: Final = frozenset(term.strip() for term, _ in _PAIR.findall(_EVENTS))
 _STRIKES: Final = re.compile(r"([a-z_]{1,40}) \((\d{1,4})\)")
 
 

@@ -5,34 +5,15 @@ What it tells does not depend on who answered first: where many answer at once, 
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from moot.domain.facts import Entry, InputGiven
 from moot.domain.ids import USER, SeatId, SessionId
+from moot.protocols.swarm import facts
 from moot.protocols.swarm.answers import IdeaVote, Operation, RoundReport
-from moot.protocols.swarm.facts import (
-    AgentsTerminated,
-    BarrierPassed,
-    ConcentrationChange,
-    ConvergenceMeasured,
-    EvidenceChoice,
-    IdeaResolution,
-    IdeasSorted,
-    OperationResult,
-    OperationsProcessed,
-    PlacedIdea,
-    RoleChange,
-    RoundBegun,
-    RoundSettled,
-    ShutdownAnswered,
-    ShutdownNoticed,
-    SwarmClosed,
-    SwarmCompleted,
-    SwarmFormed,
-)
+from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.reports.citations import check_citations
-from moot.protocols.swarm.reports.json_fields import take_fields
 from moot.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
 from moot.protocols.swarm.rules.ideas import build_comparison, collect_judgements
 from moot.protocols.swarm.rules.operations import list_operations, rotate_seats
@@ -40,14 +21,13 @@ from moot.protocols.swarm.rules.rulebook import RULES
 from moot.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moot.protocols.swarm.state import Finding, Signal, Swarm
 from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moot.reports.sections import start_decision
 from moot.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 from moot.scoring.evidence import compute_assurance
 from moot.scoring.positions import compute_weight
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SwarmTimelineLine(TimelineLine):
-    """The task, a finding or a word of the user's."""
+_CHANGE: Final = "direction before after"
+_ROLE: Final = "agentId=seat fromRole=old toRole=new reason probability drawn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +37,7 @@ class LoggedOperation:
     round: int
     timestamp: str
     wanted: Operation
-    result: OperationResult
+    result: facts.OperationResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +47,7 @@ class IdeaJoin:
     number: int
     round: int
     by: str
-    placed: PlacedIdea
+    placed: facts.PlacedIdea
 
     @property
     def id(self) -> str:
@@ -88,20 +68,19 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
     def __init__(self, session: SessionId) -> None:
         super().__init__(session, RULES)
-        self.lines: list[SwarmTimelineLine] = []
+        self.lines: list[TimelineLine] = []
         self.events: list[dict[str, Any]] = []
         self.operations: list[LoggedOperation] = []
         self.logged: dict[tuple[int, SeatId], list[LoggedOperation]] = {}
         self.reports: list[ReceivedReport] = []
         self.joins: list[IdeaJoin] = []
-        self.placed: list[tuple[int, PlacedIdea]] = []
-        self.settlements: list[RoundSettled] = []
+        self.placed: list[tuple[int, facts.PlacedIdea]] = []
+        self.settlements: list[facts.RoundSettled] = []
         self.refuted: list[frozenset[str]] = []
-        self.measures: list[ConvergenceMeasured] = []
-        self.barriers: list[BarrierPassed] = []
+        self.measures: list[facts.ConvergenceMeasured] = []
         self.signals: dict[str, Signal] = {}
         self.crews: list[Mapping[str, int]] = []
-        self.completed: SwarmCompleted | None = None
+        self.completed: facts.SwarmCompleted | None = None
         self.round_entries: list[tuple[int, int]] = []
 
     @property
@@ -126,39 +105,49 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self._record_entry(entry, before, after)
 
     def _add_line(self, entry: Entry, speaker: SeatId, text: str) -> None:
-        number = len(self.lines) + 1
-        self.lines.append(
-            SwarmTimelineLine(id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text)
-        )
+        at, number = format_time(entry.at), len(self.lines) + 1
+        self.lines.append(TimelineLine(id=number, seq=entry.seq, timestamp=at, speaker=speaker, content=text))
 
-    def _add_event(self, kind: str, number: int, **fields: Any) -> None:
+    def _add_event(self, kind: str, number: int, about: object = None, names: str = "", **given: Any) -> None:
+        """Add an event with the named fields of what it is about, and what is given besides."""
+        fields = {**take_fields(about, names, **given), **given}
         self.events.append({"id": len(self.events) + 1, "type": kind, "round": number, **fields})
 
-    def _add_change_event(self, kind: str, number: int, change: ConcentrationChange, **fields: Any) -> None:
-        self._add_event(kind, number, **take_fields(change, "direction before after"), **fields)
-
     def _record_entry(self, entry: Entry, before: Swarm, after: Swarm) -> None:
-        fact = entry.fact
+        fact, number = entry.fact, after.round
         match fact:
-            case SwarmFormed():
+            case facts.SwarmFormed():
                 for each in after.board.pheromones.values():
-                    laid = ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration)
-                    self._add_change_event("pheromone_deposited", 0, laid, agentId=str(USER))
+                    fields = "direction before after=concentration agentId"
+                    self._add_event("pheromone_deposited", 0, each, fields, before=0.0, agentId=str(USER))
                 self._count_roles(after)
-            case RoundBegun():
+            case facts.RoundBegun():
                 self._record_orders(fact)
-            case BarrierPassed():
+            case facts.BarrierPassed():
                 self._record_barrier(before, fact)
-            case OperationsProcessed():
+            case facts.OperationsProcessed():
                 self._record_operations(entry, before, after, fact)
-            case IdeasSorted():
+            case facts.IdeasSorted():
                 self._record_ideas(before, fact)
-            case RoundSettled():
+            case facts.RoundSettled():
                 self._record_settlement(after, fact)
-            case ConvergenceMeasured():
+            case facts.ConvergenceMeasured():
                 self._record_measurement(fact)
+            case facts.SwarmCompleted():
+                self.completed = fact
+                self._add_event("swarm_completed", number, fact, "reason converged agents=synced")
+            case facts.ShutdownNoticed():
+                self._add_event("shutdown_imminent", number, fact, "awaited")
+            case facts.ShutdownAnswered():
+                self._add_event("shutdown_request", number, fact, "acknowledged")
+            case facts.AgentsTerminated():
+                for end in fact.ends:
+                    kind = "agent_terminated" if end.reason == "graceful" else "agent_force_terminated"
+                    self._add_event(kind, number, end, "agentId=seat reason")
+            case facts.SwarmClosed(reason="fault"):
+                self._add_event("fault", number, fact, "detail=fault")
             case _:
-                self._record_end(fact, after)
+                pass
 
     def list_phases(self) -> list[SessionPhase]:
         swarm, is_over = self.state, self.closed is not None or self.completed is not None
@@ -173,7 +162,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
     def list_breaks(self) -> list[tuple[int, str]]:
         return [(seq, self.words.round.format(number=number)) for seq, number in self.round_entries]
 
-    def _record_orders(self, fact: RoundBegun) -> None:
+    def _record_orders(self, fact: facts.RoundBegun) -> None:
         self.round_entries.append((self.seq, fact.round))
         self._add_event("round_start", fact.round, agents=[order.seat for order in fact.orders])
         for order in fact.orders:
@@ -181,8 +170,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
             for kind in (kind for kind, is_given in given.items() if is_given):
                 self._add_event(kind, fact.round, agentId=order.seat)
 
-    def _record_barrier(self, before: Swarm, fact: BarrierPassed) -> None:
-        self.barriers.append(fact)
+    def _record_barrier(self, before: Swarm, fact: facts.BarrierPassed) -> None:
         for seat in before.orders:
             for reason in before.lost.get(seat, ()):
                 self._add_event("response_lost", fact.round, agentId=seat, reason=reason)
@@ -191,11 +179,11 @@ class SwarmTimeline(TimelineBase[Swarm]):
         if fact.is_degraded:
             self._add_event("round_degraded", fact.round, lost=list(fact.lost), of=len(before.orders))
         for each in fact.violations:
-            self._add_event("violation", fact.round, **take_fields(each, "agentId=seat violation severity detail"))
+            self._add_event("violation", fact.round, each, "agentId=seat violation severity detail")
         for change in fact.changes:
-            self._add_event(f"agent_{change.new}", fact.round, **take_fields(change, "agentId=seat was=old reason"))
+            self._add_event(f"agent_{change.new}", fact.round, change, "agentId=seat was=old reason")
 
-    def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: OperationsProcessed) -> None:
+    def _record_operations(self, entry: Entry, before: Swarm, after: Swarm, fact: facts.OperationsProcessed) -> None:
         wanted = [
             operation
             for seat in rotate_seats(before.explorers, before.round)
@@ -209,17 +197,15 @@ class SwarmTimeline(TimelineBase[Swarm]):
             self.operations.append(done)
             self.logged.setdefault((fact.round, result.seat), []).append(done)
             if result.before is not None and result.after is not None:
-                change = ConcentrationChange(direction=result.target, before=result.before, after=result.after)
-                self._add_change_event(
-                    names[result.operation], fact.round, change, agentId=result.seat, operation=f"op-{result.number}"
-                )
+                fields = "direction=target before after agentId=seat"
+                self._add_event(names[result.operation], fact.round, result, fields, operation=f"op-{result.number}")
 
-    def _record_ideas(self, before: Swarm, fact: IdeasSorted) -> None:
+    def _record_ideas(self, before: Swarm, fact: facts.IdeasSorted) -> None:
         review = before.review
         for invitation in review.invitations:
             said = review.collisions.get(invitation.seat)
             action = said.action if said is not None else None
-            self._add_event("collision", fact.round, **take_fields(invitation, "agentId=seat mode"), action=action)
+            self._add_event("collision", fact.round, invitation, "agentId=seat mode", action=action)
         if fact.by.endswith("(fallback)"):
             self._add_event("measure_lost", fact.round, by=fact.by)
         if fact.judge:
@@ -229,10 +215,10 @@ class SwarmTimeline(TimelineBase[Swarm]):
             if placed.reason != "new":
                 join = IdeaJoin(number=len(self.joins) + 1, round=fact.round, by=fact.by, placed=placed)
                 self.joins.append(join)
-                told = {"join": join.id, "text": placed.text, "idea": f"idea-{placed.idea}"}
-                self._add_event("ideas_joined", fact.round, **told, **take_fields(placed, "reason likeness"))
+                fields = "join=id text=placed.text idea=placed.idea# reason=placed.reason likeness=placed.likeness"
+                self._add_event("ideas_joined", fact.round, join, fields)
 
-    def _record_judgements(self, before: Swarm, fact: IdeasSorted) -> None:
+    def _record_judgements(self, before: Swarm, fact: facts.IdeasSorted) -> None:
         """Every pair that a judge took for one idea or for two sides of a question, with its reason."""
         compared = build_comparison(before)
         texts = (*compared.known, *compared.new)
@@ -241,51 +227,28 @@ class SwarmTimeline(TimelineBase[Swarm]):
                 pair = {"text": texts[one], "other": texts[other], "reason": said.reason, "agentId": fact.judge}
                 self._add_event(f"ideas_judged_{said.verdict}", fact.round, **pair)
 
-    def _record_settlement(self, after: Swarm, fact: RoundSettled) -> None:
+    def _record_settlement(self, after: Swarm, fact: facts.RoundSettled) -> None:
         self.settlements.append(fact)
         self.refuted.append(after.board.refuted)
         for change in fact.evaporated:
-            self._add_change_event("pheromone_evaporated", fact.round, change)
+            self._add_event("pheromone_evaporated", fact.round, change, _CHANGE)
         for signal in fact.expired:
             self._add_event("stop_signal_expired", fact.round, signal=signal)
         for role in fact.roles:
-            self._record_role(role)
+            self._add_event("role_transition_executed", fact.round, role, _ROLE)
         for seat in fact.refused:
             self._add_event("role_request_refused", fact.round, agentId=seat)
         self._count_roles(after)
 
-    def _record_role(self, role: RoleChange) -> None:
-        fields = "agentId=seat fromRole=old toRole=new reason probability drawn"
-        self._add_event("role_transition_executed", role.round, **take_fields(role, fields))
-
-    def _record_measurement(self, fact: ConvergenceMeasured) -> None:
+    def _record_measurement(self, fact: facts.ConvergenceMeasured) -> None:
         self.measures.append(fact)
-        self._add_event("convergence_checked", fact.round, converged=fact.converged, reason=fact.reason)
+        self._add_event("convergence_checked", fact.round, fact, "converged reason")
         for name in fact.warnings:
-            self._add_event(name, fact.round, diversity=fact.diversity, consensusRate=fact.consensus_rate)
+            self._add_event(name, fact.round, fact, "diversity consensusRate")
         if fact.cut is not None:
-            self._add_change_event("pheromone_protected", fact.round, fact.cut)
+            self._add_event("pheromone_protected", fact.round, fact.cut, _CHANGE)
         if fact.debater is not None:
-            self._record_role(fact.debater)
-
-    def _record_end(self, fact: object, after: Swarm) -> None:
-        number = after.round
-        match fact:
-            case SwarmCompleted():
-                self.completed = fact
-                self._add_event("swarm_completed", number, reason=fact.reason, converged=fact.converged, agents=list(fact.synced))
-            case ShutdownNoticed(awaited=awaited):
-                self._add_event("shutdown_imminent", number, awaited=list(awaited))
-            case ShutdownAnswered(acknowledged=acknowledged):
-                self._add_event("shutdown_request", number, acknowledged=list(acknowledged))
-            case AgentsTerminated(ends=ends):
-                for each in ends:
-                    kind = "agent_terminated" if each.reason == "graceful" else "agent_force_terminated"
-                    self._add_event(kind, number, agentId=each.seat, reason=each.reason)
-            case SwarmClosed(reason="fault", fault=fault):
-                self._add_event("fault", number, detail=fault)
-            case _:
-                pass
+            self._add_event("role_transition_executed", fact.round, fact.debater, _ROLE)
 
     def _count_roles(self, swarm: Swarm) -> None:
         self.crews.append(Counter(agent.role for agent in swarm.agents.values()))
@@ -296,22 +259,14 @@ class SwarmTimeline(TimelineBase[Swarm]):
         return found[0] if found else 1
 
 
-def find_ending(timeline: SwarmTimeline) -> str | None:
-    """Why it ended; None while it goes on."""
-    closed = timeline.closed
-    if closed is None:
-        return None
-    return closed.reason if isinstance(closed, SwarmClosed) else "cancelled"
-
-
-def list_carried_ideas(timeline: SwarmTimeline) -> tuple[IdeaResolution, ...]:
+def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, ...]:
     """The consensus ideas that the vote carried; the ballot may hold other ideas as well."""
     if timeline.completed is None:
         return ()
     return tuple(each for each in timeline.completed.resolved if each.carried and each.idea in timeline.state.consensus)
 
 
-def find_choice(timeline: SwarmTimeline) -> EvidenceChoice | None:
+def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
     """The direction that the readings chose; None where they did not decide.
 
     Where only one direction was read, two are level, or no two explorers read the same one, the readings tell nothing apart: then
@@ -326,14 +281,12 @@ def find_choice(timeline: SwarmTimeline) -> EvidenceChoice | None:
 def build_decision(timeline: SwarmTimeline) -> Decision:
     """The decision as it stands: the consensus ideas that the vote carried; in the classic mode the synthesis."""
     swarm = timeline.state
-    is_over = isinstance(timeline.closed, SwarmClosed)
-    ideas = (
-        [idea for each in list_carried_ideas(timeline) if (idea := swarm.board.idea(each.idea)) is not None] if is_over else []
-    )
+    started, closed = start_decision(timeline), timeline.closed
+    is_over = isinstance(closed, facts.SwarmClosed)
+    carried = list_carried_ideas(timeline) if is_over else ()
     voted = timeline.completed.resolved if is_over and timeline.completed is not None else ()
-    first = next(iter(list_carried_ideas(timeline) or [each for each in voted if each.idea in swarm.consensus]), None)
-    first = first if is_over else None
-    claim = _build_claim(timeline, [idea.number for idea in ideas]) if ideas else None
+    first = next(iter(carried or [each for each in voted if each.idea in swarm.consensus]), None)
+    claim = _build_claim(timeline, [each.idea for each in carried]) if carried else None
     choice = find_choice(timeline) if is_over else None
     if choice is not None:
         first = next((each for each in voted if each.idea == choice.idea), None)
@@ -342,12 +295,9 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
     if is_synthesis:
         claim = SourcedClaim(text=check_citations(swarm.synthesis, swarm.board.findings, timeline.words).text)
-    return Decision(
-        session=timeline.session,
-        topic=swarm.opened.topic,
-        status=timeline.status,
-        parked=timeline.parked,
-        ended_by=find_ending(timeline),
+    return replace(
+        started,
+        ended_by=closed.reason if isinstance(closed, facts.SwarmClosed) else started.ended_by,
         decision=claim,
         author=swarm.author if is_synthesis else None,
         confidence=compute_assurance(choice.z) if choice and choice.z is not None else first.confidence if first else None,
@@ -360,7 +310,6 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         could_differ=bool(choice and choice.decisive) or (first.could_differ if first else False),
         choice=choice.direction if choice is not None else "",
         turns=len(timeline.reports),
-        spent=timeline.spent,
         consensus_type=first.consensus_type if first else None,
         heads=first.heads if first else 0,
         effective=first.effective if first else None,
@@ -379,22 +328,19 @@ def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
 
 def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, IdeaVote]]:
     """The vote of each agent on an idea; none while they are sealed."""
-    ballots = {} if timeline.is_sealed else timeline.state.ballots
-    found = []
-    for seat in timeline.state.explorers:
-        ballot = ballots.get(seat)
-        vote = next((vote for vote in ballot.votes if vote.idea == idea), None) if ballot is not None else None
-        if vote is not None:
-            found.append((seat, vote))
-    return found
+    if timeline.is_sealed:
+        return []
+    ballots = [(seat, ballot) for seat in timeline.state.explorers if (ballot := timeline.state.ballots.get(seat)) is not None]
+    votes = [(seat, next((vote for vote in ballot.votes if vote.idea == idea), None)) for seat, ballot in ballots]
+    return [(seat, vote) for seat, vote in votes if vote is not None]
 
 
-def _build_reasons(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SourcedClaim, ...]:
+def _build_reasons(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SourcedClaim, ...]:
     votes = list_votes(timeline, first.idea) if first is not None else []
     return tuple(SourcedClaim(text=vote.reason) for _, vote in votes if vote.position == "support" and vote.reason)
 
 
-def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> tuple[SeatPosition, ...]:
+def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
     opening = {told.seat: told.report for told in reversed(timeline.reports)}
     votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
@@ -424,21 +370,19 @@ def _build_positions(timeline: SwarmTimeline, first: IdeaResolution | None) -> t
     return tuple(found)
 
 
-def _build_dissent(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tuple[Dissent, ...]:
+def _build_dissent(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Dissent, ...]:
     """Every opposing or conditional vote; where readings decided, those on what was chosen."""
     swarm = timeline.state
-    voiced = []
-    voted = [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
-    for idea in [choice.idea] if choice is not None else voted:
-        for seat, vote in list_votes(timeline, idea):
-            if vote.position == "oppose":
-                voiced.append(Dissent(seat=seat, kind="oppose", text=vote.reason))
-            if vote.position == "conditional_support":
-                voiced.append(Dissent(seat=seat, kind="conditional", text=vote.reason))
-    return tuple(voiced)
+    voted = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
+    votes = [each for idea in voted for each in list_votes(timeline, idea)]
+    return tuple(
+        Dissent(seat=seat, kind="oppose" if vote.position == "oppose" else "conditional", text=vote.reason)
+        for seat, vote in votes
+        if vote.position in {"oppose", "conditional_support"}
+    )
 
 
-def _collect_challenges(timeline: SwarmTimeline, choice: EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
+def _collect_challenges(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
     """Challenges of collisions against findings that back a consensus idea."""
     swarm = timeline.state
     backed = {choice.idea} if choice is not None else set(list_ballot_ideas(swarm)) & set(swarm.consensus)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from moot.domain.ids import SeatId
 from moot.errors import BadSetting
-from moot.protocols.swarm.facts import ConvergenceMeasured, RoundSettled
+from moot.protocols.swarm.facts import ConvergenceMeasured, PlacedIdea, RoundSettled
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.protocols.swarm.rules.convergence import build_bounds
-from moot.protocols.swarm.rules.ideas import find_named_idea
+from moot.protocols.swarm.rules.ideas import parse_idea_number
 from moot.protocols.swarm.state import Finding
 from moot.scoring.convergence import ConvergenceVerdict, compute_share, find_quorum_ideas, judge_convergence
 from moot.scoring.likeness import normalize_idea
@@ -87,17 +87,28 @@ class _Tally:
         self._findings: dict[int, list[Finding]] = {}
         for finding in self._swarm.board.findings:
             self._findings.setdefault(finding.round, []).append(finding)
+        self._placed: dict[int, list[PlacedIdea]] = {}
+        for number, each in timeline.placed:
+            self._placed.setdefault(number, []).append(each)
+        # Where each text stands after the rounds so far, what each idea is called, and what findings agree with.
+        self._where: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
+        self._also: dict[int, list[tuple[str, int, bool]]] = {}
+        self._history: list[frozenset[int]] = []
+        self._leading: list[frozenset[int]] = []
+        self._clear()
+
+    def _clear(self) -> None:
         self._born: dict[int, int] = {}
         self._since: dict[tuple[int, SeatId], int] = {}
         self._holds: dict[SeatId, set[int]] = {}
         self._distinct: set[int] = set()
         self._stated = 0
-        self._history: list[frozenset[int]] = []
-        self._leading: list[frozenset[int]] = []
 
     def count(self, number: int, measured: ConvergenceMeasured, texts: Mapping[int, str]) -> WhatIfRound:
         """The figures of the next round."""
-        self._add_findings(number)
+        self._place_texts(number)
+        self._add_findings(number, self._refuted[number])
         active = self._active[number]
         backed = self._build_backed_ideas(active, texts)
         # The quorum does not count who was silent.
@@ -147,36 +158,71 @@ class _Tally:
         return {idea: tuple(findings) for idea, findings in found.items()}
 
     def _find_own_idea(self, finding: Finding) -> int:
-        return self._separate.get(normalize_idea(finding.core_idea), finding.idea)
+        key = normalize_idea(finding.core_idea)
+        return self._separate.get(key, self._where.get(key, finding.idea))
 
-    def _add_findings(self, number: int) -> None:
+    def _place_texts(self, number: int) -> None:
+        """Place the texts of a round as it was recorded; where known ones moved, count all earlier rounds again."""
+        placed = {normalize_idea(each.text): each for each in self._placed.get(number, ())}
+        known_texts = frozenset(self._where)
+        is_moved = not known_texts.isdisjoint(placed)
+        known = len(self._texts)
+        self._where |= {key: each.idea for key, each in placed.items()}
+        self._texts |= {each.idea: each.text for each in placed.values() if each.reason == "new"}
+        earlier = [each for before in range(1, number) for each in self._findings.get(before, ())]
+        if is_moved:
+            now = {idea: self._where[normalize_idea(text)] for idea, text in self._texts.items()}
+            homes = {each.number: self._where[normalize_idea(each.core_idea)] for each in earlier}
+            self._also = {
+                at: [(key, now[idea], is_own or now[idea] == homes[at]) for key, idea, is_own in also]
+                for at, also in self._also.items()
+            }
+            self._texts |= {each.idea: each.text for key, each in reversed(placed.items()) if key not in known_texts}
+            self._texts |= {self._where[normalize_idea(each.core_idea)]: each.core_idea for each in reversed(earlier)}
+        for finding in self._findings.get(number, ()):
+            named = (self._find_named_idea(name, number, known) for name in finding.agrees_with)
+            own = self._where.get(normalize_idea(finding.core_idea), 0)
+            self._also[finding.number] = [(key, idea, idea == own) for key, idea in named if idea]
+        if is_moved:
+            self._clear()
+            for before in range(1, number):
+                self._add_findings(before, self._refuted[number])
+
+    def _find_named_idea(self, name: str, number: int, known: int) -> tuple[str, int]:
+        """Return the text that an `agreesWith` names, and its idea; 0 if there was none in that round."""
+        if name.startswith("finding-"):
+            other = self._swarm.board.finding(name)
+            key = normalize_idea(other.core_idea) if other is not None and other.round < number else ""
+        elif name.startswith("idea-"):
+            at = parse_idea_number(name)
+            return "", self._where[normalize_idea(self._texts[at])] if 1 <= at <= known else 0
+        else:
+            key = normalize_idea(name)
+        return key, self._where.get(key, 0)
+
+    def _add_findings(self, number: int, refuted: Collection[str]) -> None:
         fresh: dict[SeatId, set[int]] = {}
         for finding in self._findings.get(number, ()):
             own, *also = self._list_ideas(finding)
             self._stated += 1
             self._distinct.add(own)
+            self._born.setdefault(own, number)
             held = fresh.setdefault(finding.seat, set())
             # What the validator refuted is stated, but backs nothing; not so in the first edition.
-            if normalize_idea(finding.core_idea) in self._refuted[number]:
+            if normalize_idea(finding.core_idea) in refuted:
                 continue
             held.update((own, *also))
             for idea in (own, *also):
-                self._born.setdefault(idea, number)
                 self._since.setdefault((idea, finding.seat), number)
         self._holds |= fresh
 
     def _list_ideas(self, finding: Finding) -> tuple[int, ...]:
         """What a finding says, and what else it backs: what it agrees with stays where its words point."""
-        board = self._swarm.board
         own = self._find_own_idea(finding)
-        meant = {finding.idea, *finding.also}
-        also = []
-        for name in finding.agrees_with:
-            other = board.finding(name) if name.startswith("finding-") else None
-            key = normalize_idea(other.core_idea if other is not None else name)
-            idea = find_named_idea(board, {}, name)
-            if idea in meant:
-                also.append(self._separate.get(key, idea))
+        # Agreeing with its own idea says nothing more, unless that join is undone.
+        is_apart = normalize_idea(finding.core_idea) in self._separate
+        named = self._also[finding.number]
+        also = (self._separate.get(key, idea) for key, idea, is_own in named if is_apart or key in self._separate or not is_own)
         return (own, *(idea for idea in dict.fromkeys(also) if idea != own))
 
     def _build_backed_ideas(self, active: Sequence[SeatId], texts: Mapping[int, str]) -> tuple[BackedIdea, ...]:
@@ -189,8 +235,8 @@ class _Tally:
                 number=idea,
                 text=texts.get(idea, ""),
                 backers=tuple(seats),
-                independent=tuple(seat for seat in seats if self._since[idea, seat] == self._born[idea]),
-                joined=tuple(seat for seat in seats if self._since[idea, seat] != self._born[idea]),
+                independent=tuple(seat for seat in seats if self._since[idea, seat] == self._born.get(idea)),
+                joined=tuple(seat for seat in seats if self._since[idea, seat] != self._born.get(idea)),
             )
             for idea, seats in sorted(backers.items())
         )

@@ -31,15 +31,13 @@ def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Vio
     checks = (
         _check_operations(agent, report),
         _check_decision(state, agent, report),
-        _check_conflicts(report),
+        # C3: there must be a conflict review, also if it found no conflict.
+        ("conflict_review_missing", "") if report.conflict_review is None else None,
         _check_random_exploration(state, agent, report),
     )
     return [
-        Violation(
-            seat=agent.seat, violation=breach[0], severity=SEVERITIES.get(breach[0], "WARNING"), detail=one_line(breach[1])[:200]
-        )
-        for breach in checks
-        if breach is not None
+        Violation(seat=agent.seat, violation=name, severity=SEVERITIES.get(name, "WARNING"), detail=one_line(detail)[:200])
+        for name, detail in filter(None, checks)
     ]
 
 
@@ -48,10 +46,8 @@ RuleBreach = tuple[str, str] | None
 
 def _check_operations(agent: Agent, report: RoundReport) -> RuleBreach:
     """C1: every operation that it reports as carried out must be in the log under its name."""
-    for name in report.confirmed_operations:
-        if name not in agent.done:
-            return "reported_operation_not_found", name
-    return None
+    missing = next((name for name in report.confirmed_operations if name not in agent.done), None)
+    return None if missing is None else ("reported_operation_not_found", missing)
 
 
 def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:
@@ -75,13 +71,13 @@ def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> RuleBrea
 
 
 def _find_missing_part(decision: DecisionReport) -> str:
-    if decision.threshold is None:
-        return "threshold"
-    if decision.candidates is None:
-        return "candidates"
-    if not decision.selected_direction.strip():
-        return "selectedDirection"
-    return "" if decision.selection_reason.strip() else "selectionReason"
+    is_missing = {
+        "threshold": decision.threshold is None,
+        "candidates": decision.candidates is None,
+        "selectedDirection": not decision.selected_direction.strip(),
+        "selectionReason": not decision.selection_reason.strip(),
+    }
+    return next((name for name, missing in is_missing.items() if missing), "")
 
 
 def _compute_probabilities(state: Swarm, agent: Agent, candidate: Candidate) -> tuple[float, ...]:
@@ -100,14 +96,8 @@ def _compute_probabilities(state: Swarm, agent: Agent, candidate: Candidate) -> 
     )
 
 
-def _check_conflicts(report: RoundReport) -> RuleBreach:
-    """C3: there must be a conflict review, also if it found no conflict."""
-    return ("conflict_review_missing", "") if report.conflict_review is None else None
-
-
 def _check_random_exploration(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:
     """C4: random exploration must be carried out if it was ordered."""
     order = state.orders.get(agent.seat)
-    if order is not None and order.random and not report.random_explore_forced:
-        return "random_explore_not_executed", ""
-    return None
+    is_missed = order is not None and order.random and not report.random_explore_forced
+    return ("random_explore_not_executed", "") if is_missed else None

@@ -1,6 +1,6 @@
 """The convergence of a round with every figure and its inputs, and the protection of diversity (S-17 … S-20)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from moot.domain.replace import fast_replace
@@ -91,39 +91,31 @@ def measure_convergence(state: Swarm) -> ConvergenceMeasured:
 
 def _with_protection(state: Swarm, measured: ConvergenceMeasured) -> ConvergenceMeasured:
     """Add warnings, and the measures against too little diversity before the next round."""
-    warnings = []
-    if state.unchanged >= STAGNANT_ROUNDS:
-        warnings.append("stagnation_warning")
+    stagnation = ("stagnation_warning",) if state.unchanged >= STAGNANT_ROUNDS else ()
     if measured.is_diverse and not measured.too_fast:
-        return replace(measured, warnings=tuple(warnings))
+        return replace(measured, warnings=stagnation)
     # First in the list: it is the warning that changes the next round.
-    warnings.insert(0, "diversity_warning")
+    measured = replace(measured, warnings=("diversity_warning", *stagnation))
     if not state.settings.protection:
-        return replace(measured, warnings=tuple(warnings))
-    protection = _build_protection(state)
-    return replace(measured, warnings=tuple(warnings), all_random=True, cut=protection.cut, debater=protection.debater)
+        return measured
+    return replace(measured, all_random=True, cut=_cut_dominant_direction(state), debater=_choose_debater(state))
 
 
-@dataclass(frozen=True, slots=True)
-class Protection:
-    cut: ConcentrationChange | None
-    debater: RoleChange | None
+def _choose_debater(state: Swarm) -> RoleChange | None:
+    """One explorer becomes a debater, so that somebody contradicts the majority."""
+    explorer = next((seat for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
+    if explorer is None:
+        return None
+    return RoleChange(seat=explorer, old="EXPLORER", new="DEBATER", round=state.round, reason="diversity_protection")
 
 
-def _build_protection(state: Swarm) -> Protection:
-    # One explorer becomes a debater, so that somebody contradicts the majority.
-    explorer = next((state.agents[seat] for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
-    debater = None
-    if explorer is not None:
-        debater = RoleChange(seat=explorer.seat, old="EXPLORER", new="DEBATER", round=state.round, reason="diversity_protection")
+def _cut_dominant_direction(state: Swarm) -> ConcentrationChange | None:
+    """The leading direction is cut only if it dominates: a cut of a weak one would stop the swarm."""
     top = max(state.board.pheromones.values(), key=lambda each: each.concentration, default=None)
-    cut = None
-    # The leading direction is cut only if it dominates: a cut of a weak one would stop the swarm.
-    if top is not None and top.concentration > DOMINANT:
-        cut = ConcentrationChange(
-            direction=top.direction, before=top.concentration, after=apply_stop_signal(top.concentration, CUT)
-        )
-    return Protection(cut, debater)
+    if top is None or top.concentration <= DOMINANT:
+        return None
+    after = apply_stop_signal(top.concentration, CUT)
+    return ConcentrationChange(direction=top.direction, before=top.concentration, after=after)
 
 
 def apply_measurement(state: Swarm, measured: ConvergenceMeasured) -> Swarm:

@@ -8,14 +8,15 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Final, get_args
+from typing import Final, NamedTuple, get_args
 
 from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 from moot.domain.safe_text import one_line, strip_control
 from moot.domain.topic import normalize_label
-from moot.protocols.swarm.answers import Confidence, FoundIdea, Operation, RoundReport
+from moot.protocols.swarm.answers import Confidence, Operation, RoundReport
 from moot.protocols.swarm.facts import OperationResult, Role, SwarmSettings
+from moot.protocols.swarm.json_fields import take_fields
 from moot.protocols.swarm.state import Agent, Board, Finding, Pheromone, Signal, SubtaskClaim, Swarm
 from moot.scoring.likeness import normalize_idea
 from moot.scoring.stigmergy import add_deposit, apply_stop_signal
@@ -25,41 +26,32 @@ OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
 LONGEST_DIRECTION: Final = 200
 MOST_DIRECTIONS: Final = 256
 MOST_CLAIMS: Final = 256
-_FINDING: Final = (
-    "coreIdea",
-    "perspective",
-    "details",
-    "agreesWith",
-    "confidence",
-    "needsValidation",
-    "searchAttempted",
-)
+_FINDING: Final = "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"
 
 
 class OperationRefused(Exception):
-    """An operation that cannot be executed: `error` as the protocol names it, and what was expected."""
+    """An operation that cannot be executed: what was expected, and `error` as the protocol names it."""
 
-    def __init__(self, error: str, detail: str = "") -> None:
+    def __init__(self, detail: str, error: str = "invalid_params") -> None:
         super().__init__(error)
-        self.error = error
-        self.detail = detail
+        self.error, self.detail = error, detail
 
 
-class OperationEffect:
+class OperationEffect(NamedTuple):
     """The effect of an operation."""
 
-    def __init__(self, target: str = "", before: float | None = None, after: float | None = None, detail: str = "") -> None:
-        self.target, self.before, self.after, self.detail = target, before, after, detail
+    target: str = ""
+    before: float | None = None
+    after: float | None = None
+    detail: str = ""
 
 
 class BlackboardEditor:
     """The blackboard while the operations of one round are executed: copied once per round, not once per operation."""
 
     def __init__(self, state: Swarm) -> None:
-        self.settings: SwarmSettings = state.settings
-        self.round = state.round
-        self.clock = state.clock
-        self._is_first_edition = state.is_first_edition
+        self._state = state
+        self._settings = state.settings
         self.agents = dict(state.agents)
         self._board = state.board
         self._pheromones = dict(state.board.pheromones)
@@ -76,23 +68,11 @@ class BlackboardEditor:
         """Execute one operation, or refuse it; in both cases it is numbered and answered."""
         number = self._board.operations + self._board.refused + len(self.results) + 1
         name = one_line(wanted.operation)[:100]
+        result = OperationResult(number=number, seat=seat, operation=name, success=True)
         try:
-            done = self._handle(seat, name, wanted.params or {})
+            result = replace(result, **self._handle(seat, name, wanted.params or {})._asdict())
         except OperationRefused as refused:
-            result = OperationResult(
-                number=number, seat=seat, operation=name, success=False, error=refused.error, detail=refused.detail
-            )
-        else:
-            result = OperationResult(
-                number=number,
-                seat=seat,
-                operation=name,
-                success=True,
-                target=done.target,
-                before=done.before,
-                after=done.after,
-                detail=done.detail,
-            )
+            result = replace(result, success=False, error=refused.error, detail=refused.detail)
         self.results.append(result)
         return result
 
@@ -117,8 +97,8 @@ class BlackboardEditor:
         """Return the key of a direction; while replaying, the key of the recorded direction."""
         if self._recorded is not None:
             known = next((key for key, each in self._pheromones.items() if each.direction == self._recorded.target), None)
-            return known or _build_key(self._recorded.target or direction)
-        return _build_key(direction)
+            return known or direction_key(self._recorded.target or direction)
+        return direction_key(direction)
 
     def board(self) -> Board:
         """Return the blackboard after all operations."""
@@ -139,22 +119,22 @@ class BlackboardEditor:
     def _handle(self, seat: SeatId, name: str, params: Mapping[str, object]) -> OperationEffect:
         handler = _HANDLERS.get(name)
         if handler is None:
-            raise OperationRefused("unknown_operation", f"known: {', '.join(_HANDLERS)}")
+            raise OperationRefused(f"known: {', '.join(_HANDLERS)}", "unknown_operation")
         agent = self.agents.get(seat)
         if agent is None or agent.status in {"terminated", "removed"}:
-            raise OperationRefused("agent_not_found", "this agent takes no part any more")
+            raise OperationRefused("this agent takes no part any more", "agent_not_found")
         return handler(self, agent, params)
 
     def _deposit_pheromone(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "direction", "amount")
         direction = _read_text(params, "direction", LONGEST_DIRECTION)
-        amount = read_amount(params, self.settings)
-        if not 0 < amount <= self.settings.most_deposit:
-            raise OperationRefused("invalid_params", f"amount must be more than 0 and at most {self.settings.most_deposit:g}")
+        amount = read_amount(params, self._settings)
+        if not 0 < amount <= self._settings.most_deposit:
+            raise OperationRefused(f"amount must be more than 0 and at most {self._settings.most_deposit:g}")
         key = self._find_direction_key(direction)
         pheromone = self._pheromones.get(key)
         if pheromone is None and len(self._pheromones) >= MOST_DIRECTIONS:
-            raise OperationRefused("invalid_params", f"the blackboard has {MOST_DIRECTIONS} directions already")
+            raise OperationRefused(f"the blackboard has {MOST_DIRECTIONS} directions already")
         before = pheromone.concentration if pheromone is not None else 0.0
         after = self._choose_concentration(add_deposit(before, amount))
         self._set_pheromone(key, direction, agent.seat, after)
@@ -166,7 +146,9 @@ class BlackboardEditor:
     def _set_pheromone(self, key: str, direction: str, by: SeatId, after: float) -> None:
         pheromone = self._pheromones.get(key)
         if pheromone is None:
-            self._pheromones[key] = Pheromone(direction=direction, concentration=after, deposited_by=(by,), round=self.round)
+            self._pheromones[key] = Pheromone(
+                direction=direction, concentration=after, deposited_by=(by,), round=self._state.round
+            )
             return
         others = pheromone.deposited_by if by in pheromone.deposited_by else (*pheromone.deposited_by, by)
         self._pheromones[key] = replace(pheromone, concentration=after, deposited_by=others)
@@ -175,26 +157,26 @@ class BlackboardEditor:
         """Put one of the user's directions on the blackboard."""
         words = one_line(direction)[:LONGEST_DIRECTION]
         if words:
-            key = _build_key(words)
+            key = direction_key(words)
             before = self._pheromones[key].concentration if key in self._pheromones else 0.0
-            self._set_pheromone(key, words, by, add_deposit(before, self.settings.deposit))
+            self._set_pheromone(key, words, by, add_deposit(before, self._settings.deposit))
 
     def _send_stop_signal(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "targetDirection", "reason", "evidence")
         direction = _read_text(params, "targetDirection", LONGEST_DIRECTION)
         reason = params.get("reason")
         if reason not in REASONS:
-            raise OperationRefused("invalid_params", f"reason must be one of: {', '.join(REASONS)}")
+            raise OperationRefused(f"reason must be one of: {', '.join(REASONS)}")
         evidence = _read_text(params, "evidence", 4_000)
-        if not self.settings.stop_signals:
-            raise OperationRefused("invalid_params", "stop signals are switched off in this run")
+        if not self._settings.stop_signals:
+            raise OperationRefused("stop signals are switched off in this run")
         key = self._find_direction_key(direction)
         pheromone = self._pheromones.get(key)
         if pheromone is None:
-            raise OperationRefused("invalid_params", "targetDirection is not on the blackboard")
+            raise OperationRefused("targetDirection is not on the blackboard")
         # One agent cuts a direction once: repeated signals of one mind would weigh like those of several.
-        if key in self.agents[agent.seat].cuts and not self._is_first_edition:
-            raise OperationRefused("invalid_params", "you have sent a stop signal against this direction already")
+        if key in self.agents[agent.seat].cuts and not self._state.is_first_edition:
+            raise OperationRefused("you have sent a stop signal against this direction already")
         # Signals are numbered over the whole run: expired ones are removed from the list, so its length would repeat ids.
         self._signals_made += 1
         signal = Signal(
@@ -203,9 +185,9 @@ class BlackboardEditor:
             target=key,
             reason=str(reason),
             evidence=evidence,
-            strength=self.settings.signal_strength,
-            round=self.round,
-            at=self.clock,
+            strength=self._settings.signal_strength,
+            round=self._state.round,
+            at=self._state.clock,
         )
         self._signals.append(signal)
         after = self._choose_concentration(apply_stop_signal(pheromone.concentration, signal.strength))
@@ -213,7 +195,7 @@ class BlackboardEditor:
         self._change_agent(agent, signals_sent=agent.signals_sent + 1, cuts=self.agents[agent.seat].cuts | {key})
         # Agents on the inhibited direction are counted as receivers, because their next order may tell them to switch.
         for seat, other in self.agents.items():
-            if seat != agent.seat and _build_key(other.direction) == key:
+            if seat != agent.seat and direction_key(other.direction) == key:
                 self._change_agent(other, signals_received=other.signals_received + 1)
         return OperationEffect(pheromone.direction, pheromone.concentration, after, signal.id)
 
@@ -227,11 +209,11 @@ class BlackboardEditor:
         claim = self._claims.get(name)
         if claim is None:
             if len(self._claims) >= MOST_CLAIMS:
-                raise OperationRefused("invalid_params", f"the blackboard has {MOST_CLAIMS} subtasks already")
-            claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self.round)
+                raise OperationRefused(f"the blackboard has {MOST_CLAIMS} subtasks already")
+            claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self._state.round)
         if agent.seat not in claim.claimed_by:
-            if len(claim.claimed_by) >= self.settings.agents_per_task:
-                raise OperationRefused("max_agents_reached", f"{self.settings.agents_per_task} agents work on it already")
+            if len(claim.claimed_by) >= self._settings.agents_per_task:
+                raise OperationRefused(f"{self._settings.agents_per_task} agents work on it already", "max_agents_reached")
             claim = replace(claim, claimed_by=(*claim.claimed_by, agent.seat))
         self._claims[name] = claim
         self._change_agent(agent, subtask=name)
@@ -242,22 +224,20 @@ class BlackboardEditor:
         if set(params) == {"finding"}:
             inner = params["finding"]
             if not isinstance(inner, Mapping):
-                raise OperationRefused("invalid_params", "finding must be an object")
+                raise OperationRefused("finding must be an object")
             params = inner
-        _validate_names(params, *_FINDING)
+        _validate_names(params, *_FINDING.split())
         idea = _read_text(params, "coreIdea", 500)
         if not normalize_idea(idea):
-            raise OperationRefused("invalid_params", "coreIdea must say something")
-        confidence: Confidence | None = None
-        if params.get("confidence") is not None:
-            known = {str(each): each for each in get_args(Confidence)}
-            confidence = known.get(str(params["confidence"]))
-            if confidence is None:
-                raise OperationRefused("invalid_params", "confidence must be high, medium or low")
+            raise OperationRefused("coreIdea must say something")
+        levels: dict[str, Confidence] = {str(each): each for each in get_args(Confidence)}
+        confidence = levels.get(str(params.get("confidence")))
+        if confidence is None and params.get("confidence") is not None:
+            raise OperationRefused("confidence must be high, medium or low")
         finding = Finding(
             number=len(self._findings) + 1,
             seat=agent.seat,
-            round=self.round,
+            round=self._state.round,
             direction=agent.direction,
             core_idea=idea,
             perspective=_read_text(params, "perspective", 100, is_needed=False),
@@ -280,7 +260,7 @@ class BlackboardEditor:
         wanted = params.get("newRole")
         role = roles.get(wanted.upper().replace("_", "")) if isinstance(wanted, str) else None
         if role is None:
-            raise OperationRefused("invalid_params", f"newRole must be one of: {', '.join(get_args(Role))}")
+            raise OperationRefused(f"newRole must be one of: {', '.join(get_args(Role))}")
         _read_text(params, "reason", 4_000, is_needed=False)
         # Only a request: roles change when the round is settled, so that all operations of a round see the same roles.
         self._change_agent(agent, wanted_role=role)
@@ -290,12 +270,10 @@ class BlackboardEditor:
         _validate_names(params, "updates")
         updates = params.get("updates")
         if not isinstance(updates, Mapping) or not updates:
-            raise OperationRefused("invalid_params", f"updates must be an object with {' or '.join(OWN_FIELDS)}")
+            raise OperationRefused(f"updates must be an object with {' or '.join(OWN_FIELDS)}")
         forbidden = [one_line(str(name))[:100] for name in updates if name not in OWN_FIELDS]
         if forbidden:
-            raise OperationRefused(
-                "invalid_params", f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}"
-            )
+            raise OperationRefused(f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}")
         direction, subtask = agent.direction, agent.subtask
         if OWN_FIELDS[0] in updates:
             direction = "" if updates[OWN_FIELDS[0]] is None else _read_text(updates, OWN_FIELDS[0], LONGEST_DIRECTION)
@@ -304,7 +282,7 @@ class BlackboardEditor:
             claim = self._claims.get(subtask)
             # Claims are limited per subtask, so an agent cannot take one by writing it into its own state.
             if subtask and (claim is None or agent.seat not in claim.claimed_by):
-                raise OperationRefused("invalid_params", "claimedSubtask must be null or one that you have claimed")
+                raise OperationRefused("claimedSubtask must be null or one that you have claimed")
         self._change_agent(agent, direction=direction, subtask=subtask)
         return OperationEffect(agent.seat)
 
@@ -312,7 +290,7 @@ class BlackboardEditor:
         """Set the direction that an agent's report says it took: it has read that one."""
         words = one_line(direction)[:LONGEST_DIRECTION]
         if words and seat in self.agents:
-            read = _add_once(self.agents[seat].read, _build_key(words))
+            read = _add_once(self.agents[seat].read, direction_key(words))
             self._change_agent(self.agents[seat], direction=words, read=read)
 
     def _change_agent(self, agent: Agent, **changes: object) -> None:
@@ -333,10 +311,6 @@ OPERATIONS: Final = tuple(_HANDLERS)
 
 def direction_key(direction: str) -> str:
     """Normalize a direction for comparison: without case, width and surrounding punctuation."""
-    return _build_key(direction)
-
-
-def _build_key(direction: str) -> str:
     # A direction of punctuation only has an empty label: then its text is the key, so that such directions stay distinct.
     return normalize_label(direction) or direction
 
@@ -354,19 +328,7 @@ def list_operations(report: RoundReport) -> Iterator[Operation]:
     """Yield the operations of a report: those it lists, then its findings."""
     yield from report.operations
     for finding in report.findings:
-        yield Operation(operation="update_finding", params=_build_params(finding))
-
-
-def _build_params(finding: FoundIdea) -> dict[str, str | bool | tuple[str, ...] | None]:
-    return {
-        "coreIdea": finding.core_idea,
-        "perspective": finding.perspective,
-        "details": finding.details,
-        "agreesWith": finding.agrees_with,
-        "confidence": finding.confidence,
-        "needsValidation": finding.needs_validation,
-        "searchAttempted": finding.search_attempted,
-    }
+        yield Operation(operation="update_finding", params=take_fields(finding, _FINDING))
 
 
 def rotate_seats(seats: Sequence[SeatId], number: int) -> tuple[SeatId, ...]:
@@ -409,7 +371,7 @@ def _list_reports_in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
 def _validate_names(params: Mapping[str, object], *known: str) -> None:
     unknown = [one_line(str(name))[:100] for name in params if name not in known]
     if unknown:
-        raise OperationRefused("invalid_params", f"unknown parameter {unknown[0]!r}; known: {', '.join(known)}")
+        raise OperationRefused(f"unknown parameter {unknown[0]!r}; known: {', '.join(known)}")
 
 
 def _read_text(params: Mapping[str, object], name: str, longest: int, *, is_needed: bool = True, is_line: bool = True) -> str:
@@ -417,12 +379,12 @@ def _read_text(params: Mapping[str, object], name: str, longest: int, *, is_need
     if value is None and not is_needed:
         return ""
     if not isinstance(value, str):
-        raise OperationRefused("invalid_params", f"{name} must be a text")
+        raise OperationRefused(f"{name} must be a text")
     words = one_line(value) if is_line else value.strip()
     if is_needed and not words:
-        raise OperationRefused("invalid_params", f"{name} is empty")
+        raise OperationRefused(f"{name} is empty")
     if len(words) > longest:
-        raise OperationRefused("invalid_params", f"{name} has {len(words)} characters; at most {longest} are taken")
+        raise OperationRefused(f"{name} has {len(words)} characters; at most {longest} are taken")
     return words
 
 
@@ -431,23 +393,23 @@ def _read_texts(value: object) -> tuple[str, ...]:
         return ()
     listed = (value,) if isinstance(value, str) else value
     if not isinstance(listed, tuple | list) or not all(isinstance(each, str) for each in listed):
-        raise OperationRefused("invalid_params", "agreesWith must be a list of texts")
+        raise OperationRefused("agreesWith must be a list of texts")
     return tuple(words for each in listed[:10] if (words := one_line(each)[:500]))
 
 
 def _read_number(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise OperationRefused("invalid_params", f"{name} must be a number")
+        raise OperationRefused(f"{name} must be a number")
     if isinstance(value, int):
         # Clamped, because float() overflows for very large integers; every value beyond the bounds is refused all the same.
         return float(max(-1_000, min(1_000, value)))
     if not math.isfinite(value):
-        raise OperationRefused("invalid_params", f"{name} must be a finite number")
+        raise OperationRefused(f"{name} must be a finite number")
     return value
 
 
 def _read_flag(params: Mapping[str, object], name: str) -> bool:
     value = params.get(name, False)
     if not isinstance(value, bool):
-        raise OperationRefused("invalid_params", f"{name} must be true or false")
+        raise OperationRefused(f"{name} must be true or false")
     return value

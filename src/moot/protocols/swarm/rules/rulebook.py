@@ -9,7 +9,8 @@ not depend on who answered first, so that the same seed and the same answers giv
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
 from moot.domain.facts import (
@@ -31,94 +32,15 @@ from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
 from moot.domain.roster import state_family, swap_seats
 from moot.domain.running_time import RunningTime, compute_running_time, update_pending
-from moot.protocols.swarm.answers import (
-    Collision,
-    IdeaJudgements,
-    RoundReport,
-    ShutdownReply,
-    SimilarityReport,
-    SwarmBallot,
-    Synthesis,
-    Validation,
-)
-from moot.protocols.swarm.facts import (
-    FORMS,
-    KINDS,
-    LIKENESS,
-    VALIDATOR,
-    AgentsTerminated,
-    BarrierPassed,
-    ConvergenceMeasured,
-    IdeasSorted,
-    OperationResult,
-    OperationsProcessed,
-    RoundBegun,
-    RoundSettled,
-    ShutdownAnswered,
-    ShutdownNoticed,
-    SwarmClosed,
-    SwarmCompleted,
-    SwarmFormed,
-    SwarmOpened,
-)
+from moot.protocols.swarm import answers, facts
+from moot.protocols.swarm.facts import LIKENESS, VALIDATOR, SwarmClosed
 from moot.protocols.swarm.prompts import build_brief
-from moot.protocols.swarm.rules.collisions import apply_reviews, build_invitations, list_findings_to_check
-from moot.protocols.swarm.rules.convergence import apply_measurement, find_end_reason, measure_convergence
-from moot.protocols.swarm.rules.ideas import list_fresh_texts, list_near_pairs, select_comparison, sort_ideas, with_ideas
-from moot.protocols.swarm.rules.operations import replay_operations, run_operations
-from moot.protocols.swarm.rules.round_start import (
-    BROKEN_OFF,
-    PINGS,
-    apply_barrier,
-    apply_formation,
-    build_barrier,
-    build_formation,
-    build_orders,
-    is_asked_again,
-    is_ping,
-    list_waiting_seats,
-)
-from moot.protocols.swarm.rules.settle_round import apply_settlement, build_settlement
-from moot.protocols.swarm.rules.shutdown import (
-    apply_completion,
-    apply_termination,
-    build_agent_ends,
-    build_completion,
-    find_synthesis_writer,
-    list_awaited_seats,
-    list_missing_voters,
-)
+from moot.protocols.swarm.rules import collisions, convergence, ideas, operations, round_start, settle_round, shutdown
+from moot.protocols.swarm.rules.convergence import find_end_reason
+from moot.protocols.swarm.rules.execution import CONFIRMS
 from moot.protocols.swarm.rules.validation import is_valid_step
 from moot.protocols.swarm.state import RoundReview, Stage, Swarm
 
-CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
-    SwarmFormed: ("INIT:create_team", "INIT:create_blackboard", "INIT:init_agent_states", "INIT:spawn_agents"),
-    RoundBegun: ("ROUND:broadcast_round_start",),
-    BarrierPassed: ("ROUND:wait_responses",),
-    OperationsProcessed: ("ROUND:process_operations", "ROUND:return_results"),
-    IdeasSorted: ("ROUND:update_blackboard",),
-    RoundSettled: ("ROUND:settle_round",),
-    ConvergenceMeasured: ("CONVERGENCE:check_beta_stability", "CONVERGENCE:check_quorum", "CONVERGENCE:check_diversity"),
-    SwarmCompleted: ("CONVERGENCE:generate_report",),
-    ShutdownNoticed: ("SHUTDOWN:pre_notify",),
-    ShutdownAnswered: ("SHUTDOWN:graceful_request",),
-    AgentsTerminated: ("SHUTDOWN:force_terminate", "SHUTDOWN:mark_all_terminated"),
-}
-"""The steps of the execution state machine that a fact confirms."""
-
-_ALLOWED_STAGES: Final[dict[type[Fact], frozenset[Stage]]] = {
-    SwarmFormed: frozenset(("init",)),
-    RoundBegun: frozenset(("begin",)),
-    BarrierPassed: frozenset(("explore",)),
-    OperationsProcessed: frozenset(("process",)),
-    IdeasSorted: frozenset(("review",)),
-    RoundSettled: frozenset(("settle",)),
-    ConvergenceMeasured: frozenset(("measure",)),
-    SwarmCompleted: frozenset(("begin", "vote")),
-    ShutdownNoticed: frozenset(("notice",)),
-    ShutdownAnswered: frozenset(("graceful",)),
-    AgentsTerminated: frozenset(("terminate",)),
-}
 MOST_INPUTS: Final = 3
 
 
@@ -126,11 +48,11 @@ class SwarmRules:
     """Implements `Rulebook[Swarm]`."""
 
     name = "swarm"
-    kinds: Mapping[str, type[Fact]] = KINDS
-    forms: Mapping[str, AnswerForm] = FORMS
+    kinds: Mapping[str, type[Fact]] = facts.KINDS
+    forms: Mapping[str, AnswerForm] = facts.FORMS
 
     def initial(self, opened: Opened) -> Swarm:
-        assert isinstance(opened, SwarmOpened)
+        assert isinstance(opened, facts.SwarmOpened)
         return Swarm(opened=opened, seats=opened.seats)
 
     def evolve(self, state: Swarm, entry: Entry) -> Swarm:
@@ -156,7 +78,8 @@ class SwarmRules:
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(
-                    state if state.stage == "close" else apply_termination(state, build_agent_ends(state)), stage="closed"
+                    state if state.stage == "close" else shutdown.apply_termination(state, shutdown.build_agent_ends(state)),
+                    stage="closed",
                 )
             case _:
                 after = _apply_step(state, fact)
@@ -204,14 +127,14 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
     """Return the current asks."""
     match state.stage:
         case "explore" if state.stop is None:
-            return tuple(_build_explore_ask(state, seat) for seat in list_waiting_seats(state))
+            return tuple(_build_explore_ask(state, seat) for seat in round_start.list_waiting_seats(state))
         case "review" if state.stop is None:
-            return tuple(_build_ask(state, kind, seat, _find_patience(state)) for seat, kind in _list_reviewers(state).items())
+            return tuple(_build_ask(state, kind, seat) for seat, kind in _list_reviewers(state).items())
         case "vote":
-            writer = find_synthesis_writer(state)
+            writer = shutdown.find_synthesis_writer(state)
             if writer is not None:
-                return (_build_ask(state, "synthesis", writer, _find_patience(state)),)
-            return tuple(_build_ask(state, "ballot", seat, _find_patience(state)) for seat in list_missing_voters(state))
+                return (_build_ask(state, "synthesis", writer),)
+            return tuple(_build_ask(state, "ballot", seat) for seat in shutdown.list_missing_voters(state))
         case "graceful":
             seconds = state.settings.notice_seconds + state.settings.graceful_seconds
             return tuple(_build_ask(state, "shutdown", seat, seconds) for seat in state.awaited if seat not in state.goodbyes)
@@ -237,20 +160,16 @@ def _build_fault_closing(state: Swarm, fault: str) -> SwarmClosed:
     return SwarmClosed(reason="fault", converged=False, rounds=state.round, fault=fault)
 
 
-def _find_patience(state: Swarm) -> float:
-    return state.settings.round_timeout
-
-
 def _build_explore_ask(state: Swarm, seat: SeatId) -> Ask:
     # The pings of one agent share the time for recovery.
-    patience = state.settings.recovery_seconds / PINGS if is_ping(state, seat) else _find_patience(state)
+    patience = state.settings.recovery_seconds / round_start.PINGS if round_start.is_ping(state, seat) else None
     return _build_ask(state, "explore", seat, patience, len(state.lost.get(seat, ())))
 
 
-def _build_ask(state: Swarm, kind: str, seat: SeatId, patience: float, attempt: int = 0) -> Ask:
+def _build_ask(state: Swarm, kind: str, seat: SeatId, patience: float | None = None, attempt: int = 0) -> Ask:
     # A retry needs an id of its own: the turn is the round times ten plus the attempt, of which there are fewer than ten.
     name = ask_id(state.round * 10 + attempt, kind, seat)
-    return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=patience, firm=True)
+    return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=patience or state.settings.round_timeout, firm=True)
 
 
 def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
@@ -273,7 +192,9 @@ def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
 def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
     if state.stage == "explore":
         # In this stage many seats answer at once: only this seat is looked up, so that n answers do not build n² asks.
-        is_waiting = state.stop is None and seat in state.orders and seat not in state.answered and is_asked_again(state, seat)
+        is_waiting = (
+            state.stop is None and seat in state.orders and seat not in state.answered and round_start.is_asked_again(state, seat)
+        )
         return is_waiting and _build_explore_ask(state, seat).id == ask
     return any(each.id == ask and each.seat == seat for each in build_asks(state))
 
@@ -285,24 +206,24 @@ def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
         agent = fast_replace(agent, active_at=state.clock, missed=False)
         state = fast_replace(state, agents={**state.agents, seat: agent})
     match fact.said:
-        case RoundReport() as report if agent is not None:
+        case answers.RoundReport() as report if agent is not None:
             agents = {**state.agents, seat: fast_replace(agent, asked=agent.asked + 1)}
             # Counted when the report arrives, so that the barrier can prove that none was lost.
             wanted = state.wanted + len(report.operations) + len(report.findings)
             return fast_replace(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
-        case Collision() as said:
+        case answers.Collision() as said:
             return _with_review(state, seat, collisions={**state.review.collisions, seat: said})
-        case Validation() as said:
+        case answers.Validation() as said:
             return _with_review(state, seat, validation=said)
-        case SimilarityReport() as said:
-            return _with_near_pairs(_with_review(state, seat, likenesses=said))
-        case IdeaJudgements() as said:
+        case answers.SimilarityReport() as said:
+            return ideas.with_pairs(_with_review(state, seat, likenesses=said))
+        case answers.IdeaJudgements() as said:
             return _with_review(state, seat, judgements=said, is_judged=True)
-        case SwarmBallot() as said:
+        case answers.SwarmBallot() as said:
             return fast_replace(state, ballots={**state.ballots, seat: said})
-        case Synthesis(content=content):
+        case answers.Synthesis(content=content):
             return fast_replace(state, synthesis=content, author=seat)
-        case ShutdownReply(acknowledged=is_fine):
+        case answers.ShutdownReply(acknowledged=is_fine):
             return fast_replace(state, goodbyes={**state.goodbyes, seat: is_fine})
         case _:
             return state
@@ -313,10 +234,6 @@ def _with_review(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
     return fast_replace(state, review=review)
 
 
-def _with_near_pairs(state: Swarm) -> Swarm:
-    return fast_replace(state, review=fast_replace(state.review, pairs=list_near_pairs(state)))
-
-
 def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
     state = fast_replace(state, losses=count_loss(state.losses, fact))
     seat, agent = fact.seat, state.agents.get(fact.seat)
@@ -324,18 +241,18 @@ def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
         state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
     # Which kind of ask failed follows from the stage, because each stage has its own kinds.
     if state.stage == "review":
-        is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat, 0.0).id
+        is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat).id
         state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
         # Without the measure, words find the pairs.
-        return _with_near_pairs(state) if seat == LIKENESS and not is_judging else state
+        return ideas.with_pairs(state) if seat == LIKENESS and not is_judging else state
     if state.stage == "graceful":
         return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
     if state.stage == "vote":
-        if find_synthesis_writer(state) == seat:
+        if shutdown.find_synthesis_writer(state) == seat:
             return fast_replace(state, writers_lost=(*state.writers_lost, seat))
         return fast_replace(state, ballots={**state.ballots, seat: None})
     assert agent is not None, "only explorers are asked to explore"
-    is_broken = fact.reason in BROKEN_OFF and agent.status == "active"
+    is_broken = fact.reason in round_start.BROKEN_OFF and agent.status == "active"
     agent = fast_replace(agent, missed=True, asked=agent.asked + 1, status="interrupted" if is_broken else agent.status)
     lost = {**state.lost, seat: (*state.lost.get(seat, ()), fact.reason)}
     return fast_replace(state, agents={**state.agents, seat: agent}, lost=lost)
@@ -348,26 +265,32 @@ def _apply_step(state: Swarm, fact: Fact) -> Swarm:
     Results are read from the fact and never computed again: another machine, or a later version, may differ in the last digit,
     and the record is what happened. A replay compares them.
     """
-    kind = type(fact)
-    if state.stage not in _ALLOWED_STAGES.get(kind, ()) or not state.execution.can_confirm(*CONFIRMS[kind]) or build_asks(state):
+    step = _STEPS.get(type(fact))
+    if step is None or state.stage not in step.stages or not state.execution.can_confirm(*CONFIRMS[step.fact]):
         return state
-    if not is_valid_step(state, fact):
+    if build_asks(state) or not is_valid_step(state, fact):
         return state
-    after = _APPLY_STEP[kind](state, fact)
-    return fast_replace(after, execution=state.execution.with_confirmed(*CONFIRMS[kind]))
+    after = step.apply(fast_replace(state, stage=step.then), fact)
+    return fast_replace(after, execution=state.execution.with_confirmed(*CONFIRMS[step.fact]))
 
 
 def _build_round_start(state: Swarm) -> Fact:
+    """Build the start of the next round, or the completion if there is none."""
     reason = find_end_reason(state)
     if reason is not None:
-        return build_completion(state, reason)
-    return RoundBegun(round=state.round + 1, orders=build_orders(state))
+        return shutdown.build_completion(state, reason)
+    return facts.RoundBegun(round=state.round + 1, orders=round_start.build_orders(state))
+
+
+def _apply_round_start(state: Swarm, fact: facts.RoundBegun) -> Swarm:
+    orders = {order.seat: order for order in fact.orders}
+    return fast_replace(state, round=fact.round, orders=orders, answered={}, lost={}, review=RoundReview())
 
 
 def _build_processed_operations(state: Swarm) -> Fact:
-    editor = run_operations(state)
+    editor = operations.run_operations(state)
     failed = sum(not result.success for result in editor.results)
-    return OperationsProcessed(
+    return facts.OperationsProcessed(
         round=state.round,
         requests=state.wanted - state.board.requests,
         processed=len(editor.results) - failed,
@@ -376,16 +299,42 @@ def _build_processed_operations(state: Swarm) -> Fact:
     )
 
 
+def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
+    editor = operations.replay_operations(state, fact.results)
+    agents = editor.agents
+    by_seat: dict[SeatId, list[facts.OperationResult]] = {}
+    for result in editor.results:
+        by_seat.setdefault(result.seat, []).append(result)
+    for seat in state.orders:
+        results = tuple(by_seat.get(seat, ()))
+        # Agents may confirm these ids in a later report (compliance check C1).
+        done = agents[seat].done | {f"op-{result.number}" for result in results}
+        agents[seat] = fast_replace(agents[seat], results=results, done=done)
+    state = fast_replace(state, agents=agents, board=fast_replace(editor.board(), requests=state.wanted))
+    # After the operations, because they add the findings that are compared and collided with.
+    texts = ideas.list_fresh_texts(state)
+    known, compared = ideas.select_comparison(state, texts)
+    review = RoundReview(
+        invitations=collisions.build_invitations(state),
+        to_check=collisions.list_findings_to_check(state),
+        fresh=texts,
+        known=known,
+        compared=compared,
+        hints=state.board.joined if state.judge is not None and compared else (),
+    )
+    state = fast_replace(state, review=review)
+    return state if compared else ideas.with_pairs(state)
+
+
 def _build_sorted_ideas(state: Swarm) -> Fact:
-    sorting = sort_ideas(state)
+    sorting = ideas.sort_ideas(state)
     judge = state.judge if state.review.judgements is not None else None
-    return IdeasSorted(round=state.round, by=sorting.by, placed=sorting.placed, judge=judge or "", judged=sorting.judged)
+    return facts.IdeasSorted(round=state.round, by=sorting.by, placed=sorting.placed, judge=judge or "", judged=sorting.judged)
 
 
-def _build_final_completion(state: Swarm) -> Fact:
-    reason = find_end_reason(state)
-    assert reason is not None, "a vote is held when the exploring is over"
-    return build_completion(state, reason)
+def _apply_measurement(state: Swarm, fact: facts.ConvergenceMeasured) -> Swarm:
+    after = convergence.apply_measurement(state, fact)
+    return after if find_end_reason(after) is None else fast_replace(after, stage="vote")
 
 
 def _build_closing(state: Swarm) -> Fact:
@@ -394,113 +343,72 @@ def _build_closing(state: Swarm) -> Fact:
     return SwarmClosed(reason=done.reason, converged=done.converged, rounds=state.round, fault=done.fault)
 
 
-_NEXT_FACT: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
-    "init": build_formation,
-    "begin": _build_round_start,
-    "explore": build_barrier,
-    "process": _build_processed_operations,
-    "review": _build_sorted_ideas,
-    "settle": build_settlement,
-    "measure": measure_convergence,
-    "vote": _build_final_completion,
-    "notice": lambda state: ShutdownNoticed(awaited=list_awaited_seats(state)),
-    "graceful": lambda state: ShutdownAnswered(
-        acknowledged=tuple(seat for seat in state.awaited if state.goodbyes.get(seat, False))
-    ),
-    "terminate": lambda state: AgentsTerminated(ends=build_agent_ends(state)),
-    "close": _build_closing,
-}
+F = TypeVar("F", bound=Fact)
 
 
-def _apply_formation(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, SwarmFormed)
-    return fast_replace(apply_formation(state, fact), stage="begin")
+@dataclass(frozen=True, slots=True)
+class ComputedStep(Generic[F]):
+    """A step that the rulebook computes: its fact, the stages in which it can come, the stage that follows, and what it does.
+
+    `apply` gets the state in the stage that follows, and may choose another one.
+    """
+
+    fact: type[F]
+    stages: tuple[Stage, ...]
+    then: Stage
+    build: Callable[[Swarm], Fact]
+    apply: Callable[[Swarm, F], Swarm]
 
 
-def _apply_round_start(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, RoundBegun)
-    orders = {order.seat: order for order in fact.orders}
-    return fast_replace(state, stage="explore", round=fact.round, orders=orders, answered={}, lost={}, review=RoundReview())
-
-
-def _apply_barrier(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, BarrierPassed)
-    return fast_replace(state, stage="process", agents=apply_barrier(state, fact))
-
-
-def _apply_operations(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, OperationsProcessed)
-    editor = replay_operations(state, fact.results)
-    agents = editor.agents
-    by_seat: dict[SeatId, list[OperationResult]] = {}
-    for result in editor.results:
-        by_seat.setdefault(result.seat, []).append(result)
-    for seat in state.orders:
-        results = tuple(by_seat.get(seat, ()))
-        # Agents may confirm these ids in a later report (compliance check C1).
-        done = agents[seat].done | {f"op-{result.number}" for result in results}
-        agents[seat] = fast_replace(agents[seat], results=results, done=done)
-    state = fast_replace(state, stage="review", agents=agents, board=fast_replace(editor.board(), requests=state.wanted))
-    # After the operations, because they add the findings that are compared and collided with.
-    texts = list_fresh_texts(state)
-    known, compared = select_comparison(state, texts)
-    review = RoundReview(
-        invitations=build_invitations(state),
-        to_check=list_findings_to_check(state),
-        fresh=texts,
-        known=known,
-        compared=compared,
-        hints=state.board.joined if state.judge is not None and compared else (),
+_STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
+    step.fact: step
+    for step in (
+        ComputedStep(facts.SwarmFormed, ("init",), "begin", round_start.build_formation, round_start.apply_formation),
+        ComputedStep(facts.RoundBegun, ("begin",), "explore", _build_round_start, _apply_round_start),
+        ComputedStep(
+            facts.BarrierPassed,
+            ("explore",),
+            "process",
+            round_start.build_barrier,
+            lambda state, fact: fast_replace(state, agents=round_start.apply_barrier(state, fact)),
+        ),
+        ComputedStep(facts.OperationsProcessed, ("process",), "review", _build_processed_operations, _apply_operations),
+        ComputedStep(
+            facts.IdeasSorted,
+            ("review",),
+            "settle",
+            _build_sorted_ideas,
+            # Reviews before ideas: both rewrite the findings, and the reviews still refer to them by number only.
+            lambda state, fact: ideas.with_ideas(collisions.apply_reviews(state), fact.placed),
+        ),
+        ComputedStep(facts.RoundSettled, ("settle",), "measure", settle_round.build_settlement, settle_round.apply_settlement),
+        ComputedStep(facts.ConvergenceMeasured, ("measure",), "begin", convergence.measure_convergence, _apply_measurement),
+        # A run that is stopped between two rounds has no vote.
+        ComputedStep(facts.SwarmCompleted, ("vote", "begin"), "notice", _build_round_start, shutdown.apply_completion),
+        ComputedStep(
+            facts.ShutdownNoticed,
+            ("notice",),
+            "graceful",
+            lambda state: facts.ShutdownNoticed(awaited=shutdown.list_awaited_seats(state)),
+            lambda state, fact: fast_replace(state, awaited=fact.awaited),
+        ),
+        ComputedStep(
+            facts.ShutdownAnswered,
+            ("graceful",),
+            "terminate",
+            lambda state: facts.ShutdownAnswered(acknowledged=tuple(seat for seat in state.awaited if state.goodbyes.get(seat))),
+            lambda state, fact: state,
+        ),
+        ComputedStep(
+            facts.AgentsTerminated,
+            ("terminate",),
+            "close",
+            lambda state: facts.AgentsTerminated(ends=shutdown.build_agent_ends(state)),
+            lambda state, fact: shutdown.apply_termination(state, fact.ends),
+        ),
     )
-    return fast_replace(state, review=review)
-
-
-def _apply_sorted_ideas(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, IdeasSorted)
-    # Reviews before ideas: both rewrite the findings, and the reviews still refer to them by number only.
-    return fast_replace(with_ideas(apply_reviews(state), fact.placed), stage="settle")
-
-
-def _apply_settlement(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, RoundSettled)
-    return fast_replace(apply_settlement(state, fact), stage="measure")
-
-
-def _apply_measurement(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, ConvergenceMeasured)
-    after = apply_measurement(state, fact)
-    return fast_replace(after, stage="begin" if find_end_reason(after) is None else "vote")
-
-
-def _apply_completion(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, SwarmCompleted)
-    return fast_replace(apply_completion(state, fact), stage="notice")
-
-
-def _apply_shutdown_notice(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, ShutdownNoticed)
-    return fast_replace(state, stage="graceful", awaited=fact.awaited)
-
-
-def _apply_shutdown_answers(state: Swarm, fact: Fact) -> Swarm:
-    return fast_replace(state, stage="terminate")
-
-
-def _apply_termination(state: Swarm, fact: Fact) -> Swarm:
-    assert isinstance(fact, AgentsTerminated)
-    return fast_replace(apply_termination(state, fact.ends), stage="close")
-
-
-_APPLY_STEP: Final[dict[type[Fact], Callable[[Swarm, Fact], Swarm]]] = {
-    SwarmFormed: _apply_formation,
-    RoundBegun: _apply_round_start,
-    BarrierPassed: _apply_barrier,
-    OperationsProcessed: _apply_operations,
-    IdeasSorted: _apply_sorted_ideas,
-    RoundSettled: _apply_settlement,
-    ConvergenceMeasured: _apply_measurement,
-    SwarmCompleted: _apply_completion,
-    ShutdownNoticed: _apply_shutdown_notice,
-    ShutdownAnswered: _apply_shutdown_answers,
-    AgentsTerminated: _apply_termination,
+}
+_NEXT_FACT: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
+    "close": _build_closing,
+    **{stage: step.build for step in _STEPS.values() for stage in step.stages},
 }

@@ -4,23 +4,14 @@ Figures are not checked. A step that fails was not written by any rulebook, and 
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from moot.domain.facts import Fact
-from moot.domain.ids import SeatId
-from moot.protocols.swarm.facts import (
-    AgentsTerminated,
-    BarrierPassed,
-    ConvergenceMeasured,
-    IdeasSorted,
-    OperationsProcessed,
-    RoundBegun,
-    RoundSettled,
-    ShutdownAnswered,
-    ShutdownNoticed,
-    SwarmCompleted,
-    SwarmFormed,
-)
+from moot.protocols.swarm.facts import ConvergenceMeasured, IdeasSorted, RoundBegun, SwarmFormed
 from moot.protocols.swarm.state import Swarm
+
+_PARTS_WITH_SEATS: Final = ("orders", "violations", "changes", "results", "opinions", "roles", "ends")
+_SEATS: Final = ("synced", "awaited", "acknowledged")
 
 
 def is_valid_step(state: Swarm, fact: Fact) -> bool:
@@ -29,24 +20,9 @@ def is_valid_step(state: Swarm, fact: Fact) -> bool:
         return tuple(each.seat for each in fact.agents) == state.explorers
     if isinstance(fact, IdeasSorted) and not _is_numbered(state, fact):
         return False
-    return _is_of_round(state, fact) and all(seat in state.agents for seat in _list_seats(fact))
-
-
-def _is_of_round(state: Swarm, fact: Fact) -> bool:
-    match fact:
-        case RoundBegun(round=number):
-            return number == state.round + 1
-        case (
-            BarrierPassed(round=number)
-            | OperationsProcessed(round=number)
-            | IdeasSorted(round=number)
-            | RoundSettled(round=number)
-            | ConvergenceMeasured(round=number)
-            | SwarmCompleted(round=number)
-        ):
-            return number == state.round
-        case _:
-            return True
+    expected = state.round + 1 if isinstance(fact, RoundBegun) else state.round
+    # The steps of the shutdown have no round.
+    return getattr(fact, "round", expected) == expected and all(seat in state.agents for seat in _list_seats(fact))
 
 
 def _is_numbered(state: Swarm, fact: IdeasSorted) -> bool:
@@ -59,24 +35,11 @@ def _is_numbered(state: Swarm, fact: IdeasSorted) -> bool:
     return True
 
 
-def _list_seats(fact: Fact) -> Iterator[SeatId]:
+def _list_seats(fact: Fact) -> Iterator[str]:
     """Yield every seat that a fact changes."""
-    match fact:
-        case RoundBegun(orders=orders):
-            yield from (order.seat for order in orders)
-        case BarrierPassed(violations=violations, changes=changes):
-            yield from (each.seat for each in violations)
-            yield from (each.seat for each in changes)
-        case OperationsProcessed(results=results):
-            yield from (each.seat for each in results)
-        case RoundSettled(opinions=opinions, roles=roles):
-            yield from (each.seat for each in opinions)
-            yield from (each.seat for each in roles)
-        case ConvergenceMeasured(debater=debater) if debater is not None:
-            yield debater.seat
-        case SwarmCompleted(synced=seats) | ShutdownNoticed(awaited=seats) | ShutdownAnswered(acknowledged=seats):
-            yield from seats
-        case AgentsTerminated(ends=ends):
-            yield from (each.seat for each in ends)
-        case _:
-            return
+    for name in _PARTS_WITH_SEATS:
+        yield from (part.seat for part in getattr(fact, name, ()))
+    for name in _SEATS:
+        yield from getattr(fact, name, ())
+    if isinstance(fact, ConvergenceMeasured) and fact.debater is not None:
+        yield fact.debater.seat

@@ -1,0 +1,45 @@
+"""Values of a run as plain JSON: which fields, and under which names the messages and files of the source have them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from typing import Any, Final
+
+_CAPITAL: Final = re.compile("[A-Z]")
+
+
+def take_fields(value: object, names: str, **given: Any) -> dict[str, Any]:
+    """The fields of a value in this order, under their names in JSON.
+
+    `coreIdea` takes `core_idea`, `agentId=seat` takes `seat`, and `text=placed.text` a field of a field. `direction?` is null
+    where it is empty; `idea#` is the id of an idea, or a list of them, and not its number. What is `given` is not looked up.
+    """
+    taken = {}
+    for name in names.split():
+        key, _, field = name.rstrip("?#").partition("=")
+        if key in given:
+            taken[key] = given[key]
+            continue
+        found = attrgetter(field or _CAPITAL.sub(lambda match: f"_{match[0].lower()}", key))(value)
+        if name.endswith("#"):
+            found = name_ideas(found) if isinstance(found, tuple) else f"idea-{found}" if found else None
+        taken[key] = None if name.endswith("?") and not found else to_plain_json(found)
+    return taken
+
+
+def name_ideas(numbers: Iterable[int]) -> list[str]:
+    """The ids of ideas."""
+    return [f"idea-{number}" for number in numbers]
+
+
+def to_camel_case(name: str) -> str:
+    """`core_idea` as `coreIdea`."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def to_plain_json(value: Any) -> Any:
+    """A value with lists and objects alone."""
+    if isinstance(value, Mapping):
+        return {str(name): to_plain_json(each) for name, each in value.items()}
+    return [to_plain_json(each) for each in value] if isinstance(value, tuple) else value
