@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(VENV)/.run
 	@$(BIN)/moot $(if $(filter file,$(origin TOPIC)),try,run) "$(TOPIC)"
 
-test: check
+test: check $(VENV)/.browser
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/.dev
@@ -73,4 +73,9 @@ $(VENV)/.dev: $(VENV)/bin/python requirements-dev.lock pyproject.toml
 	@echo "Setting up the tests (once) …"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The page is tested in a real Chromium.
+$(VENV)/.browser: $(VENV)/.dev checks/install_browser.py
+	@$(BIN)/python checks/install_browser.py
 	@touch $@

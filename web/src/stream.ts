@@ -74,6 +74,8 @@ function open(): void {
     connection.value = "broken";
     // The browser tries again by itself unless the answer was an error.
     if (opened.readyState === EventSource.CLOSED && !needsLogin.value) {
+      // A refusal has no words here: the calls say why.
+      for (const each of listeners) each.load?.();
       timer = window.setTimeout(open, RETRY[Math.min(failures++, RETRY.length - 1)]);
     }
   };

@@ -1,0 +1,104 @@
+"""Real browsers on real servers: what the tests of the page share.
+
+Every page fails its test on an error in its console, an exception, a violation of the content security policy, or a request to
+another origin. Waits are those of Playwright, with limits that a busy machine keeps.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from checks.install_browser import REMEDY, find_browser
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from tests.acceptance.doors import Cli
+from tests.acceptance.server import Server
+from tests.browser.pages import Visit, Watch
+
+PATIENCE = 15_000
+"""Milliseconds for what should take a moment."""
+
+# Chromium refuses its sandbox to root; the rest keeps it from calling home.
+OPTIONS = (
+    *(("--no-sandbox",) if os.geteuid() == 0 else ()),
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+TELL_VIOLATIONS = """
+addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+"""
+
+expect.set_options(timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium for the tests of a module.
+
+    Not for the whole run: while Playwright is open, its event loop runs in this thread, and other tests of the same worker could
+    not start theirs.
+    """
+    program = find_browser()
+    assert program is not None, REMEDY
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=program, args=list(OPTIONS))
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`moot serve` with a home of its own, for the tests of a module."""
+    folder = tmp_path_factory.mktemp("served")
+    with Server(Cli(folder / "home", folder)) as found:
+        yield found
+
+
+@pytest.fixture
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One for a single test, which may kill it."""
+    folder = tmp_path_factory.mktemp("own")
+    with Server(Cli(folder / "home", folder)) as found:
+        yield found
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visit]:
+    """Opens a page in a browser profile of its own: `visit(server, "/new")`; options are those of `Browser.new_context`.
+
+    `context=page.context` opens it in the same profile as another page, `forgiven=[…]` expects faults.
+    """
+    watches: list[Watch] = []
+    with ExitStack() as stack:
+
+        def open_page(
+            server: Server,
+            path: str = "/",
+            *,
+            context: BrowserContext | None = None,
+            forgiven: Sequence[str] = (),
+            **options: Any,
+        ) -> Page:
+            origin = f"http://{server.address}"
+            watch = Watch(origin, forgiven)
+            watches.append(watch)
+            if context is None:
+                context = browser.new_context(**{"locale": "en-US", "base_url": origin, **options})
+                context.set_default_timeout(PATIENCE)
+                context.add_init_script(TELL_VIOLATIONS)
+                stack.callback(context.close)
+            page = context.new_page()
+            page.on("console", watch.hear_console)
+            page.on("pageerror", watch.see_exception)
+            page.on("request", watch.see_request)
+            page.goto(path if path.startswith("http") else f"{origin}{path}")
+            return page
+
+        yield open_page
+    assert [fault for watch in watches for fault in watch.faults] == []

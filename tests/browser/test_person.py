@@ -1,0 +1,168 @@
+"""A person's seat in the browser (W-5), and what the link to it opens: that session and nothing else (W-7)."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import Page, expect
+from tests.acceptance.doors import until
+from tests.acceptance.server import Server
+from tests.browser.pages import Visit
+
+TOPIC = "Do we move the offices to the river?"
+YOUR_TURN = re.compile(f"Your turn.*{re.escape(TOPIC)}")
+KEEP_NOTICES = """
+window.notices = [];
+window.Notification = class {
+  static permission = "granted";
+  static requestPermission = async () => "granted";
+  constructor(title, options) { window.notices.push([title, options.body]); }
+};
+"""
+HIDE = "is => Object.defineProperty(document, 'hidden', { configurable: true, get: () => is })"
+CALL_ALL = """
+async ([methods, given]) => {
+  const answers = {};
+  for (const [method, params] of methods) {
+    const response = await fetch("/rpc", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({
+        jsonrpc: "2.0", id: 1, method, params: Object.fromEntries(params.map((each) => [each, given[each]])),
+      }),
+    });
+    answers[method] = await response.text();
+  }
+  return answers;
+}
+"""
+
+
+def send(page: Page) -> None:
+    page.locator("form.ask").get_by_role("button", name="Send the answer").click()
+
+
+def timeline(page: Page) -> Any:
+    return page.get_by_role("region", name="Timeline")
+
+
+def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Server, visit: Visit) -> None:
+    """W-5, W-7: the link works once and leaves no ticket; drafts survive a reload; title and notice say whose turn it is."""
+    local = server.local
+    session = local.opened(topic=TOPIC, participants=["ada", "bob", "eve"])
+    owner = visit(server, f"/s/{session}")
+    owner.get_by_role("button", name="Invite …").click()
+    dialog = owner.get_by_role("dialog", name="Invite somebody to a seat")
+    dialog.get_by_label("Seat").select_option("eve")
+    dialog.get_by_role("button", name="Make the invitation").click()
+    link = dialog.locator("pre").first.inner_text().strip()
+    assert link.startswith(f"http://{server.address}/seat/{session}/eve#ticket="), link
+    expect(dialog.locator("pre")).not_to_have_count(1)
+    dialog.get_by_role("button", name="Close").click()
+
+    page = visit(server, link)
+    page.context.add_init_script(KEEP_NOTICES)
+    expect(page.get_by_role("heading", name="You sit as eve")).to_be_visible()
+    assert page.url == f"http://{server.address}/seat/{session}/eve"
+    assert page.evaluate("document.cookie") == ""
+    assert not any("ticket" in each for each in page.evaluate("Object.values(localStorage)"))
+    expect(visit(server, link, forgiven=["401"]).get_by_role("alert")).to_contain_text("a link works once")
+    expect(page).to_have_title(YOUR_TURN)
+
+    form = page.locator("form.ask")
+    send(page)
+    expect(form.get_by_role("alert")).to_contain_text("Please answer: What do you propose")
+    form.get_by_label("What do you propose").fill("Move, but keep the **workshop**.")
+    form.get_by_label("Your answer in one to five words").fill("move")
+    form.get_by_role("radio", name="sure", exact=True).check()
+    page.reload()
+    expect(form.get_by_label("What do you propose")).to_have_value("Move, but keep the **workshop**.")
+    expect(form.get_by_role("radio", name="sure", exact=True)).to_be_checked()
+    page.evaluate(HIDE, True)
+    send(page)
+    expect(page.get_by_text("Recorded.")).to_be_visible()
+    expect(page).not_to_have_title(YOUR_TURN)
+    # Sealed until all have written: not even the owner reads it.
+    expect(owner.get_by_role("list", name="Seats").get_by_role("link", name="eve")).not_to_contain_text("is asked")
+    expect(owner.get_by_text("What is written now is sealed")).to_be_visible()
+    assert "workshop" not in timeline(owner).inner_text()
+    for seat in ("ada", "bob"):
+        local.say(session, seat, "propose", text=f"{seat} would stay", choice="stay")
+    for each in (owner, page):
+        expect(timeline(each)).to_contain_text("keep the workshop")
+        expect(timeline(each)).to_contain_text("ada would stay")
+
+    # Argue: told by the title and a notice while another tab is in front.
+    expect(page).to_have_title(YOUR_TURN)
+    until(lambda: page.evaluate("window.notices.length"))
+    assert page.evaluate("window.notices.at(-1)") == ["It is your turn, eve", TOPIC]
+    page.evaluate(HIDE, False)
+    form.get_by_role("radio", name="challenge").check()
+    form.get_by_label("Which line do you speak to?").select_option(label="#3 ada: ada would stay")
+    form.get_by_label("What do you say?").fill("Where would the **new** ones sit?")
+    send(page)
+    local.say(session, "ada", "support", text="fine")
+    local.say(session, "bob", "pass")
+    expect(timeline(owner)).to_contain_text("Where would the new ones sit?")
+    local.say(session, "ada", "support", text="Upstairs.")
+    expect(form.get_by_label("Write the resolution")).to_be_visible()
+    form.get_by_role("button", name=re.compile("pass")).click()
+    local.say(session, "bob", "pass")
+    local.say(session, "ada", "synthesize", text="Move the desks, keep the workshop.", choice="move the desks")
+
+    expect(form.locator(".about")).to_contain_text("Move the desks, keep the workshop.")
+    form.get_by_role("radio", name=re.compile("condition", re.IGNORECASE)).check()
+    send(page)
+    expect(form.get_by_role("alert")).to_contain_text("Please answer")
+    form.get_by_label(re.compile("condition", re.IGNORECASE)).last.fill("The workshop stays.")
+    page.reload()
+    expect(form.get_by_label(re.compile("condition", re.IGNORECASE)).last).to_have_value("The workshop stays.")
+    send(page)
+    for seat in ("ada", "bob"):
+        local.vote(session, seat)
+    expect(page.get_by_text("The session is over.")).to_be_visible()
+    page.get_by_role("link", name="Decision", exact=True).click()
+    expect(page.locator(".choice")).to_have_text("move the desks")
+    expect(owner.locator(".panel .choice")).to_have_text("move the desks")
+    votes = {each["participant"]: each["position"] for each in local.read(session)["tally"]}
+    assert votes == {"ada": "support", "bob": "support", "eve": "conditional_support"}
+
+
+def test_a_seats_link_opens_its_session_and_nothing_else(server: Server, visit: Visit) -> None:
+    """W-5, W-7: no view, no call and no stream tells a word of another session."""
+    local = server.local
+    session, other = local.opened(), local.opened(topic="The secret of the other room")
+    head = local.head(other)
+    link = local("moot.inviteSeat", sessionId=session, seat="minski", url=f"http://{server.address}")["link"]
+    page = visit(server, link, forgiven=["40[13]"])
+    expect(page.get_by_role("heading", name="You sit as minski")).to_be_visible()
+    page.goto("/")
+    expect(page.get_by_role("heading", name="You sit as minski")).to_be_visible()
+    for path in (
+        f"/s/{other}",
+        f"/s/{other}?at=2",
+        f"/seat/{other}/emerson",
+        f"/decisions/{other}",
+        "/decisions",
+        "/obligations",
+        "/trust",
+        "/breakers",
+    ):
+        page.goto(path)
+        expect(page.get_by_role("alert").first).to_be_visible()
+        assert "secret of the other" not in page.content(), path
+    page.goto(f"/seat/{session}/emerson")
+    expect(page.get_by_role("alert").first).to_be_visible()
+    expect(page.locator("form.ask")).to_have_count(0)
+    described = local.get("/openrpc.json").json()["methods"]
+    given = {
+        "sessionId": other, "deliberationId": other, "decisionId": other, "sessionIds": [other], "query": "secret", "entry": 1,
+        "topic": "x", "text": "x", "seat": "emerson", "participant": "emerson", "number": 1, "outcome": "success",
+    }  # fmt: skip
+    methods = [(each["name"], [one["name"] for one in each["params"] if one["name"] in given]) for each in described]
+    answers = page.evaluate(CALL_ALL, [methods, given])
+    assert len(answers) > 60
+    assert [method for method, text in answers.items() if "secret of the other" in text] == []
+    refused = {method for method, text in answers.items() if '"error"' in text}
+    assert {method for method, params in methods if {"sessionId", "deliberationId", "decisionId"} & {*params}} <= refused
+    assert page.evaluate("async other => (await fetch(`/events?session=${other}`)).status", other) == 403
+    assert local.head(other) == head

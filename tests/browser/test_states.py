@@ -1,0 +1,112 @@
+"""Every state has its sentence (W-2, W-1): parked, lost, sealed, waiting, empty, unknown; and what one can do about it."""
+
+import re
+import threading
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+from tests.acceptance.doors import Cli, until
+from tests.acceptance.server import Server
+from tests.browser.pages import Visit
+from tests.support.model_provider import ModelProvider
+
+from moot.testing.stub_server import Drop, Fail, Request, Step
+
+OUT = threading.Event()
+
+
+def answer(kind: str, request: Request) -> Step | None:
+    """One model that refuses one seat for good, and one question that nobody is there for while it is `OUT`."""
+    if "Is anybody there?" in request.text and OUT.is_set():
+        return Drop()
+    return Fail(status=400, message="this model is retired") if "Your seat: lost" in request.text else None
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[ModelProvider]:
+    with ModelProvider(change=answer) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, provider: ModelProvider) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("served")
+    cli = Cli(folder / "home", folder, OPENAI_BASE_URL=provider.base_url, OPENAI_API_KEY="sk-loopback")
+    with Server(cli) as found:
+        yield found
+
+
+def test_a_parked_session_says_why_and_is_taken_up_again(server: Server, visit: Visit) -> None:
+    """W-2, W-1: in the list and in the session; trying again while nobody answers changes nothing."""
+    seats = [{"id": name, "platform": "openai:gpt-stub"} for name in ("for", "against")]
+    OUT.set()
+    session = server.local("moot.openSession", topic="Is anybody there?", protocol="debate", seats=seats)["sessionId"]
+    until(lambda: server.local("moot.getView", sessionId=session)["status"] == "parked")
+    page = visit(server)
+    parked = page.get_by_role("region", name="Parked")
+    expect(parked).to_contain_text("They go on when everybody can be asked again")
+    parked.get_by_role("link").filter(has_text="Is anybody there?").click()
+    expect(page.locator(".state-word")).to_have_text("parked")
+    notice = page.get_by_role("status").filter(has_text="The session is parked:")
+    expect(notice).to_contain_text("It goes on when everybody can be asked again.")
+    OUT.clear()
+    notice.get_by_role("button", name="Try again now").click()
+    expect(page.locator(".state-word")).to_have_text("concluded")
+    expect(page.locator(".panel .choice")).to_be_visible()
+
+
+def test_a_lost_seat_says_why(server: Server, visit: Visit) -> None:
+    """W-2."""
+    seats = [{"id": name, "platform": "openai:gpt-stub"} for name in ("for", "against", "lost")]
+    session = server.local("moot.openSession", topic="Who is missing?", protocol="debate", seats=seats)["sessionId"]
+    page = visit(server, f"/s/{session}")
+    seat = page.get_by_role("list", name="Seats").get_by_role("link", name="lost")
+    expect(seat).to_contain_text("is lost")
+    seat.click()
+    expect(page.get_by_role("complementary", name="Panel")).to_contain_text("this model is retired")
+
+
+def test_sealed_waiting_empty_and_unknown_have_a_sentence_each(server: Server, visit: Visit) -> None:
+    """W-2, W-1: in English and in Chinese."""
+    local = server.local
+    session = local.opened()
+    page = visit(server, f"/s/{session}")
+    expect(page.get_by_text("3 seats from outside are asked.")).to_be_visible()
+    local.say(session, "emerson", "propose")
+    expect(page.get_by_text("What is written now is sealed until everybody has written.")).to_be_visible()
+    page.goto("/s/no_such_session")
+    expect(page.get_by_role("alert")).to_contain_text("no_such_session")
+    expect(page.get_by_role("link", name="All sessions", exact=True)).to_be_visible()
+    page.goto(f"/seat/{session}/nobody")
+    expect(page.get_by_role("alert").first).to_contain_text("nobody")
+    for path, told in (
+        ("/decisions/none", "none"),
+        ("/trust/none", "none"),
+    ):
+        page.goto(path)
+        expect(page.get_by_role("main")).to_contain_text(told)
+    page.goto("/new?topic=")
+    expect(page.get_by_text("Write the question: then the calls and the price to expect stand here.")).to_be_visible()
+    expect(page.get_by_role("button", name="Start the session")).to_be_disabled()
+    page.goto("/obligations")
+    expect(page.get_by_text("Nothing is due.")).to_be_visible()
+    page.get_by_role("button", name="中文").click()
+    expect(page.get_by_text("没有待履行的义务。")).to_be_visible()
+    page.goto("/s/no_such_session")
+    expect(page.get_by_role("link", name="全部会议", exact=True)).to_be_visible()
+
+
+def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit) -> None:
+    """W-2, W-7: an observer's link."""
+    session = server.local.opened()
+    link = server.cli.json("invite", session, "--observer", "--url", f"http://{server.address}")["link"]
+    page = visit(server, link)
+    page.goto(f"/s/{session}")
+    expect(page.get_by_role("status").filter(has_text="Waiting for")).to_contain_text("emerson")
+    assert page.get_by_role("button", name=re.compile("Invite|Stop|Conclude|Send")).count() == 0
+    page.get_by_role("slider").fill("1")
+    expect(page.locator(".scrubber .place")).to_contain_text("entry 1 of")
+    assert page.get_by_role("button", name="Fork from here").count() == 0
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
