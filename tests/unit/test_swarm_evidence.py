@@ -39,7 +39,7 @@ from moot.protocols.swarm.reports.timeline import build_decision
 from moot.protocols.swarm.reports.what_if import compute_what_if
 from moot.protocols.swarm.rules.evidence import is_clear
 from moot.protocols.swarm.state import Swarm
-from moot.scoring.evidence import ORDINARY_READINGS, Reading, judge_evidence, scale_deposits
+from moot.scoring.evidence import ORDINARY_READINGS, ExplorerReading, judge_evidence, scale_deposits
 from moot.testing.careless_model import CarelessModel
 
 QUALITY = {"cache": 0.28, "hardware": 0.12, "rewrite": 0.05}
@@ -390,8 +390,8 @@ def test_a_careless_model_still_gets_its_swarm_settled() -> None:
 # The arithmetic
 
 
-def reading(direction: str, seat: str, value: float, count: float = 1.0, rank: float = 0.0) -> Reading:
-    return Reading(direction=direction, reader=seat, value=value, count=count, rank=rank)
+def reading(direction: str, seat: str, value: float, count: float = 1.0, rank: float = 0.0) -> ExplorerReading:
+    return ExplorerReading(direction=direction, reader=seat, value=value, count=count, rank=rank)
 
 
 def test_the_mean_has_two_ordinary_readings_put_to_it() -> None:
@@ -405,7 +405,7 @@ def test_the_mean_has_two_ordinary_readings_put_to_it() -> None:
 def test_readers_who_agree_to_the_digit_make_a_clear_lead_and_no_certain_one() -> None:
     """S-30: round numbers have no spread; where nobody shares a direction there is no error to compute."""
     values = {"a": 0.9, "b": 0.3}
-    readings = [Reading(direction=name, reader=reader, value=value) for name, value in values.items() for reader in "xy"]
+    readings = [ExplorerReading(direction=name, reader=reader, value=value) for name, value in values.items() for reader in "xy"]
     verdict = judge_evidence(readings)
     assert verdict is not None
     assert verdict.z is not None
@@ -461,7 +461,7 @@ _READINGS = st.lists(
 
 
 @given(_READINGS)
-def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[Reading]) -> None:
+def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[ExplorerReading]) -> None:
     """S-30"""
     verdict = judge_evidence(readings)
     assert (verdict is None) == (not any(each.count > 0 for each in readings))
@@ -473,7 +473,7 @@ def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[
 
 
 @given(_READINGS, _VALUES)
-def test_a_better_reading_never_harms_the_leader(readings: list[Reading], better: float) -> None:
+def test_a_better_reading_never_harms_the_leader(readings: list[ExplorerReading], better: float) -> None:
     """S-30: raising what was read of the leader leaves it the leader, as long as amounts tell directions apart."""
     verdict = judge_evidence(readings)
     if verdict is None or verdict.method != "mean":
@@ -490,7 +490,7 @@ def test_a_better_reading_never_harms_the_leader(readings: list[Reading], better
         assert again.ranked[0].direction == leader
 
 
-def find_constant(readings: list[Reading]) -> set[str]:
+def find_constant(readings: list[ExplorerReading]) -> set[str]:
     values: dict[str, list[float]] = {}
     for each in readings:
         if each.count > 0:

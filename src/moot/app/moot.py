@@ -142,6 +142,7 @@ class Moot:
         ledger: Ledger | None = None,
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
+        # Kept until the first seat is filled: most commands fill none.
         self._ask_person = ask_person
         self._participants = participants
         self._ledger = ledger

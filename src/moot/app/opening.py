@@ -50,6 +50,7 @@ async def plan_session(moot: "Moot", topic: str, options: "Options") -> PlannedS
         refuse_demo_seats(seat.platform for seat in roster)
         roster = await with_recorded_trust(moot.memory, roster, about.category)
         bonds = await load_error_correlations(moot.memory, roster)
+    # Searched before the opening is recorded: every seat of the session reads the same precedents, also after a restart.
     has_memory = not demo and options.get("memory", moot.environ.get("MOOT_MEMORY") != "off")
     precedents = await collect_precedents(moot.memory, question, about) if has_memory else ()
     patience = options.get("outside_patience", WEEK_SECONDS)
@@ -78,6 +79,7 @@ async def plan_session(moot: "Moot", topic: str, options: "Options") -> PlannedS
     # Checked early for a clear message; `Engine.open` decides in case of a race.
     if wanted is not None and await moot.engine.entries(wanted, 0, 1):
         raise SessionExists(f"session {session!r} exists already; choose another id")
+    # Asked last: it may call providers, and everything that can be refused without them is refused by now.
     moot.seating.check_scripts(roster, select_asked_kinds(find_plugin(opened).rules.forms))
     if options.get("check", True):
         await moot.seating.check(roster, spoken)

@@ -38,6 +38,7 @@ def load_protocols() -> dict[str, AnyPlugin]:
 
 def get_protocol(name: str) -> AnyPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
+    # Moot's own first: no plugin of another distribution is imported, and none can take its place.
     own = _WIRE_NAMES.get(name, name)
     if own in _PLACES:
         return _load_own(own)
@@ -104,6 +105,7 @@ def with_consultations(name: str) -> AnyPlugin:
 
 def find_plugin(opened: Opened) -> AnyPlugin:
     """Return the protocol that a session was opened with; raises UnknownProtocol."""
+    # What is loaded first: a session in hand has most often loaded its protocol, and the others stay where they are.
     for plugins in (_loaded, load_protocols):
         for plugin in list((plugins if isinstance(plugins, dict) else plugins()).values()):
             if type(opened) in plugin.rules.kinds.values():

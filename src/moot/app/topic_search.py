@@ -16,6 +16,7 @@ async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[s
     index, meaning = SearchIndex(), build_meaning_index(resolve_vectors_path(environ))
     for name, (topic, text) in texts.items():
         index.add_document(Document(decision=name, topic=topic, text=text))
+    # Without the extra for search by meaning, words alone decide.
     likeness: Sequence[float] = ()
     if meaning is not None and texts:
         meaning.add_texts([strip_question(topic) for topic, _ in texts.values()])

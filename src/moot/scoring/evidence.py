@@ -23,7 +23,7 @@ Cell = TypeVar("Cell")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ExplorerReading:
     """What one explorer read of one direction.
 
     `value` is from 0 to 1, `count` how many looks it stands for, less where reviewers doubt it. `rank` orders the directions of
@@ -59,7 +59,7 @@ class EvidenceVerdict:
     decisive: tuple[str, ...]
 
 
-def judge_evidence(readings: Iterable[Reading]) -> EvidenceVerdict | None:
+def judge_evidence(readings: Iterable[ExplorerReading]) -> EvidenceVerdict | None:
     """Rank directions by their readings; None without any reading that counts. The order of the readings does not matter."""
     counted = sorted((each for each in readings if each.count > 0), key=lambda each: (each.direction, each.reader))
     if not counted:
@@ -77,14 +77,14 @@ def judge_evidence(readings: Iterable[Reading]) -> EvidenceVerdict | None:
     )
 
 
-def _have_values_meaning(readings: Sequence[Reading]) -> bool:
+def _have_values_meaning(readings: Sequence[ExplorerReading]) -> bool:
     """Whether somebody who read several directions tells them apart by its values; or, if nobody read several, values differ."""
     of_reader = _group_values(readings)
     several = [values for values in of_reader.values() if len(values) > 1]
     return any(_vary(values) for values in several or [[each.value for each in readings]])
 
 
-def _group_values(readings: Sequence[Reading]) -> dict[str, list[float]]:
+def _group_values(readings: Sequence[ExplorerReading]) -> dict[str, list[float]]:
     values: dict[str, list[float]] = {}
     for each in readings:
         values.setdefault(each.reader, []).append(each.value)
@@ -95,7 +95,7 @@ def _vary(values: Sequence[float]) -> bool:
     return max(values) - min(values) > _ROUNDING
 
 
-def _rank(readings: Sequence[Reading], method: Method) -> tuple[tuple[WeighedEvidence, ...], float]:
+def _rank(readings: Sequence[ExplorerReading], method: Method) -> tuple[tuple[WeighedEvidence, ...], float]:
     """Return the directions, the best first, and the standard error of the difference between the first two."""
     ranked = _rank_by_mean(readings) if method == "mean" else _rank_by_pairs(readings)
     # The label breaks ties, so that every machine chooses the same.
@@ -105,7 +105,7 @@ def _rank(readings: Sequence[Reading], method: Method) -> tuple[tuple[WeighedEvi
     return tuple(ranked), math.sqrt(math.fsum(first_two))
 
 
-def _rank_by_mean(readings: Sequence[Reading]) -> list[WeighedEvidence]:
+def _rank_by_mean(readings: Sequence[ExplorerReading]) -> list[WeighedEvidence]:
     told = _leave_out_constant(readings)
     overall = _mean(told)
     return [
@@ -123,7 +123,7 @@ def _rank_by_mean(readings: Sequence[Reading]) -> list[WeighedEvidence]:
     ]
 
 
-def _leave_out_constant(readings: Sequence[Reading]) -> Sequence[Reading]:
+def _leave_out_constant(readings: Sequence[ExplorerReading]) -> Sequence[ExplorerReading]:
     """Leave out whoever gave several directions one and the same value: it tells nothing apart, and moves means it read."""
     constant = {reader for reader, values in _group_values(readings).items() if len(values) > 1 and not _vary(values)}
     told = [each for each in readings if each.reader not in constant]
@@ -132,18 +132,18 @@ def _leave_out_constant(readings: Sequence[Reading]) -> Sequence[Reading]:
     return [each for each in readings if each.reader not in constant or each.direction not in covered]
 
 
-def _mean(readings: Sequence[Reading]) -> float:
+def _mean(readings: Sequence[ExplorerReading]) -> float:
     return math.fsum(each.value * each.count for each in readings) / math.fsum(each.count for each in readings)
 
 
-def _group(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    groups: dict[str, list[Reading]] = {}
+def _group(readings: Sequence[ExplorerReading]) -> dict[str, list[ExplorerReading]]:
+    groups: dict[str, list[ExplorerReading]] = {}
     for each in readings:
         groups.setdefault(each.direction, []).append(each)
     return groups
 
 
-def _compute_spread(readings: Sequence[Reading]) -> float:
+def _compute_spread(readings: Sequence[ExplorerReading]) -> float:
     """Return the standard deviation of one look, from how far the readers of one direction are apart; 0 if nobody shares one."""
     groups = _group(_leave_out_constant(readings))
     freedom = sum(len(own) - 1 for own in groups.values())
@@ -153,11 +153,11 @@ def _compute_spread(readings: Sequence[Reading]) -> float:
     return max(_LEAST_SPREAD, math.sqrt(squares / freedom))
 
 
-def _rank_by_pairs(readings: Sequence[Reading]) -> list[WeighedEvidence]:
+def _rank_by_pairs(readings: Sequence[ExplorerReading]) -> list[WeighedEvidence]:
     """Score each direction by the share of comparisons that it wins, two drawn ones put to them."""
     wins: dict[str, float] = dict.fromkeys(_group(readings), 0.0)
     fought: dict[str, float] = dict.fromkeys(wins, 0.0)
-    by_reader: dict[str, list[Reading]] = {}
+    by_reader: dict[str, list[ExplorerReading]] = {}
     for each in readings:
         by_reader.setdefault(each.reader, []).append(each)
     for own in by_reader.values():
@@ -196,7 +196,7 @@ def compute_assurance(z: float) -> float:
     return round(0.5 * (1.0 + math.erf(z / math.sqrt(2.0))), DIGITS)
 
 
-def _find_decisive(readings: Sequence[Reading], method: Method, leader: str) -> tuple[str, ...]:
+def _find_decisive(readings: Sequence[ExplorerReading], method: Method, leader: str) -> tuple[str, ...]:
     """Return the readers without whom another direction would lead."""
     decisive = []
     for reader in sorted({each.reader for each in readings}):

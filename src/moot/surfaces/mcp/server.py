@@ -211,6 +211,7 @@ async def serve_on_stdio(context: ServerContext, caller_of: CallerOf, greeting: 
         sender, received = anyio.create_memory_object_stream[SessionMessage | Exception]()
         written, answers = anyio.create_memory_object_stream[SessionMessage]()
 
+        # The library does not know that its client was greeted: it gets the first line as if it had read it itself.
         async def read() -> None:
             async with sender:
                 if greeting.line:

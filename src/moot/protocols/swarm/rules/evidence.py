@@ -9,8 +9,8 @@ from typing import Final
 from moot.domain.ids import SeatId
 from moot.protocols.swarm.facts import DirectionEvidence, EvidenceChoice
 from moot.protocols.swarm.rules.operations import direction_key
-from moot.protocols.swarm.state import Finding, Idea, Swarm
-from moot.scoring.evidence import Reading, judge_evidence, scale_deposits
+from moot.protocols.swarm.state import Finding, Swarm
+from moot.scoring.evidence import ExplorerReading, judge_evidence, scale_deposits
 
 MOST_RATED: Final = 12
 MOST_RANKED: Final = 12
@@ -50,7 +50,7 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
         value = ratings[key, seat] if (key, seat) in ratings else total / count * factor
         agent = state.agents[seat]
         readings.append(
-            Reading(
+            ExplorerReading(
                 direction=key,
                 reader=seat,
                 value=min(1.0, value),
@@ -140,9 +140,3 @@ def is_clear(state: Swarm, choice: EvidenceChoice | None) -> bool:
         return False
     read = [sum(count for count, _ in state.board.readings.get(key, {}).values()) for key in state.board.pheromones]
     return min(read) >= CLEAR_READINGS and choice.z >= settings.clear_at
-
-
-def find_choice_text(state: Swarm, choice: EvidenceChoice) -> str:
-    """Return the choice in words: the idea that states the direction, else the direction itself."""
-    idea: Idea | None = state.board.idea(choice.idea)
-    return idea.text if idea is not None else choice.direction
