@@ -99,6 +99,7 @@ class FactCodec:
         # `type(...) is not int` also rejects `true`, which is an int in Python.
         if not isinstance(kind, str) or type(version) is not int or version < 1:
             raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}")
+        # A kind that is still unknown afterwards is of a protocol that is not installed, or of a newer Moot.
         if kind not in self._facts and self._find_kinds is not None:
             self._register(self._find_kinds(kind))
         shape = self._facts.get(kind)

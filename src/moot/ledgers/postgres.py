@@ -288,6 +288,7 @@ class PostgresLedger:
             else:
                 later.append(at)
         written = await self._insert({name: [r for at in joined for r in group[at].records] for name, joined in batches.items()})
+        # Another process was faster: rare, so that its own look at the head costs nothing in the common case.
         stale = [name for name in batches if name not in written]
         if stale:
             query = "SELECT id, head FROM moot_sessions WHERE id = ANY($1::text[])"

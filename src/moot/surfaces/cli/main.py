@@ -36,6 +36,7 @@ class LazyCommand(click.Command):
             module, _, name = self._place.partition(":")
             found = getattr(import_module(f"{__package__}.{module}"), name)
         finally:
+            # Taken away again: what follows is the meeting.
             if is_told:
                 click.echo("\r\x1b[2K", nl=False, err=True)
         assert isinstance(found, click.Command)
