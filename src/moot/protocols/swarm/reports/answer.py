@@ -147,7 +147,7 @@ def _format_vote(timeline: SwarmTimeline, idea: IdeaStanding) -> str:
     result, words = idea.result, timeline.words
     assert result is not None, "only ideas that were voted on are asked for"
     return words.by_vote.format(
-        kind=words.term(result.consensus_type),
+        kind=words.phrase(result.consensus_type),
         count=result.heads,
         all=len(timeline.state.explorers),
         support=format_percent(result.support),
