@@ -67,7 +67,7 @@ def run(*command: str) -> bool:
         print(f"{command}: {error}", file=sys.stderr)
         return False
     if done.returncode != 0:
-        print(f"{' '.join(command)}:\n{done.stdout.decode(errors='replace')[-2_000:]}", file=sys.stderr)
+        print(f"{' '.join(command)}:\n{done.stdout.decode(errors='replace')[-600:]}", file=sys.stderr)
     return done.returncode == 0
 
 

@@ -16,7 +16,7 @@ from tests.acceptance.doors import Cli
 from tests.acceptance.server import Server
 from tests.browser.pages import Visit, Watch
 
-PATIENCE = 15_000
+PATIENCE = 60_000
 """Milliseconds for what should take a moment."""
 
 # Chromium refuses its sandbox to root; the rest keeps it from calling home.

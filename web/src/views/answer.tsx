@@ -91,10 +91,13 @@ function useTurnNotice(view: View, seat: string, ask: Ask | null): void {
   }, [ask?.ask]);
 }
 
-/** The questions are also asked at a terminal, where Enter leaves one out. */
+/** The questions are also asked at a terminal, where Enter leaves one out and /pass is typed: here they are buttons. */
 function adaptText(text: string): string {
   return text
     .replace(/\s*[(（](?:[^()（）]*[;；] ?)?(?:Enter|直接回车)[^()（）]*[)）]/g, (found) => (/[;；]/.test(found) ? `${found.split(/[;；]/)[0]}${found.includes("（") ? "）" : ")"}` : ""))
+    .replace(/\s*[(（][^()（）]*\/pass[^()（）]*[)）]/g, "")
+    .replace("type /pass", "pass")
+    .replace("输入 /pass 跳过", "可以跳过")
     .replace("press Enter", "send it empty")
     .replace("直接按回车", "留空提交")
     .trim();
