@@ -143,7 +143,7 @@ async def play_hostile(moot: Moot, name: str, number: int, folder: Path) -> str:
         replace(seat, platform=seat.platform if seat.platform.startswith("measure") else f"script:{script}", stance=text)
         for seat, text in zip(options["panel"].seats, cycle(texts))
     ))
-    labels = [one_line(text)[:90] or "-" for text in texts]
+    labels = [one_line(text)[:90].strip() or "-" for text in texts]
     options["subject"] = replace(
         build_topic(category=labels[0], stakes="high", tags=labels, options=_pick_options(seats) if demo.form.options else ()),
         context=build_context([(f"{text[:90]}.md", "\n\n".join(texts)[:9_000]) for text in texts[:4]]),

@@ -66,7 +66,7 @@ def fill_lists(client: Client) -> None:
     """Every text as a question, an option, a category, a thread, a decision alone, a condition, a note and a review."""
     recorded = []
     for number, text in enumerate(TEXTS.values()):
-        label = one_line(text)[:90] or "-"
+        label = one_line(text)[:90].strip() or "-"
         client("cstp.createThread", title=text[:3_900], thread=f"t{number}")
         session = client.open(
             topic=f"{text[:7_000]} ",
