@@ -56,15 +56,20 @@ async def play_as_own(moot: Moot, name: str, language: Language) -> str:
     return session
 
 
-def record_demos(home: Path, names: Iterable[str] = PROTOCOLS, languages: Iterable[Language] = ("en", "zh")) -> None:
-    """All of these demos, and the debate and the advice once more as sessions whose decisions are remembered."""
+def record_demos(
+    home: Path,
+    names: Iterable[str] = PROTOCOLS,
+    languages: Iterable[Language] = ("en", "zh"),
+    own: Iterable[str] = ("debate", "advisory"),
+) -> None:
+    """All of these demos; those of `own` once more as sessions whose decisions are remembered."""
 
     async def work() -> None:
         async with Moot(environ=environ_of(home)) as moot:
             for language in languages:
                 for name in names:
                     await play_demo(moot, name, language)
-                for name in ("debate", "advisory"):
+                for name in own:
                     await play_as_own(moot, name, language)
 
     run_apart(work())

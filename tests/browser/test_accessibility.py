@@ -16,7 +16,7 @@ from tests.browser.pages import Visit
 from moot.domain.facts import Language
 
 LOCALES: Mapping[Language, str] = {"en": "en-US", "zh": "zh-CN"}
-PLACES = ("/", "/new", "/decisions", "/obligations", "/trust", "/trust/ada", "/breakers", "/login", "/nowhere", "DECISION", "WAITING", "SEAT")
+PLACES = ("/", "/new", "/decisions", "/obligations", "/trust", "/trust/ada", "/breakers", "/login", "DECISION", "WAITING", "SEAT")
 HAN = re.compile(r"[一-鿿]")
 ENGLISH = re.compile(r"[A-Za-z]{3,}(?:[ ,:]+[A-Za-z]{2,})+")
 """Two English words in a row: a name such as PostgreSQL stays what it is in both languages."""

@@ -81,7 +81,7 @@ def fill_lists(client: Client) -> None:
         recorded.append(client("cstp.recordDecision", agent="ada", topic=words, decision=words, confidence=0.9, category=label, stakes="low"))
     for number, (text, decision) in enumerate(zip(TEXTS.values(), recorded, strict=True)):
         outcome = "failure" if number % 2 else "success"
-        client("cstp.reviewDecision", decisionId=decision["decision"]["decisionId"], outcome=outcome, note=text[:3_900])
+        client("cstp.reviewDecision", decisionId=decision["decisionId"], outcome=outcome, note=text[:3_900])
     for obligation in client("cstp.listObligations")["obligations"][::2]:
         client("cstp.settleObligation", decisionId=obligation["decisionId"], number=obligation["number"], state="met", note=TEXTS["script"])
 
