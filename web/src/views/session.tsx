@@ -264,6 +264,11 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
 function Find({ query, onChange }: { query: string; onChange: (query: string | null) => void }) {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);
+  // The keyboard goes on where it searched.
+  const close = (): void => {
+    document.querySelector<HTMLElement>(".timeline")?.focus();
+    onChange(null);
+  };
   return (
     <div class="find">
       <input
@@ -273,9 +278,9 @@ function Find({ query, onChange }: { query: string; onChange: (query: string | n
         aria-label={say("Find in this meeting", "在会议中查找")}
         placeholder={say("Find in this meeting", "在会议中查找")}
         onInput={(event) => onChange(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === "Escape" && onChange(null)}
+        onKeyDown={(event) => event.key === "Escape" && close()}
       />
-      <button class="quiet" aria-label={say("End the search", "结束查找")} onClick={() => onChange(null)}>
+      <button class="quiet" aria-label={say("End the search", "结束查找")} onClick={close}>
         ✕
       </button>
     </div>

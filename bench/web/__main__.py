@@ -1,0 +1,60 @@
+"""The page's speed against its aims (`python -m bench.web [ENTRIES]`): see docs/bench-web.md."""
+
+import asyncio
+import gzip
+import platform
+import statistics
+import sys
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+from bench.web.browsing import measure_first_view, measure_new_entries, measure_scrolling, open_browser
+from bench.web.meeting import record_meeting
+from bench.web.viewers import ViewerCost, measure_viewers, serve
+
+VIEWERS = 50
+EVENTS = 60
+RUNS = 5
+
+
+def main() -> None:
+    spoken = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        session = asyncio.run(record_meeting(home, spoken))
+        with serve(home) as served, open_browser() as browser:
+            firsts = [measure_first_view(browser, served, session) for _ in range(RUNS + 1)]
+            scrolls = [measure_scrolling(browser, served, session) for _ in range(RUNS)]
+            entries = measure_new_entries(browser, served, session, 20)
+        cost = measure_crowd(home, session)
+    size = len(gzip.compress((files("moot.surfaces.http") / "page" / "app.js").read_bytes()))
+    print(f"{platform.system()}, Python {platform.python_version()}, {spoken} entries, the middle of {RUNS} runs (the worst in brackets)\n")
+    print("| | measured | aim | |\n|---|---|---|---|")
+    tell("first view of the long session, ms", statistics.median(firsts[1:]), max(firsts[1:]), 1_000)
+    tell(f"longest task while {scrolls[0].entries} entries are scrolled through, ms", statistics.median(each.longest_ms for each in scrolls), max(each.longest_ms for each in scrolls), 100)
+    tell("a new entry on the screen, ms after its answer was sent", statistics.median(entries), max(entries), 500)
+    tell(f"server, CPU ms per viewer and event, {VIEWERS} viewers", cost.cpu_ms, None, 0.2)
+    tell(f"server, MB per viewer, {VIEWERS} viewers", cost.memory_mb, None, 0.15)
+    tell("script, bytes gzipped", size, None, 150_000)
+    print(f"\nThe first view of a server that has just started: {firsts[0]:.0f} ms.")
+
+
+def measure_crowd(home: Path, session: str) -> ViewerCost:
+    with serve(home) as served:
+
+        async def speak(number: int) -> None:
+            await asyncio.to_thread(served.speak, session, f"number {number}: I agree with the last speaker.")
+
+        return asyncio.run(measure_viewers(served, session, speak, VIEWERS, EVENTS))
+
+
+def tell(what: str, value: float, worst: float | None, aim: float) -> None:
+    """One row of the table."""
+    digits = 0 if aim >= 10 else 3
+    shown = f"{value:,.{digits}f}" + ("" if worst is None else f" ({worst:,.{digits}f})")
+    print(f"| {what} | {shown} | ≤ {aim:,} | {'met' if value <= aim else 'MISSED'} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""What a reader of a long meeting waits for, in a real Chromium."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from bench.web.viewers import Served
+from checks.install_browser import REMEDY, find_browser
+
+VIEWPORT = {"width": 1400, "height": 900}
+
+# The moment when words of an entry first stand in the page, and every task that kept it from answering.
+WATCH = """
+window.mootTasks = [];
+new PerformanceObserver((list) => window.mootTasks.push(...list.getEntries().map((task) => task.duration))).observe({ type: "longtask", buffered: true });
+new MutationObserver(() => {
+  if (window.mootFirst === undefined && document.querySelector(".timeline .quote p")) requestAnimationFrame(() => (window.mootFirst ??= performance.now()));
+  for (const mark of document.body?.innerText.match(/bench-mark-\\d+/g) ?? []) (window.mootMarks ??= {})[mark] ??= Date.now();
+}).observe(document, { childList: true, subtree: true });
+"""
+WATCH_FIRST = WATCH.replace("  for (const mark", "  if (window.mootFirst) for (const mark")
+# Playwright's own wait evaluates text in the page, which its policy forbids.
+AWAIT = "() => new Promise((done) => {{ const look = () => ({0}) ? done({0}) : setTimeout(look, 5); look(); }})"
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    program = find_browser()
+    assert program is not None, REMEDY
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def open_page(browser: Browser, served: Served, session: str) -> Iterator[Page]:
+    context = browser.new_context(viewport=VIEWPORT)
+    context.add_init_script(WATCH_FIRST)
+    page = context.new_page()
+    page.goto(f"http://{served.address}/s/{session}")
+    page.evaluate(AWAIT.format("window.mootFirst"))
+    yield page
+    context.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Scrolling:
+    """The longest task while scrolling, in milliseconds (0: none above 50), and how many entries were passed."""
+
+    longest_ms: float
+    entries: int
+
+
+def measure_first_view(browser: Browser, served: Served, session: str) -> float:
+    """Milliseconds from the request to words on the screen."""
+    with open_page(browser, served, session) as page:
+        return float(page.evaluate("window.mootFirst"))
+
+
+def measure_scrolling(browser: Browser, served: Served, session: str) -> Scrolling:
+    """From the end of the timeline to its beginning by the wheel, as fast as somebody who looks for something."""
+    with open_page(browser, served, session) as page:
+        page.wait_for_timeout(1_500)
+        page.evaluate("window.mootTasks = []")
+        page.mouse.move(400, 500)
+        seen: set[str] = set()
+        for _ in range(400):
+            page.mouse.wheel(0, -1_500)
+            page.wait_for_timeout(16)
+            seen.update(page.evaluate("[...document.querySelectorAll('.item[data-entry]')].map((item) => item.dataset.entry)"))
+            if page.evaluate("document.querySelector('.timeline').scrollTop") == 0:
+                break
+        page.wait_for_timeout(300)
+        return Scrolling(float(page.evaluate("Math.max(0, ...window.mootTasks)")), len(seen))
+
+
+def measure_new_entries(browser: Browser, served: Served, session: str, times: int) -> list[float]:
+    """Milliseconds from the moment when an answer is sent to the moment when it stands in the page."""
+    found = []
+    with open_page(browser, served, session) as page:
+        page.wait_for_timeout(1_500)
+        for number in range(times):
+            mark = f"bench-mark-{time.time_ns()}"
+            seat = served("moot.getView", sessionId=session, since=10**9)["waiting"][0]["seat"]
+            sent = time.time() * 1_000
+            served("moot.answer", sessionId=session, seat=seat, answer=f"{mark} number {number}: I agree with the last speaker.")
+            found.append(float(page.evaluate(AWAIT.format(f"window.mootMarks?.['{mark}']"))) - sent)
+            page.wait_for_timeout(150)
+    return found

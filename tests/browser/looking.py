@@ -1,0 +1,92 @@
+"""How tests look at a whole page: through all lenses of a session, at any width."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from playwright.sync_api import Page, expect
+
+PHONE: Final = {"width": 380, "height": 760}
+WIDE: Final = {"width": 1400, "height": 900}
+
+_SHOW_ALL = """async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const timeline = document.querySelector(".timeline");
+  const words = [];
+  if (timeline) {
+    timeline.scrollTop = 0;
+    for (let at = 0; at <= 400; at++) {
+      await frame();
+      for (const fold of timeline.querySelectorAll("details:not([open])")) fold.open = true;
+      await frame();
+      words.push(timeline.innerText);
+      const before = timeline.scrollTop;
+      timeline.scrollTop += timeline.clientHeight * 2;
+      if (timeline.scrollTop === before) break;
+    }
+  }
+  return words.join("\\n");
+}"""
+_OPEN_FOLDS = """async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  for (let depth = 0; depth < 4; depth++) {
+    for (const fold of document.querySelectorAll("#app details:not([open])")) fold.open = true;
+    for (const button of document.querySelectorAll(".figures button[aria-expanded=false]:not(:disabled)")) button.click();
+    await frame();
+  }
+}"""
+
+
+def wait_until_shown(page: Page) -> None:
+    """Until the view has its content."""
+    expect(page.locator("main")).to_be_visible()
+    expect(page.locator(".loading")).to_have_count(0)
+
+
+def read_timeline(page: Page) -> str:
+    """All words of the timeline, every fold opened; what is far from the screen is only filled when it comes near."""
+    return str(page.evaluate(_SHOW_ALL))
+
+
+def list_lenses(page: Page) -> list[str]:
+    """The addresses of all lenses of the session that is open."""
+    more = page.locator(".tabs button")
+    if more.count():
+        more.first.evaluate("button => button.click()")
+        expect(more).to_have_count(0)
+    return list(page.locator(".tabs a").evaluate_all("links => links.map((link) => link.getAttribute('href'))"))
+
+
+def visit_lenses(page: Page) -> Iterator[str]:
+    """Every lens of the session, its folds opened; its address."""
+    for address in list_lenses(page):
+        page.evaluate(
+            "address => [...document.querySelectorAll('.tabs a')].find((link) => link.getAttribute('href') === address)?.click()",
+            address,
+        )
+        page.evaluate(_OPEN_FOLDS)
+        yield address
+
+
+def measure_width(page: Page) -> dict[str, Any]:
+    """How wide the page is, and what sticks out if it is wider than the window."""
+    found: dict[str, Any] = page.evaluate(
+        """() => {
+          const wide = Math.max(document.documentElement.scrollWidth, document.body.scrollWidth);
+          const clipped = (element) => {
+            for (let at = element.parentElement; at; at = at.parentElement)
+              if (getComputedStyle(at).overflowX !== "visible" && at !== document.body) return true;
+            return false;
+          };
+          const out = [...document.querySelectorAll("#app *")].filter(
+            (each) => each.getBoundingClientRect().right > innerWidth + 1 && getComputedStyle(each).clipPath === "none" && !clipped(each));
+          return { wide, window: innerWidth, out: out.slice(0, 3).map((each) => each.outerHTML.slice(0, 160)) };
+        }"""
+    )
+    return found
+
+
+def check_width(page: Page, where: str) -> None:
+    """No scrollbar at the foot of the page, nothing cut off at its right."""
+    found = measure_width(page)
+    assert found["wide"] <= found["window"], (where, found)
+    assert found["out"] == [], (where, found)

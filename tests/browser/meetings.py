@@ -1,0 +1,120 @@
+"""Meetings for the browser to look at: the demos, and what outlives meetings (decisions, reviews, obligations, trust, breakers).
+
+Everything is recorded by the real engine, before a server is started on the same home.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from tests.acceptance.server import Client
+
+from moot.app.demos import build_demo_options, load_demo
+from moot.app.moot import Moot
+from moot.app.panels import Panel
+from moot.domain.facts import Language
+from moot.participants.demo import find_script
+
+PROTOCOLS: Final = ("persona", "debate", "advisory", "consensus", "roundtable", "consultation", "swarm", "pipeline")
+SEATS: Final = ("ada", "bob", "eve")
+
+T = TypeVar("T")
+
+
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """Run in a thread of its own: while Playwright is open, its event loop runs in the thread of the tests."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+def environ_of(home: Path) -> dict[str, str]:
+    return {"MOOT_HOME": str(home), "HOME": str(home.parent)}
+
+
+async def play_demo(moot: Moot, name: str, language: Language) -> str:
+    """A demo to its end; the session."""
+    demo = load_demo(name, language)
+    session = await moot.open(demo.topic, session=f"{name}_{language}", **build_demo_options(demo, moot.environ, pace="fast"))
+    await moot.run(session)
+    return session
+
+
+async def play_as_own(moot: Moot, name: str, language: Language) -> str:
+    """The script of a demo as a session that is none: its decision is remembered, and can be reviewed."""
+    demo = load_demo(name, language)
+    options = {**build_demo_options(demo, moot.environ, pace="fast"), "demo": ""}
+    panel = options["panel"]
+    assert isinstance(panel, Panel)
+    script = f"script:{find_script(name, language)}"
+    seats = tuple(replace(seat, platform=script if seat.platform.startswith("demo") else seat.platform) for seat in panel.seats)
+    options["panel"] = Panel(seats=seats)
+    session = await moot.open(demo.topic, session=f"own_{name}_{language}", **options)  # type: ignore[arg-type]
+    await moot.run(session)
+    return session
+
+
+def record_demos(
+    home: Path,
+    names: Iterable[str] = PROTOCOLS,
+    languages: Iterable[Language] = ("en", "zh"),
+    own: Iterable[str] = ("debate", "advisory"),
+) -> None:
+    """All of these demos; those of `own` once more as sessions whose decisions are remembered."""
+
+    async def work() -> None:
+        async with Moot(environ=environ_of(home)) as moot:
+            for language in languages:
+                for name in names:
+                    await play_demo(moot, name, language)
+                for name in own:
+                    await play_as_own(moot, name, language)
+
+    run_apart(work())
+
+
+TOPICS: Final[Mapping[Language, tuple[tuple[str, str, tuple[str, str], str, str], ...]]] = {
+    "en": (
+        ("Which database holds our events?", "architecture", ("PostgreSQL", "ClickHouse"), "A load test before March", "success"),
+        ("Do we ship on Friday?", "release", ("yes", "no"), "Somebody watches it on Saturday", "failure"),
+        ("Where do we keep secrets?", "architecture", ("a vault", "environment"), "Rotation is automatic by June", "success"),
+        ("Do we drop the old API this year?", "product", ("yes", "no"), "Two customers have moved", "partial"),
+        ("Which queue do we use for mail?", "architecture", ("PostgreSQL", "RabbitMQ"), "Nothing is lost in a restart", "success"),
+        ("Do we hire a second designer?", "people", ("yes", "no"), "The budget is approved", ""),
+    ),
+    "zh": (
+        ("事件数据存在哪个数据库？", "架构", ("PostgreSQL", "ClickHouse"), "三月之前做一次压力测试", "success"),
+        ("周五发布吗？", "发布", ("发布", "不发布"), "周六有人值守", "failure"),
+        ("密钥放在哪里？", "架构", ("密钥库", "环境变量"), "六月前自动轮换", "success"),
+    ),
+}
+
+
+def hold_debate(client: Client, topic: str, category: str, options: tuple[str, str], condition: str, **more: Any) -> str:
+    """A debate of three that takes the first option, on a condition."""
+    first, second = options
+    session = client.opened(topic=topic, category=category, options=list(options), participants=list(SEATS), **more)
+    for seat, choice in zip(SEATS, (first, second, first), strict=True):
+        client.say(session, seat, "propose", text=f"{choice}.", choice=choice)
+    for seat in SEATS:
+        client.say(session, seat, "pass")
+    client.say(session, "ada", "synthesize", text=f"{first}.", choice=first)
+    for seat in client.read(session)["waitingFor"]:
+        client.say(session, seat, "pass")
+    client.vote(session, "ada", confidence=0.9)
+    client.vote(session, "bob", "oppose", confidence=0.6)
+    client.vote(session, "eve", "conditional_support", confidence=0.7, condition=condition, due="2027-03-01")
+    return session
+
+
+def fill_memory(client: Client, language: Language) -> list[str]:
+    """Decisions with conditions, most of them reviewed; failures that open a circuit."""
+    held = []
+    for topic, category, options, condition, outcome in TOPICS[language]:
+        session = hold_debate(client, topic, category, options, condition, language=language)
+        held.append(session)
+        if outcome:
+            client("cstp.reviewDecision", decisionId=session, outcome=outcome)
+    return held
