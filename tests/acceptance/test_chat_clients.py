@@ -175,8 +175,8 @@ def test_a_client_that_goes_away_does_not_lose_the_meeting(server: Server, provi
 def test_a_client_that_gives_up_waiting_finds_its_meeting_again(server: Server, provider: ModelProvider) -> None:
     """Also one that does not say how long it waits."""
     stream(server, text="Is everybody here?")
-    provider.delay = 3.0
-    impatient = connect(server, default_headers={"X-Stainless-Read-Timeout": "soon"}).with_options(timeout=6.0)
+    provider.delay = 12.0
+    impatient = connect(server, default_headers={"X-Stainless-Read-Timeout": "soon"}).with_options(timeout=6.0, max_retries=0)
     with pytest.raises(openai.APITimeoutError):
         impatient.chat.completions.create(model="moot/default", messages=user())
     provider.delay = 0.0
@@ -210,7 +210,8 @@ def test_a_request_that_does_not_stream_is_answered_before_its_client_gives_up(s
     """With what stands: for whom it waits, and where to follow it. Asked again, it is the decision."""
     # The first meeting of a server loads the library of its models, which takes seconds.
     stream(server, text="Is everybody here?")
-    provider.delay = 6.0
+    # No position is in when the answer is due: what is said then holds none.
+    provider.delay = 20.0
     waiting = connect(server).with_options(timeout=15.0).chat.completions.create(model="moot/duo", messages=user())
     assert waiting.choices[0].finish_reason == "stop"
     content = waiting.choices[0].message.content or ""

@@ -586,7 +586,8 @@ def test_an_invitation_has_the_configuration_of_every_agent(server: Server) -> N
     address, header = server.mcp, f"Bearer {token}"
     found = parts(text)
     agents = {"claude", "codex", "gemini", "qwen", "opencode", "copilot", "continue", "cursor", "vs"}
-    assert found.keys() == {*agents, "then", "or"}
+    assert found.keys() == {*agents, "in", "then", "or"}
+    assert found["in"].startswith(f"{server.url}/seat/{session}/ada#ticket=")
     assert f"moot serve answers at {server.url}" in text
 
     words = shlex.split(found["claude"])

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Any
 
 import pytest
@@ -465,7 +465,7 @@ def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[
     """S-30"""
     verdict = judge_evidence(readings)
     assert (verdict is None) == (not any(each.count > 0 for each in readings))
-    for shuffled in list(permutations(readings))[:6]:
+    for shuffled in islice(permutations(readings), 6):
         assert judge_evidence(shuffled) == verdict
     if verdict is not None:
         assert all(0 <= each.value <= 1 for each in verdict.ranked)

@@ -46,7 +46,7 @@ swarm_completed = 蜂群完成; fault = 运行故障;
 """
 """The events that a reader needs: not the deposits, evaporations and checks of every round."""
 _LATIN_WORDS: Final = re.compile(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
-_PAIR: Final = re.compile(r"([^;:=\n]+?) = ([^;]+);")
+_PAIR: Final = re.compile(r"([^;:=\n]{1,60}?) = ([^;]{1,200});")
 _CHINESE: Final[dict[str, str]] = {term.strip(): text.strip() for term, text in _PAIR.findall(_TABLE + _EVENTS)}
 SHOWN_EVENTS: Final = frozenset(term.strip() for term, _ in _PAIR.findall(_EVENTS))
 _STRIKES: Final = re.compile(r"([a-z_]{1,40}) \((\d{1,4})\)")
