@@ -176,9 +176,11 @@ def test_a_client_that_gives_up_waiting_finds_its_meeting_again(server: Server, 
     """Also one that does not say how long it waits."""
     stream(server, text="Is everybody here?")
     provider.delay = 12.0
-    impatient = connect(server, default_headers={"X-Stainless-Read-Timeout": "soon"}).with_options(timeout=6.0, max_retries=0)
+    impatient = connect(server).with_options(timeout=6.0)
     with pytest.raises(openai.APITimeoutError):
-        impatient.chat.completions.create(model="moot/default", messages=user())
+        impatient.chat.completions.create(
+            model="moot/default", messages=user(), extra_headers={"X-Stainless-Read-Timeout": "soon"}
+        )
     provider.delay = 0.0
     whole = connect(server).chat.completions.create(model="moot/default", messages=user())
     assert (whole.choices[0].message.content or "").startswith("**Wait a week.**")
