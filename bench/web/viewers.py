@@ -59,7 +59,9 @@ class Served:
 def serve(home: Path) -> Iterator[Served]:
     """`moot serve` on this home."""
     environ = {**environ_of(home), "PATH": os.environ.get("PATH", "")}
-    process = subprocess.Popen([MOOT, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ, text=True)
+    process = subprocess.Popen(
+        [MOOT, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ, text=True
+    )
     try:
         assert process.stdout is not None
         found = re.search(r"http://([^ /]+)", process.stdout.readline())
@@ -90,7 +92,7 @@ class Viewer:
 
 async def until(found: Callable[[], bool]) -> None:
     async with asyncio.timeout(120):
-        while not found():
+        while not found():  # noqa: ASYNC110  # many readers, each with its own count
             await asyncio.sleep(0.005)
 
 
@@ -103,7 +105,9 @@ class ViewerCost:
     memory_mb: float
 
 
-async def measure_viewers(served: Served, session: str, speak: Callable[[int], Awaitable[None]], viewers: int, events: int) -> ViewerCost:
+async def measure_viewers(
+    served: Served, session: str, speak: Callable[[int], Awaitable[None]], viewers: int, events: int
+) -> ViewerCost:
     """Let `events` entries be recorded with one viewer, then with `viewers` more, and compare."""
     first = Viewer()
     async with asyncio.TaskGroup() as group:

@@ -1,4 +1,5 @@
 """How tests look at a whole page: through all lenses of a session, at any width."""
+# ruff: noqa: E501  # scripts and markup for the browser
 
 from collections.abc import Iterator
 from typing import Any, Final

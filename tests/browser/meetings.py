@@ -81,7 +81,13 @@ TOPICS: Final[Mapping[Language, tuple[tuple[str, str, tuple[str, str], str, str]
         ("Do we ship on Friday?", "release", ("yes", "no"), "Somebody watches it on Saturday", "failure"),
         ("Where do we keep secrets?", "architecture", ("a vault", "environment"), "Rotation is automatic by June", "success"),
         ("Do we drop the old API this year?", "product", ("yes", "no"), "Two customers have moved", "partial"),
-        ("Which queue do we use for mail?", "architecture", ("PostgreSQL", "RabbitMQ"), "Nothing is lost in a restart", "success"),
+        (
+            "Which queue do we use for mail?",
+            "architecture",
+            ("PostgreSQL", "RabbitMQ"),
+            "Nothing is lost in a restart",
+            "success",
+        ),
         ("Do we hire a second designer?", "people", ("yes", "no"), "The budget is approved", ""),
     ),
     "zh": (
