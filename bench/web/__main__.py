@@ -29,9 +29,9 @@ def main() -> None:
             entries = measure_new_entries(browser, served, session, 20)
         cost = measure_crowd(home, session)
     size = len(gzip.compress((files("moot.surfaces.http") / "page" / "app.js").read_bytes()))
-    print(
-        f"{platform.system()}, Python {platform.python_version()}, {spoken} entries, the middle of {RUNS} runs (the worst in brackets)\n"
-    )
+    machine = f"{platform.system()}, Python {platform.python_version()}"
+    print(f"{machine}, {spoken} entries, the middle of {RUNS} runs (the worst in brackets)
+")
     print("| | measured | aim | |\n|---|---|---|---|")
     tell("first view of the long session, ms", statistics.median(firsts[1:]), max(firsts[1:]), 1_000)
     tell(

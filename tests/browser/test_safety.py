@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Dialog, Frame, Page, expect
 from tests.acceptance.doors import Cli
 from tests.acceptance.server import Client, Server
 from tests.browser.conftest import PATIENCE, TELL_VIOLATIONS
@@ -120,13 +120,19 @@ def inspect(page: Page, where: str) -> str:
 
 def guard(page: Page, faults: list[str]) -> None:
     """Collect whatever a hostile text might make the page do to its reader."""
-    page.on("dialog", lambda dialog: (faults.append(f"dialog {dialog.message}"), dialog.dismiss()))
+
+    def dismiss(dialog: Dialog) -> None:
+        faults.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    def see_frame(frame: Frame) -> None:
+        if frame.parent_frame or "evil" in frame.url:
+            faults.append(f"navigated {frame.url}")
+
+    page.on("dialog", dismiss)
     page.on("popup", lambda popup: faults.append(f"window {popup.url}"))
     page.on("download", lambda download: faults.append(f"download {download.url}"))
-    page.on(
-        "framenavigated",
-        lambda frame: faults.append(f"navigated {frame.url}") if frame.parent_frame or "evil" in frame.url else None,
-    )
+    page.on("framenavigated", see_frame)
 
 
 def look_through(page: Page, where: str) -> str:
