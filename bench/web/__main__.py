@@ -30,8 +30,7 @@ def main() -> None:
         cost = measure_crowd(home, session)
     size = len(gzip.compress((files("moot.surfaces.http") / "page" / "app.js").read_bytes()))
     machine = f"{platform.system()}, Python {platform.python_version()}"
-    print(f"{machine}, {spoken} entries, the middle of {RUNS} runs (the worst in brackets)
-")
+    print(f"{machine}, {spoken} entries, the middle of {RUNS} runs (the worst in brackets)\n")
     print("| | measured | aim | |\n|---|---|---|---|")
     tell("first view of the long session, ms", statistics.median(firsts[1:]), max(firsts[1:]), 1_000)
     tell(
