@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,10 @@ async def until(found: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
+def have_all_seen(viewers: list[Viewer], before: list[int]) -> bool:
+    return all(viewer.views > old for viewer, old in zip(viewers, before, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class ViewerCost:
     """What one of `viewers` costs: milliseconds of CPU for each event, and MB."""
@@ -120,7 +125,7 @@ async def measure_viewers(
                 seen = [viewer.views for viewer in watching]
                 await speak(number)
                 # Each entry an event of its own: the stream puts together what comes within a tenth of a second.
-                await until(lambda seen=seen: all(viewer.views > old for viewer, old in zip(watching, seen, strict=True)))
+                await until(partial(have_all_seen, watching, seen))
             return served.read_cpu() - before
 
         await spend([first])

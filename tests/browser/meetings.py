@@ -37,7 +37,9 @@ def environ_of(home: Path) -> dict[str, str]:
 async def play_demo(moot: Moot, name: str, language: Language) -> str:
     """A demo to its end; the session."""
     demo = load_demo(name, language)
-    session = await moot.open(demo.topic, session=f"{name}_{language}", **build_demo_options(demo, moot.environ, pace="fast"))
+    options = build_demo_options(demo, moot.environ, pace="fast")
+    options["session"] = f"{name}_{language}"
+    session = await moot.open(demo.topic, **options)
     await moot.run(session)
     return session
 
