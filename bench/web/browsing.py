@@ -1,16 +1,17 @@
 """What a reader of a long meeting waits for, in a real Chromium."""
+# ruff: noqa: E501  # scripts and markup for the browser
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from checks.install_browser import REMEDY, find_browser
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from bench.web.viewers import Served
-from checks.install_browser import REMEDY, find_browser
 
-VIEWPORT = {"width": 1400, "height": 900}
+VIEWPORT: ViewportSize = {"width": 1400, "height": 900}
 
 # The moment when words of an entry first stand in the page, and every task that kept it from answering.
 WATCH = """
@@ -18,10 +19,10 @@ window.mootTasks = [];
 new PerformanceObserver((list) => window.mootTasks.push(...list.getEntries().map((task) => task.duration))).observe({ type: "longtask", buffered: true });
 new MutationObserver(() => {
   if (window.mootFirst === undefined && document.querySelector(".timeline .quote p")) requestAnimationFrame(() => (window.mootFirst ??= performance.now()));
-  for (const mark of document.body?.innerText.match(/bench-mark-\\d+/g) ?? []) (window.mootMarks ??= {})[mark] ??= Date.now();
+  if (window.mootFirst) for (const mark of document.querySelector('.items > ol:last-of-type')?.textContent.match(/bench-mark-\\d+/g) ?? []) (window.mootMarks ??= {})[mark] ??= Date.now();
 }).observe(document, { childList: true, subtree: true });
 """
-WATCH_FIRST = WATCH.replace("  for (const mark", "  if (window.mootFirst) for (const mark")
+AT_END = "() => { const at = document.querySelector('.timeline'); return at.scrollTop + at.clientHeight >= at.scrollHeight - 2; }"
 # Playwright's own wait evaluates text in the page, which its policy forbids.
 AWAIT = "() => new Promise((done) => {{ const look = () => ({0}) ? done({0}) : setTimeout(look, 5); look(); }})"
 
@@ -39,7 +40,7 @@ def open_browser() -> Iterator[Browser]:
 @contextmanager
 def open_page(browser: Browser, served: Served, session: str) -> Iterator[Page]:
     context = browser.new_context(viewport=VIEWPORT)
-    context.add_init_script(WATCH_FIRST)
+    context.add_init_script(WATCH)
     page = context.new_page()
     page.goto(f"http://{served.address}/s/{session}")
     page.evaluate(AWAIT.format("window.mootFirst"))
@@ -62,17 +63,19 @@ def measure_first_view(browser: Browser, served: Served, session: str) -> float:
 
 
 def measure_scrolling(browser: Browser, served: Served, session: str) -> Scrolling:
-    """From the end of the timeline to its beginning by the wheel, as fast as somebody who looks for something."""
+    """From the beginning of the timeline to its end by the wheel, as fast as somebody who looks for something."""
     with open_page(browser, served, session) as page:
         page.wait_for_timeout(1_500)
-        page.evaluate("window.mootTasks = []")
+        page.evaluate("() => { document.querySelector('.timeline').scrollTop = 0; }")
+        page.wait_for_timeout(1_000)
+        page.evaluate("() => { window.mootTasks = []; }")
         page.mouse.move(400, 500)
         seen: set[str] = set()
         for _ in range(400):
-            page.mouse.wheel(0, -1_500)
+            page.mouse.wheel(0, 1_500)
             page.wait_for_timeout(16)
             seen.update(page.evaluate("[...document.querySelectorAll('.item[data-entry]')].map((item) => item.dataset.entry)"))
-            if page.evaluate("document.querySelector('.timeline').scrollTop") == 0:
+            if page.evaluate(AT_END):
                 break
         page.wait_for_timeout(300)
         return Scrolling(float(page.evaluate("Math.max(0, ...window.mootTasks)")), len(seen))

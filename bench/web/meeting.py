@@ -1,4 +1,4 @@
-"""A long meeting that still goes on: a roundtable whose seats are outside, so that the bench decides when something is said."""
+"""A long meeting that still goes on: a roundtable whose seats are outside: the bench decides when something is said."""
 
 from pathlib import Path
 from typing import Final
@@ -8,7 +8,8 @@ from moot.app.moot import Moot
 SEATS: Final = tuple(f"seat{number:02}" for number in range(1, 26))
 PARAGRAPH: Final = (
     "Measured on **staging** last week: {number} requests a second, and the slowest hundredth waited for 180 ms. "
-    "I take from it that the queue is not where the time goes.\n\n- the database answers within 4 ms\n- the page asks it 11 times\n\n"
+    "I take from it that the queue is not where the time goes.\n\n"
+    "- the database answers within 4 ms\n- the page asks it 11 times\n\n"
     "See #{earlier} for the table. `cache.get(key)` is called before the key is known, and that is the half of it.\n"
 )
 

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,9 @@ class Served:
 def serve(home: Path) -> Iterator[Served]:
     """`moot serve` on this home."""
     environ = {**environ_of(home), "PATH": os.environ.get("PATH", "")}
-    process = subprocess.Popen([MOOT, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ, text=True)
+    process = subprocess.Popen(
+        [MOOT, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ, text=True
+    )
     try:
         assert process.stdout is not None
         found = re.search(r"http://([^ /]+)", process.stdout.readline())
@@ -90,8 +93,12 @@ class Viewer:
 
 async def until(found: Callable[[], bool]) -> None:
     async with asyncio.timeout(120):
-        while not found():
+        while not found():  # noqa: ASYNC110  # many readers, each with its own count
             await asyncio.sleep(0.005)
+
+
+def have_all_seen(viewers: list[Viewer], before: list[int]) -> bool:
+    return all(viewer.views > old for viewer, old in zip(viewers, before, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,9 @@ class ViewerCost:
     memory_mb: float
 
 
-async def measure_viewers(served: Served, session: str, speak: Callable[[int], Awaitable[None]], viewers: int, events: int) -> ViewerCost:
+async def measure_viewers(
+    served: Served, session: str, speak: Callable[[int], Awaitable[None]], viewers: int, events: int
+) -> ViewerCost:
     """Let `events` entries be recorded with one viewer, then with `viewers` more, and compare."""
     first = Viewer()
     async with asyncio.TaskGroup() as group:
@@ -116,7 +125,7 @@ async def measure_viewers(served: Served, session: str, speak: Callable[[int], A
                 seen = [viewer.views for viewer in watching]
                 await speak(number)
                 # Each entry an event of its own: the stream puts together what comes within a tenth of a second.
-                await until(lambda seen=seen: all(viewer.views > old for viewer, old in zip(watching, seen, strict=True)))
+                await until(partial(have_all_seen, watching, seen))
             return served.read_cpu() - before
 
         await spend([first])

@@ -1,12 +1,13 @@
 """How tests look at a whole page: through all lenses of a session, at any width."""
+# ruff: noqa: E501  # scripts and markup for the browser
 
 from collections.abc import Iterator
 from typing import Any, Final
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
-PHONE: Final = {"width": 380, "height": 760}
-WIDE: Final = {"width": 1400, "height": 900}
+PHONE: Final[ViewportSize] = {"width": 380, "height": 760}
+WIDE: Final[ViewportSize] = {"width": 1400, "height": 900}
 
 _SHOW_ALL = """async () => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));

@@ -37,7 +37,9 @@ def environ_of(home: Path) -> dict[str, str]:
 async def play_demo(moot: Moot, name: str, language: Language) -> str:
     """A demo to its end; the session."""
     demo = load_demo(name, language)
-    session = await moot.open(demo.topic, session=f"{name}_{language}", **build_demo_options(demo, moot.environ, pace="fast"))
+    options = build_demo_options(demo, moot.environ, pace="fast")
+    options["session"] = f"{name}_{language}"
+    session = await moot.open(demo.topic, **options)
     await moot.run(session)
     return session
 
@@ -81,7 +83,13 @@ TOPICS: Final[Mapping[Language, tuple[tuple[str, str, tuple[str, str], str, str]
         ("Do we ship on Friday?", "release", ("yes", "no"), "Somebody watches it on Saturday", "failure"),
         ("Where do we keep secrets?", "architecture", ("a vault", "environment"), "Rotation is automatic by June", "success"),
         ("Do we drop the old API this year?", "product", ("yes", "no"), "Two customers have moved", "partial"),
-        ("Which queue do we use for mail?", "architecture", ("PostgreSQL", "RabbitMQ"), "Nothing is lost in a restart", "success"),
+        (
+            "Which queue do we use for mail?",
+            "architecture",
+            ("PostgreSQL", "RabbitMQ"),
+            "Nothing is lost in a restart",
+            "success",
+        ),
         ("Do we hire a second designer?", "people", ("yes", "no"), "The budget is approved", ""),
     ),
     "zh": (

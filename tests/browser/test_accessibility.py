@@ -1,4 +1,5 @@
 """W-10: light and dark, phone to wide screen, the keyboard alone, screen readers, Chinese and English."""
+# ruff: noqa: E501  # scripts and markup for the browser
 
 import re
 from collections.abc import Iterator, Mapping
@@ -63,7 +64,9 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[Language
 def name_paths(server: Server, language: Language) -> list[str]:
     """The places of the page, with what is there on this server."""
     client = server.local
-    waiting = client.opened(topic={"en": "Who waters the plants?", "zh": "谁来浇花？"}[language], participants=list(SEATS), language=language)
+    waiting = client.opened(
+        topic={"en": "Who waters the plants?", "zh": "谁来浇花？"}[language], participants=list(SEATS), language=language
+    )
     known = {
         "DECISION": f"/decisions/{client('cstp.listDecisions')['decisions'][0]['decisionId']}",
         "WAITING": f"/s/{waiting}",
@@ -138,7 +141,9 @@ def test_a_page_speaks_one_language(sites: Mapping[Language, Server], visit: Vis
 
 
 def focused(page: Page) -> str:
-    return str(page.evaluate("document.activeElement === document.body ? '' : document.activeElement?.outerHTML.slice(0, 120) ?? ''"))
+    return str(
+        page.evaluate("document.activeElement === document.body ? '' : document.activeElement?.outerHTML.slice(0, 120) ?? ''")
+    )
 
 
 def press_until(page: Page, key: str, wanted: Locator, most: int = 60) -> None:
@@ -214,7 +219,9 @@ def test_the_whole_story_goes_by_keyboard_alone(sites: Mapping[Language, Server]
     expect(dialog).to_be_visible()
     for _ in range(8):
         page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement === document.body || document.querySelector('dialog').contains(document.activeElement)")
+        assert page.evaluate(
+            "document.activeElement === document.body || document.querySelector('dialog').contains(document.activeElement)"
+        )
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     assert focused(page) == before
@@ -235,7 +242,9 @@ def test_a_dialog_keeps_the_focus_and_gives_it_back(sites: Mapping[Language, Ser
     expect(page.locator("dialog")).to_be_visible()
     for _ in range(12):
         page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement === document.body || document.querySelector('dialog').contains(document.activeElement)")
+        assert page.evaluate(
+            "document.activeElement === document.body || document.querySelector('dialog').contains(document.activeElement)"
+        )
     page.keyboard.press("Escape")
     expect(page.locator("dialog")).to_have_count(0)
     expect(button).to_be_focused()

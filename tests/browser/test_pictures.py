@@ -71,7 +71,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def places(server: Server) -> dict[str, str]:
     held = fill_memory(server.local, "en")
-    waiting = server.local.opened(topic="Who waters the plants in August?", options=["whoever is in", "a service"], participants=list(SEATS))
+    waiting = server.local.opened(
+        topic="Who waters the plants in August?", options=["whoever is in", "a service"], participants=list(SEATS)
+    )
     return {"decision": held[0], "waiting": waiting}
 
 
@@ -86,7 +88,9 @@ def take_picture(page: Page) -> bytes:
 def test_every_view_has_its_picture(server: Server, visit: Visit, places: dict[str, str], view: View) -> None:
     """W-1 … W-6, W-10: what docs/page.md shows is what the page looks like."""
     window = PHONE if view.window == "phone" else WINDOW
-    page = visit(server, view.path.format(**places), viewport=window, color_scheme=view.theme, locale=view.locale, reduced_motion="reduce")
+    page = visit(
+        server, view.path.format(**places), viewport=window, color_scheme=view.theme, locale=view.locale, reduced_motion="reduce"
+    )
     wait_until_shown(page)
     expect(page.locator("#app")).to_contain_text(view.shows)
     path = PICTURES / f"{view.name}.webp"

@@ -1,4 +1,5 @@
 // Calls to the server.
+import { parseClean } from "./clean";
 import { signal } from "@preact/signals";
 import { say } from "./language";
 import type { Me } from "./wire";
@@ -36,7 +37,8 @@ export async function call<T>(method: string, params: object = {}): Promise<T> {
   if (response.status === 401) needsLogin.value = true;
   let answer: { result?: T; error?: { message: string; data?: { type?: string } } };
   try {
-    answer = await response.json();
+    // A file to save stays as it is, byte for byte.
+    answer = method === "moot.exportSession" ? await response.json() : (parseClean(await response.text()) as typeof answer);
   } catch {
     throw new CallError(`${response.status} ${response.statusText}`, response.status === 401 ? "NotAllowed" : "World");
   }

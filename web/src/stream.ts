@@ -1,5 +1,6 @@
 // The page's one stream of events. It opens anew when other sessions are looked at, and after every break.
 import { signal } from "@preact/signals";
+import { parseClean } from "./clean";
 import { needsLogin } from "./rpc";
 import type { SessionLine, ViewChange } from "./wire";
 
@@ -83,7 +84,7 @@ function open(): void {
     opened.addEventListener(name, (event) => {
       const message = event as MessageEvent<string>;
       if (message.lastEventId) lastEvent = message.lastEventId;
-      handle(JSON.parse(message.data || "null") as T);
+      handle(parseClean(message.data || "null") as T);
     });
   };
   on<null>("reset", () => listeners.forEach((each) => each.load?.()));

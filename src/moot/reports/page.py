@@ -98,7 +98,8 @@ def escape_text(value: object) -> str:
 def render_words(text: str) -> str:
     """What a participant wrote, its Markdown rendered: raw HTML stays text, images are not loaded, headings do not stand out."""
     html: str = _build_parser().render(strip_control(text))
-    return f'<div class="words">{html.strip()}</div>'
+    # Once more: Markdown has names for characters, `&#x202e;` is one that reverses the reading order.
+    return f'<div class="words">{strip_control(html).strip()}</div>'
 
 
 @cache

@@ -21,6 +21,16 @@ function describeCircuit(circuit: Circuit): string {
   }
 }
 
+/** A scope as the server names it (`global`, `category:release`, `stakes:high`) in words. */
+function describeScope(scope: string): string {
+  const [kind = "", name = ""] = scope.split(/:(.*)/s);
+  if (kind === "category") return say(`Category ${name}`, `类别 ${name}`);
+  if (kind === "stakes") return say(`Decisions of ${name} stakes`, `重要程度：${STAKES[name]?.() ?? name}`);
+  return scope === "global" ? say("Everywhere", "全部") : scope;
+}
+
+const STAKES: Record<string, () => string> = { low: () => say("low", "低"), medium: () => say("medium", "中"), high: () => say("high", "高"), critical: () => say("critical", "关键") };
+
 export function Breakers() {
   const { value, error, again } = useLoad(() => call<{ breakers: Circuit[]; policy: Policy }>("cstp.listBreakers"), "breakers");
   const isOwner = me.value === null || me.value.role === "local" || me.value.role === "owner";
@@ -41,7 +51,7 @@ export function Breakers() {
           return (
             <div class="obligation" key={each.scope}>
               <p>
-                <b>{each.scope}</b>{" "}
+                <b>{describeScope(each.scope)}</b>{" "}
                 <span class={`tag ${tone}`}>
                   <i class={`sign ${tone}`} aria-hidden="true">
                     {sign}
@@ -50,7 +60,10 @@ export function Breakers() {
                 </span>
               </p>
               <p class="soft">
-                {say(`${each.failures} of ${each.threshold} failures, from ${each.sources} of ${each.leastSources} sources`, `失败 ${each.failures} / ${each.threshold}，来源 ${each.sources} / ${each.leastSources}`)}
+                {say(
+                  `${each.failures} ${each.failures === 1 ? "failure" : "failures"} by ${each.sources} ${each.sources === 1 ? "participant" : "participants"}; it opens at ${each.threshold} by ${each.leastSources}`,
+                  `${each.sources} 位参与者失败 ${each.failures} 次；${each.leastSources} 位失败 ${each.threshold} 次即断开`,
+                )}
                 {each.openedAt && (
                   <>
                     {" · "}

@@ -112,7 +112,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
             event.preventDefault();
             setQuery({ ...NOTHING_SELECTED, lens: "about" });
           }}>
-            {describeSpent(view)}
+            {view.budget.calls > 0 ? describeSpent(view) : say("About", "关于")}
           </a>
         </span>
       </Header>

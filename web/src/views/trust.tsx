@@ -75,8 +75,11 @@ export function TrustList() {
             </table>
           </div>
         )}
-        <section aria-label={say("Group against solo", "群体与个人")}>
-          <h2>{say("Group against solo", "群体与个人")}</h2>
+        {value && value.sources.length > 0 && (
+          <p class="soft">{say("“Right” is how often it was right, by its record. The Brier score measures stated confidence against outcomes: 0 is perfect, 0.25 knows nothing.", "“正确率”按其记录计算。Brier 分数比较声明的把握与结果：0 为完美，0.25 为一无所知。")}</p>
+        )}
+        <section aria-label={say("Are groups better than their members alone?", "群体是否胜过单独的成员？")}>
+          <h2>{say("Are groups better than their members alone?", "群体是否胜过单独的成员？")}</h2>
           {group.error && <Notice tone="bad">{group.error}</Notice>}
           {group.value && group.value.protocols.length === 0 && (
             <p class="soft">{say("No reviewed decision can be compared with what its members thought first.", "还没有可与成员最初想法比较的已回顾决定。")}</p>
