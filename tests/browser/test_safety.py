@@ -191,7 +191,8 @@ def test_nothing_that_is_said_runs_or_breaks_the_layout(server: Server, visit: V
 def test_nothing_in_the_lists_runs_or_breaks_the_layout(server: Server, visit: Visit) -> None:
     """W-8: home, search, decisions and their traces, obligations, trust, breakers, a person's seat, the document's title."""
     client, faults = server.local, list[str]()
-    page = visit(server, "/", viewport=WIDE)
+    # Addresses that nobody has are answered with 404.
+    page = visit(server, "/", viewport=WIDE, forgiven=[r"status of 4\d\d"])
     guard(page, faults)
     decisions = client("cstp.listDecisions", limit=200)["decisions"]
     waiting = [each["sessionId"] for each in client("moot.listSessions", limit=1_000)["sessions"] if each["status"] == "thinking"]
@@ -207,8 +208,8 @@ def test_nothing_in_the_lists_runs_or_breaks_the_layout(server: Server, visit: V
         "/breakers",
         "/new",
     ]
-    paths += [f"/decisions/{each['decisionId']}" for each in decisions]
-    paths += [f"/s/{each}" for each in waiting[::4]] + [f"/seat/{each}/ada" for each in waiting]
+    paths += [f"/decisions/{each['decisionId']}" for each in decisions[::4]]
+    paths += [f"/s/{each}" for each in waiting[::8]] + [f"/seat/{each}/ada" for each in waiting[::3]]
     paths += [
         "/trust/ada",
         "/s/%3Cscript%3E",
@@ -292,7 +293,7 @@ def test_words_too_long_to_read_are_refused_or_folded(server: Server, visit: Vis
             continue
         client("moot.giveInput", sessionId=session, text=text)
         taken += 1
-    assert taken == 7
+    assert taken == 6
     # Over the wire half a character is refused; from a program (`play_hostile`) it is replaced.
     assert "unicode" in client.refused("moot.giveInput", sessionId=session, text="\ud800").message
     page = visit(server, f"/s/{session}", viewport=WIDE)

@@ -3,7 +3,7 @@ import { batch, computed, effect, type ReadonlySignal, type Signal, signal } fro
 import { say } from "./language";
 import { CallError, call, describeError, me } from "./rpc";
 import { exported } from "./route";
-import { listen, watch } from "./stream";
+import { connection, listen, watch } from "./stream";
 import type { Item, View, ViewChange } from "./wire";
 
 export interface Draft {
@@ -72,6 +72,8 @@ export class Meeting {
         }),
       );
       watch([id]);
+      // A session that nobody knows has no stream to open: ask why.
+      this.stops.push(effect(() => void (connection.value === "broken" && this.live.peek() === null && this.load())));
     }
     this.stops.push(
       effect(() => {

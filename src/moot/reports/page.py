@@ -90,6 +90,10 @@ def render_document(
     )
 
 
+DEEPEST: Final = 20
+"""How deep quotes and lists of a participant may be nested."""
+
+
 def escape_text(value: object) -> str:
     """A value as text that holds no markup."""
     return escape(strip_control(str(value)))
@@ -97,7 +101,13 @@ def escape_text(value: object) -> str:
 
 def render_words(text: str) -> str:
     """What a participant wrote, its Markdown rendered: raw HTML stays text, images are not loaded, headings do not stand out."""
-    html: str = _build_parser().render(strip_control(text))
+    parser, plain = _build_parser(), strip_control(text)
+    tokens = parser.parse(plain)
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        # The parser leaves out what is nested deeper: then nothing is taken as Markdown, so that no word is hidden.
+        lines = "<br>\n".join(escape(line) for line in plain.split("\n"))
+        return f'<div class="words"><p>{lines}</p></div>'
+    html: str = parser.renderer.render(tokens, parser.options, {})
     # Once more: Markdown has names for characters, `&#x202e;` is one that reverses the reading order.
     return f'<div class="words">{strip_control(html).strip()}</div>'
 
@@ -107,7 +117,11 @@ def _build_parser() -> "MarkdownIt":
     # Imported here: only a page needs it, and every command would pay for it.
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable("image")
+    parser = (
+        MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": DEEPEST})
+        .enable(["table", "strikethrough"])
+        .disable("image")
+    )
     # Someone's heading must not pass as one of the report's own.
     parser.add_render_rule("heading_open", lambda *_: '<p class="heading">')
     parser.add_render_rule("heading_close", lambda *_: "</p>\n")
