@@ -33,12 +33,11 @@ def main() -> None:
     print(f"{machine}, {spoken} entries, the middle of {RUNS} runs (the worst in brackets)\n")
     print("| | measured | aim | |\n|---|---|---|---|")
     tell("first view of the long session, ms", statistics.median(firsts[1:]), max(firsts[1:]), 1_000)
-    tell(
-        f"longest task while {scrolls[0].entries} entries are scrolled through, ms",
-        statistics.median(each.longest_ms for each in scrolls),
-        max(each.longest_ms for each in scrolls),
-        100,
-    )
+    if scrolls[0].entries >= 0.9 * spoken:
+        longest = [each.longest_ms for each in scrolls]
+        tell("longest task while all entries are scrolled through, ms", statistics.median(longest), max(longest), 100)
+    else:
+        print(f"| longest task while scrolling, ms | only {scrolls[0].entries} entries were passed | ≤ 100 | NOT MEASURED |")
     tell("a new entry on the screen, ms after its answer was sent", statistics.median(entries), max(entries), 500)
     tell(f"server, CPU ms per viewer and event, {VIEWERS} viewers", cost.cpu_ms, None, 0.2)
     tell(f"server, MB per viewer, {VIEWERS} viewers", cost.memory_mb, None, 0.15)
