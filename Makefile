@@ -10,13 +10,19 @@ LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --genera
 # The tests start many processes: each would compile all of Moot again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-agents check web lint bench bench-decisions bench-swarm lock clean
+.PHONY: run test test-agents test-page check web lint bench bench-decisions bench-swarm lock clean
 
 run: $(VENV)/.run
 	@$(BIN)/moot $(if $(filter file,$(origin TOPIC)),try,run) "$(TOPIC)"
 
+# What looks at every word of every view in a browser takes longer than all the rest; `make test-page` runs it.
+LONG := tests/browser/test_safety.py tests/browser/test_accessibility.py tests/browser/test_pictures.py
+
 test: check $(VENV)/.browser
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@$(BIN)/python -m pytest -n 2 --dist worksteal $(LONG:%=--ignore=%)
+
+test-page: $(VENV)/.dev $(VENV)/.browser
+	@$(BIN)/python -m pytest -n 2 --dist worksteal tests/browser
 
 check: $(VENV)/.dev
 	@$(BIN)/ruff check .

@@ -235,6 +235,26 @@ def test_every_schema_of_the_description_is_one(document: dict[str, Any]) -> Non
 
 
 CONFERENCE = {"conference": "cache"}
+PLANNED: dict[str, Any] = {
+    "topic": "What now?",
+    "protocol": "debate",
+    "seats": ["ada", {"id": "bob"}],
+    "panel": "",
+    "models": [],
+    "options": [],
+    "settings": {"rounds": 2},
+    "category": "c",
+    "stakes": "low",
+    "tags": [],
+    "language": "en",
+    "memory": False,
+    "budget": {"turns": 9},
+    "context": [{"name": "plan.md", "text": "# Plan"}],
+    "consult": True,
+    "consultLimit": 2,
+    "idempotencyKey": "any protocol",
+}
+
 EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.newConference": {
         **CONFERENCE,
@@ -288,7 +308,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "taken": [],
         "idempotencyKey": "letter",
     },
-    "cstp.getDeliberation": {"participant": "emerson", "since": 0, "limit": 10},
+    "cstp.getDeliberation": {"participant": "emerson", "since": 0, "limit": 10, "at": 1},
     "cstp.waitForTurn": {"participant": "minski", "cursor": 0, "timeoutSeconds": 0},
     "cstp.joinDeliberation": {"participant": "minski", "family": "claude-opus-4", "cursor": 0, "limit": 50},
     "cstp.closeDeliberation": {"force": True, "idempotencyKey": "letter"},
@@ -357,7 +377,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "language": "en",
         "idempotencyKey": "swarm",
     },
-    "moot.swarmStatus": {"whole": True},
+    "moot.swarmStatus": {"whole": True, "at": 1},
     "moot.swarmRound": {"seat": "ada", "timeoutSeconds": 0},
     "moot.swarmReport": {
         "seat": "ada",
@@ -365,23 +385,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "report": {"direction": "up", "findings": [{"coreIdea": "Look up.", "perspective": "p"}]},
         "idempotencyKey": "r",
     },
-    "moot.openSession": {
-        "topic": "What now?",
-        "protocol": "debate",
-        "seats": ["ada", {"id": "bob"}],
-        "panel": "",
-        "models": [],
-        "options": [],
-        "settings": {"rounds": 2},
-        "category": "c",
-        "stakes": "low",
-        "tags": [],
-        "language": "en",
-        "memory": False,
-        "consult": True,
-        "consultLimit": 2,
-        "idempotencyKey": "any protocol",
-    },
+    "moot.openSession": PLANNED,
     "moot.consult": {
         "seat": "bob",
         "to": "ada",
@@ -403,7 +407,18 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "moot.getPipeline": {},
     "moot.listSessions": {"status": "all", "limit": 10, "query": "now"},
-    "moot.getSession": {"timeoutSeconds": 0},
+    "moot.getSession": {"timeoutSeconds": 0, "at": 1},
+    "moot.getView": {"at": 1, "since": 0},
+    "moot.getText": {"entry": 1},
+    "moot.getPersonAsks": {"seat": "ada"},
+    "moot.answerAsPerson": {"seat": "ada", "ask": "1.propose.ada", "command": "/pass", "idempotencyKey": "by a person"},
+    "moot.forkSession": {"at": 1, "swaps": {}},
+    "moot.inviteSeat": {"seat": "bob", "family": "gpt-5", "lastsHours": 1, "url": "http://127.0.0.1:8760"},
+    "moot.getTrustHistory": {"source": "emerson"},
+    "moot.getOpening": {"language": "en"},
+    "moot.listDemos": {"language": "en"},
+    "moot.playDemo": {"name": "persona", "language": "en", "pace": "fast", "idempotencyKey": "a demo"},
+    "moot.planSession": PLANNED,
     "moot.getEntries": {"after": 0, "limit": 10},
     "moot.getAsks": {"seat": "ada", "timeoutSeconds": 0},
     "moot.answer": {"seat": "ada", "ask": "1.propose.ada", "answer": {"type": "pass"}, "idempotencyKey": "letter"},
@@ -429,6 +444,7 @@ UNSEEN = {
     "cstp.contribute": {"position", "movedBy", "ballot", "due"},
     "cstp.openDeliberation": {"threshold", "owner", "quorum"},
     "cstp.listDecisions": {"before"},
+    "moot.answerAsPerson": {"answers"},
 }
 """Parameters that the example has no place for: they belong to another type or protocol."""
 
@@ -450,7 +466,11 @@ def test_every_call_of_the_description_can_be_made_as_described(client: Client, 
         if name == "cstp.settleObligation":
             params["decisionId"] = client.held()
         if "sessionId" in schemas:
-            opening = {"moot.cancelSession": "cancelled", "moot.getPipeline": "moot.openPipeline"}
+            opening = {
+                "moot.cancelSession": "cancelled",
+                "moot.answerAsPerson": "cancelled",
+                "moot.getPipeline": "moot.openPipeline",
+            }
             params["sessionId"] = sessions[opening.get(name, "moot.openSession")]
         if name.startswith("moot.swarm") and "sessionId" in schemas:
             params["sessionId"] = sessions["moot.swarmOpen"]

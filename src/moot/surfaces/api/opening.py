@@ -295,5 +295,5 @@ _METHODS: tuple[Method[Any, Any], ...] = (
 )
 
 OPENING_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, is_of_all=each.handler in {plan_session, fork_session}) for each in _METHODS
+    replace(each, is_of_all=each.handler in {get_opening, plan_session, fork_session}) for each in _METHODS
 )
