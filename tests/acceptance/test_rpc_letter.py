@@ -411,7 +411,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.getView": {"at": 1, "since": 0},
     "moot.getText": {"entry": 1},
     "moot.getPersonAsks": {"seat": "ada"},
-    "moot.answerAsPerson": {"seat": "ada", "ask": "1.propose.ada", "command": "/pass", "idempotencyKey": "by a person"},
+    "moot.answerAsPerson": {
+        "seat": "ada",
+        "ask": "1.propose.ada",
+        "answers": {"words": "Left.", "confidence": "sure"},
+        "idempotencyKey": "by a person",
+    },
     "moot.forkSession": {"at": 1, "swaps": {}},
     "moot.inviteSeat": {"seat": "bob", "family": "gpt-5", "lastsHours": 1, "url": "http://127.0.0.1:8760"},
     "moot.getTrustHistory": {"source": "emerson"},
@@ -444,7 +449,7 @@ UNSEEN = {
     "cstp.contribute": {"position", "movedBy", "ballot", "due"},
     "cstp.openDeliberation": {"threshold", "owner", "quorum"},
     "cstp.listDecisions": {"before"},
-    "moot.answerAsPerson": {"answers"},
+    "moot.answerAsPerson": {"command"},
 }
 """Parameters that the example has no place for: they belong to another type or protocol."""
 
