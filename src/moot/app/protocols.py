@@ -106,11 +106,14 @@ def with_consultations(name: str) -> AnyPlugin:
 def find_plugin(opened: Opened) -> AnyPlugin:
     """Return the protocol that a session was opened with; raises UnknownProtocol."""
     # What is loaded first: a session in hand has most often loaded its protocol, and the others stay where they are.
-    for plugins in (_loaded, load_protocols):
-        for plugin in list((plugins if isinstance(plugins, dict) else plugins()).values()):
-            if type(opened) in plugin.rules.kinds.values():
-                return plugin if opened.consult is None else with_consultations(plugin.name)
-    raise UnknownProtocol(f"no protocol opens sessions with a {type(opened).__name__}")
+    plugin = _find_opened(_loaded, opened) or _find_opened(load_protocols(), opened)
+    if plugin is None:
+        raise UnknownProtocol(f"no protocol opens sessions with a {type(opened).__name__}")
+    return plugin if opened.consult is None else with_consultations(plugin.name)
+
+
+def _find_opened(plugins: Mapping[str, AnyPlugin], opened: Opened) -> AnyPlugin | None:
+    return next((plugin for plugin in plugins.values() if type(opened) in plugin.rules.kinds.values()), None)
 
 
 def find_rules(opened: Opened) -> Rulebook[Any]:
