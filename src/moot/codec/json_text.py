@@ -15,6 +15,8 @@ LONGEST_REPAIRED: Final = 30_000
 _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 # An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
 _BARE_LINE: Final = re.compile(r'([:\[,]\s*)#(\d{1,6})(?=\s*(?:[,\]}]\s*["\]}]|[}\]]|,\s*#|\Z))')
+# Braces within braces hold nothing, and the repairer takes seconds over thousands of them.
+_NESTED: Final = re.compile(r"(?:[{\[]\s*+){30}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,8 @@ def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], lis
 
 
 def _repair(source: str) -> FoundObject | None:
+    if _NESTED.search(source):
+        return None
     from json_repair import repair_json
 
     try:
