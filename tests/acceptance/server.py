@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from tests.acceptance.doors import Cli
+    from tests.acceptance.doors import Cli, Process
 
 MOOT = Path(sys.executable).with_name("moot")
 DEADLINE = 120.0
@@ -260,7 +260,7 @@ class Server:
         self._port = 0
         self.log = cli.cwd / "serve.log"
         self.said = ""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self.start()
 
     def __enter__(self) -> "Server":
@@ -290,10 +290,7 @@ class Server:
         """Start it, and wait for the line that says where it is."""
         assert not self.is_up
         with self.log.open("ab") as log:
-            command = [str(MOOT), "serve", "--port", str(self._port), *self._words]
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=self.cli.environ, cwd=self.cli.cwd
-            )
+            self._process = self.cli.spawn(["serve", "--port", str(self._port), *self._words], log)
         line = first_line(self._process)
         self.said += line
         found = re.search(r"http://[^ ]+:(\d+) ", line)
@@ -337,10 +334,11 @@ class Server:
         self._process.send_signal(number)
         out, _ = self._process.communicate(timeout=DEADLINE)
         self.said += out.decode()
+        assert self._process.returncode is not None
         return self._process.returncode
 
 
-def first_line(process: "subprocess.Popen[bytes]") -> str:
+def first_line(process: "Process") -> str:
     """The first line that a process prints; what it said so far if it ends before that."""
     assert process.stdout is not None
     end, found = time.monotonic() + DEADLINE, b""
