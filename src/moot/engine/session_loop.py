@@ -387,11 +387,12 @@ class SessionRun:
 
     async def _listen(self) -> None:
         while True:
+            # Limits how often a busy session reads its own appends back: `changed` also reports those of this process. Before the
+            # first time, too: a short session needs no listener, and an append on an old state fails in any case.
+            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
             head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
             if head > self.snapshot.seq:
                 self.notify_appended()
-            # Limits how often a busy session reads its own appends back: `changed` also reports those of this process.
-            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 
 
 def _shorten(detail: str) -> str:
