@@ -238,8 +238,9 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
             ledger._writer.execute("PRAGMA max_page_count = 12").fetchall()
             large = [StoredRecord(seq, seq, b"x" * 20_000, bytes(32)) for seq in range(1, 6)]
             results = await asyncio.gather(
-                ledger.append(ONE, build_chain(ONE, 3)[2:]),
+                # Not the session that wrote last: the append of that one would not wait for a group.
                 ledger.append(TWO, large),
+                ledger.append(ONE, build_chain(ONE, 3)[2:]),
                 ledger.append(SessionId("three"), build_chain(SessionId("three"), 1)),
                 return_exceptions=True,
             )
