@@ -1,5 +1,6 @@
 """Moot as a library: everything that the command line does, in Python."""
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -150,6 +151,7 @@ class Moot:
         self._engine: Engine | None = None
         self._clock = SystemClock()
         self._is_recalled = False
+        self._remembering: dict[str, asyncio.Task[None]] = {}
         if participants:
             # A wrong name is refused here, where it is given.
             _ = self.seating
@@ -162,6 +164,7 @@ class Moot:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._finish_remembering()
         await self._stack.aclose()
 
     @property
@@ -279,17 +282,36 @@ class Moot:
 
     async def remember_if_possible(self, session: str) -> None:
         """Like `remember`, but a failure is only logged, and the next `recall` tries again: the session itself is unaffected."""
+        self.remember_soon(session)
+        # Not awaited itself: whoever stops waiting must not stop it.
+        await asyncio.wait([self._remembering[session]])
+
+    async def _try_to_remember(self, session: str) -> None:
         try:
             await self.remember(session)
         except MootError as error:
             self._is_recalled = False
             log.warning("session %s is not remembered yet: %s", session, error)
 
+    def remember_soon(self, session: str) -> None:
+        """Add an ended session to decision memory in the background: whoever gave the last answer need not wait for it.
+
+        Whatever `recall` returns has it, and closing waits for it; if the process dies first, the next one's `recall` adds it.
+        """
+        if session not in self._remembering:
+            self._remembering[session] = asyncio.create_task(self._try_to_remember(session))
+            self._remembering[session].add_done_callback(lambda _: self._remembering.pop(session, None))
+
+    async def _finish_remembering(self) -> None:
+        while self._remembering:
+            await asyncio.wait(self._remembering.values())
+
     async def recall(self) -> "DecisionMemory":
         """Return decision memory, after adding every session that ended without being remembered because its process died.
 
         That search runs once: a live process remembers the sessions that it ends.
         """
+        await self._finish_remembering()
         if not self._is_recalled:
             for line in await self.sessions():
                 if line.status == "concluded" and not line.is_demo and not await self.memory.has(line.session):

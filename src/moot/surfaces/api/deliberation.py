@@ -76,7 +76,7 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
     if about.thread:
         await call.moot.memory.thread_status(about.thread)
     for decision in about.built_on:
-        if not await call.moot.memory.has(decision):
+        if not await (await call.moot.recall()).has(decision):
             raise UnknownDecision(f"builtOn: no decision {decision!r} is stored")
     plugin = get_protocol(params.protocol)
     options: Options = {
@@ -166,7 +166,7 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     await _state_family(call, session, seat, "")
     recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
     entry, place = recorded.entry, recorded.state
-    line = next((line for line in place.council.lines if line.seq == entry.seq), None)
+    line = next((line for line in reversed(place.council.lines) if line.seq == entry.seq), None)
     return ContributedOut(
         deliberation_id=session,
         entry=entry.seq,
