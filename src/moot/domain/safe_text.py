@@ -5,7 +5,6 @@ from typing import Final
 
 FENCE: Final = "| "
 
-_KEPT: Final = {"\n", "\t"}
 # Zero-width joiner and non-joiner are part of words in Persian and Indic scripts. Other invisible marks are dropped: they can
 # reverse the reading order (bidi overrides) or hide text.
 _JOINING: Final = frozenset("\u200c\u200d")
@@ -20,8 +19,8 @@ def strip_control(text: str) -> str:
     """Remove control codes and turn every kind of line break into `\\n`."""
     if text.isprintable():
         return text
-    lines = "\n".join(text.splitlines())
-    return "".join(char for char in lines if char in _KEPT or _is_harmless(char))
+    # What is printable is harmless: character by character is for the few lines that hold something else, such as a tab.
+    return "\n".join(line if line.isprintable() else _drop_harmful(line) for line in text.splitlines())
 
 
 def one_line(text: str) -> str:
@@ -32,6 +31,10 @@ def one_line(text: str) -> str:
 def quote_lines(text: str) -> str:
     """Prefix each line with `FENCE`, so that no line of the text can pass as an instruction or a heading."""
     return "\n".join(FENCE + line for line in strip_control(text).split("\n"))
+
+
+def _drop_harmful(line: str) -> str:
+    return "".join(char for char in line if char == "\t" or _is_harmless(char))
 
 
 def _is_harmless(char: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from moot.app.folded_sessions import FoldedSession
@@ -47,7 +48,7 @@ class ViewStore:
         folded = await self.folded.load(session)
         known = self._views.get(session)
         if known is None or known.seq != folded.seq:
-            known = _advance(known, build_view(folded))
+            known = advance_view(known, build_view(folded))
         shown = await self._find_standing(folded)
         if any(known.fields.get(name) != value for name, value in shown.items()):
             known = StoredView({**known.fields, **shown}, known.items, known.changed, known.since)
@@ -105,12 +106,13 @@ def list_changed_items(view: StoredView, since: int = 0) -> list[list[object]]:
     return [[place, encode_item(item)] for place, item in enumerate(view.items) if not is_known or view.changed[place] > since]
 
 
-def _advance(known: StoredView | None, view: SessionView) -> StoredView:
+def advance_view(known: StoredView | None, view: SessionView) -> StoredView:
+    """The view after further entries, with what it knows of when each item changed."""
     seq = int(view.fields["at"])
     if known is None:
         return StoredView(view.fields, view.items, tuple(seq for _ in view.items), seq)
     changed = tuple(
-        known.changed[place] if place < len(known.items) and known.items[place] == item else seq
-        for place, item in enumerate(view.items)
+        before if old is item or old == item else seq
+        for old, item, before in zip_longest(known.items[: len(view.items)], view.items, known.changed[: len(view.items)])
     )
     return StoredView(view.fields, view.items, changed, known.since)
