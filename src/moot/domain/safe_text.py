@@ -19,8 +19,12 @@ def strip_control(text: str) -> str:
     """Remove control codes and turn every kind of line break into `\\n`."""
     if text.isprintable():
         return text
-    # What is printable is harmless: character by character is for the few lines that hold something else, such as a tab.
-    return "\n".join(line if line.isprintable() else _drop_harmful(line) for line in text.splitlines())
+    # Nearly every line is printable as it is, and most texts have several lines.
+    return "\n".join(line if line.isprintable() else _strip_line(line) for line in text.splitlines())
+
+
+def _strip_line(line: str) -> str:
+    return "".join(char for char in line if char == "\t" or _is_harmless(char))
 
 
 def one_line(text: str) -> str:
@@ -31,10 +35,6 @@ def one_line(text: str) -> str:
 def quote_lines(text: str) -> str:
     """Prefix each line with `FENCE`, so that no line of the text can pass as an instruction or a heading."""
     return "\n".join(FENCE + line for line in strip_control(text).split("\n"))
-
-
-def _drop_harmful(line: str) -> str:
-    return "".join(char for char in line if char == "\t" or _is_harmless(char))
 
 
 def _is_harmless(char: str) -> bool:
