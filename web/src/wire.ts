@@ -47,6 +47,11 @@ export interface Item {
   seat?: string | null;
   entry?: number | null;
 }
+/** Items with their places, of so many in all. */
+export interface TimelinePart {
+  total: number;
+  items: [number, Item][];
+}
 export type SeatState = "listening" | "asked" | "writing" | "silent" | "lost" | "done";
 export interface Seat {
   id: string;
@@ -119,7 +124,7 @@ export interface View {
   seats: Seat[];
   phases: { name: string; state: "done" | "now" | "ahead" }[];
   waiting: Waiting[];
-  timeline: { total: number; items: [number, Item][] };
+  timeline: TimelinePart;
   decision: Block[];
   lenses: Lens[];
   numbers: Figure[];

@@ -66,7 +66,8 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
       linkTo: (entry) => buildQueryUrl({ ...NOTHING_SELECTED, entry: String(entry) }),
       followTo: (entry) => {
         select(entry);
-        scrollToEntry(entry);
+        const show = (): void => scrollToEntry(entry);
+        void meeting.shownItems.find(entry).then(show, show);
       },
       selectSeat: (seat) => setQuery({ ...NOTHING_SELECTED, seat }),
       loadWhole: exported === null ? (entry) => meeting.loadWhole(entry) : null,

@@ -6,7 +6,7 @@ may see the session; what differs by caller (`may`, `mine`) is added at the end.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import Final
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
@@ -39,6 +39,8 @@ from moot.surfaces.api.views import (
 
 HUES: Final = 8
 _KINDS: Final = {"human": "person", MAILBOX: "outside", "command": "agent", "script": "script", "embedded": "model"}
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
+"""By class of settings: to build one takes longer than the rest of a view."""
 VOTE_LENSES: Final = ("vote_table", "votes", "candidates", "positions")
 
 
@@ -55,7 +57,7 @@ def build_view(folded: FoldedSession) -> SessionView:
     timeline, snapshot = folded.timeline, folded.snapshot
     state, opened = snapshot.session_state, snapshot.session_state.opened
     report, decision = folded.plugin.report(timeline), folded.plugin.decision(timeline)
-    outline = build_outline(report, unwrap_timeline(timeline))
+    outline = build_outline(report, unwrap_timeline(timeline), folded.outline)
     is_closed_to_readers = has_sealed_words(snapshot.state) and state.closed is None
     fields: Json = {
         "sessionId": snapshot.session,
@@ -222,10 +224,12 @@ def _build_budget(spent: Spent, budget: Budget, turns: int) -> Json:
 
 
 def _build_settings(opened: Opened) -> Json:
-    settings = getattr(opened, "settings", None)
-    if settings is None or not is_dataclass(settings):
+    settings: Any = getattr(opened, "settings", None)
+    if not is_dataclass(type(settings)):
         return {}
-    plain = TypeAdapter(type(settings)).dump_python(settings, mode="json")
+    kind = type(settings)
+    adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
+    plain = adapter.dump_python(settings, mode="json")
     return {to_camel(name): value for name, value in plain.items() if value is not None}
 
 
