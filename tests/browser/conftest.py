@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from checks.install_browser import REMEDY, find_browser
-from playwright.sync_api import Browser, BrowserContext, Page, SetCookieParam, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.acceptance.doors import Cli
 from tests.acceptance.server import Server
 from tests.browser.pages import Visit, Watch
@@ -69,7 +69,7 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
 
 
-def sign_in(server: Server) -> SetCookieParam:
+def sign_in(server: Server) -> Any:
     """The cookie of a browser that its owner's key has signed in."""
     body = json.dumps({"token": server.cli.key}).encode()
     found = server.nobody.request("POST", "/login", body, origin=f"http://{server.address}")
