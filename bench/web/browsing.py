@@ -41,6 +41,8 @@ def open_browser() -> Iterator[Browser]:
 def open_page(browser: Browser, served: Served, session: str) -> Iterator[Page]:
     context = browser.new_context(viewport=VIEWPORT)
     context.add_init_script(WATCH)
+    signed = context.request.post(f"http://{served.address}/login", data={"token": served.key})
+    assert signed.ok, signed.text()
     page = context.new_page()
     page.goto(f"http://{served.address}/s/{session}")
     page.evaluate(AWAIT.format("window.mootFirst"))

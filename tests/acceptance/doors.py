@@ -24,6 +24,7 @@ from typing import IO, Any, TypeVar
 import pytest
 
 from moot import Moot, Seat
+from moot.app.owner_key import load_owner_key
 from moot.app.seats import Seating
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
@@ -101,6 +102,11 @@ class Cli:
     def elsewhere(self, home: str) -> "Cli":
         """The command with another home."""
         return Cli(self.cwd / home, self.cwd)
+
+    @property
+    def key(self) -> str:
+        """The key of the home, with which its owner calls a server."""
+        return load_owner_key(self.home)
 
     def moot(self) -> Moot:
         """The library on the same home."""

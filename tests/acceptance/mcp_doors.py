@@ -78,11 +78,11 @@ class Server:
     def rpc(self, method: str, params: Mapping[str, Any] | None = None, token: str = "") -> Json:
         """A JSON-RPC response."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params or {})}
-        found: Json = httpx2.post(f"{self.url}/rpc", json=request, headers=bearer(token), timeout=DEADLINE).json()
+        found: Json = httpx2.post(f"{self.url}/rpc", json=request, headers=bearer(token or self.cli.key), timeout=DEADLINE).json()
         return found
 
     def result(self, method: str, **params: Any) -> Json:
-        """What a JSON-RPC call gives to who has no token."""
+        """What a JSON-RPC call gives to whoever runs the server."""
         answer = self.rpc(method, params)
         assert "result" in answer, answer
         found: Json = answer["result"]
@@ -148,7 +148,10 @@ def http(token: str = "") -> httpx2.AsyncClient:
 async def sdk(server: Server, mode: str, token: str = "", query: str = "") -> AsyncIterator[Client]:
     """The SDK's own client."""
     address = server.mcp + query
-    async with http(token) as transport, Client(streamable_http_client(address, http_client=transport), mode=mode) as client:
+    async with (
+        http(token or server.cli.key) as transport,
+        Client(streamable_http_client(address, http_client=transport), mode=mode) as client,
+    ):
         yield client
 
 
@@ -279,7 +282,7 @@ def message(response: httpx2.Response) -> Json:
 @asynccontextmanager
 async def by_hand(server: Server, revision: str, token: str = "") -> AsyncIterator[RawAgent]:
     """A client of one revision that owes nothing to the SDK."""
-    async with http(token) as transport:
+    async with http(token or server.cli.key) as transport:
         agent = RawAgent(server, revision, transport)
         if revision in HANDSHAKE:
             await agent.greet()

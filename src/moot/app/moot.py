@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from moot.app.clock import SystemClock
-from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address, resolve_vectors_path
+from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address, resolve_vectors_path, tighten_home
 from moot.app.protocols import find_kinds, find_plugin, find_rules, get_protocol
 from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.stored import FactCodec, read_topic
@@ -158,6 +158,7 @@ class Moot:
 
     async def __aenter__(self) -> Self:
         if self._ledger is None:
+            tighten_home(self.environ)
             self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
         codec = FactCodec({}, find_kinds=find_kinds)
         self._engine = Engine(ledger=self._ledger, rulebooks=find_rules, codec=codec, clock=self._clock)

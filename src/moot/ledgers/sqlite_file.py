@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from moot.disk.private import create_private_file, make_private_folder
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError
 from moot.ledgers.migrations import load_migrations
 
@@ -16,7 +17,9 @@ BUSY_SECONDS: Final = 30.0
 def open_connection(path: Path) -> sqlite3.Connection:
     """Open the file, creating or migrating it if needed; raises LedgerUnavailable or LedgerNewer."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        # SQLite gives its -wal and -shm files the rights of this one.
+        create_private_file(path)
         # Only one thread uses it at a time, but not always the same one.
         connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
     except (OSError, sqlite3.Error) as cause:

@@ -131,13 +131,7 @@ PAGE_METHODS: tuple[Method[Any, Any], ...] = (
         "moot.getView",
         "A session in one value, as a page shows it: decision, timeline item by item, seats, phases, figures; with `at` as it stood then.",
         get_view,
-        "read",
     ),
-    build_method(
-        "moot.getItems",
-        "A part of a session's timeline, as `moot.getView` with `limit` leaves it out.",
-        get_items,
-        "read",
-    ),
-    build_method("moot.getText", "The whole of a text that was cut in a view.", get_text, "read"),
+    build_method("moot.getItems", "A part of a session's timeline, as `moot.getView` with `limit` leaves it out.", get_items),
+    build_method("moot.getText", "The whole of a text that was cut in a view.", get_text),
 )

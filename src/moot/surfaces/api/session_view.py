@@ -114,9 +114,10 @@ def list_allowed(snapshot: Snapshot) -> list[str]:
 
 
 def select_allowed(allowed: Sequence[str], caller: Caller) -> list[str]:
-    """What of that this caller may do: an owner everything, a seat and an agent answer for itself, an observer nothing."""
-    if caller.may("own"):
-        return [each for each in allowed if not (caller.session and each == "fork")]
+    """What of that this caller may do: who runs sessions everything, a seat and an agent answer for itself, an observer nothing."""
+    if caller.may("run"):
+        refused = {*(("fork",) if caller.session else ()), *(() if caller.may("own") else ("invite",))}
+        return [each for each in allowed if each not in refused]
     return [each for each in allowed if caller.is_named and each == f"answer:{caller.seat}"]
 
 

@@ -114,6 +114,7 @@ for command in (
     LazyCommand("serve", "serve:serve", "Serve JSON-RPC, MCP and events on one port."),
     LazyCommand("mcp", "mcp:mcp", "Serve MCP on standard input and output."),
     LazyCommand("invite", "serve:invite", "Create, list and revoke tokens for a server."),
+    LazyCommand("key", "serve:key", "Print your key to the servers of this MOOT_HOME."),
     LazyCommand("connect", "connect:connect", "Write Moot into a coding agent's settings, or undo that."),
     LazyCommand("tools", "tools:tools", "List the MCP tools of each role, and their tokens."),
     LazyCommand("panel", "setup:panel", "List the panels that ship with Moot, or show one (also a panel file)."),

@@ -17,34 +17,34 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from moot.app.moot import Moot
+from moot.app.owner_key import adopt_owner_key
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
-from moot.memory.tokens import AccessDenied, TokenStore
+from moot.memory.tokens import AccessDenied, TokenStore, parse_token_id
 from moot.reports.json_text import dump_json
 from moot.surfaces.api.entries import build_entry_out, is_sealed
-from moot.surfaces.api.errors import TOO_MUCH, find_error_code
+from moot.surfaces.api.errors import find_error_code
 from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
 from moot.surfaces.api.server_context import open_server_context
-from moot.surfaces.http.access_control import AccessControl, RateLimiter
+from moot.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
 from moot.surfaces.http.chat import ChatDoor
 from moot.surfaces.http.login import Login
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.http.page_files import PageFiles
+from moot.surfaces.http.refusals import RefusalBrake
+from moot.surfaces.http.server_settings import ServerSettings
 from moot.surfaces.http.stream import MOST_SESSIONS, ViewHub
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moot.surfaces.rpc.openrpc import build_document
 
 log = logging.getLogger("moot")
 
-LARGEST_BODY: Final = 1_048_576
 PING_SECONDS: Final = 15
 LOOK_SECONDS: Final = 5.0
 """How often the server looks what other processes have written."""
 TAKE_UP_SECONDS: Final = 0.01
-CALLS_PER_SECOND: Final = 500.0
-BURST: Final = 2_000.0
 
 
 @dataclass
@@ -53,12 +53,15 @@ class ServerState:
 
     moot: Moot
     is_local: bool
+    settings: ServerSettings = field(default_factory=ServerSettings)
     metrics: Metrics = field(default_factory=Metrics)
     context: ServerContext | None = None
     dispatcher: Dispatcher = field(init=False)
     mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
     mcp_app: asyncio.Future[ASGIApp] | None = None
     hub: ViewHub | None = None
+    owner: str = ""
+    """The id of the token that is the key of this server's home."""
 
     def __post_init__(self) -> None:
         self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
@@ -85,6 +88,8 @@ class ServerState:
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
+            self.owner = parse_token_id(await adopt_owner_key(self.moot))
+            self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
             self.mcp_app = asyncio.get_running_loop().create_future()
             self.hub = ViewHub(self.context)
             tasks = [
@@ -99,7 +104,7 @@ class ServerState:
     async def _serve_mcp(self, context: ServerContext, ready: "asyncio.Future[ASGIApp]") -> None:
         """Serve MCP from its first request on: its library takes longer to load than all the rest of the server."""
         await self.mcp_wanted.wait()
-        app_of = await asyncio.to_thread(_load_mcp)
+        app_of = await asyncio.to_thread(_load_mcp, self.settings.largest_body)
         async with app_of(context) as app:
             ready.set_result(app)
             await asyncio.Event().wait()
@@ -114,8 +119,7 @@ class ServerState:
     async def handle_rpc(self, request: Request) -> Response:
         body = await _read_body(request)
         if body is None:
-            told = build_refusal(TOO_MUCH.number, f"the request is too large; the limit is {LARGEST_BODY} bytes", "TooMuch")
-            return Response(told, 413, media_type="application/json")
+            return build_too_large(request.state.largest_body)
         call = Call(context=self.server_context, caller=request.state.caller)
         answer = await self.dispatcher.answer(call, body, request.state.take)
         return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
@@ -206,14 +210,23 @@ class ServerState:
         return JSONResponse(self.document)
 
 
-def build_app(moot: Moot, *, is_local: bool, rates: RateLimiter | None = None) -> Starlette:
+def build_app(
+    moot: Moot, *, is_local: bool, settings: ServerSettings | None = None, rates: RateLimiter | None = None
+) -> Starlette:
     """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it.
 
     `app.state.site.stop` makes it answer whoever waits, before it ends.
     """
-    site = ServerState(moot, is_local)
+    site = ServerState(moot, is_local, settings or ServerSettings())
+    brake = RefusalBrake()
     doors = Middleware(
-        AccessControl, access=site.get_access, is_local=is_local, rates=rates or RateLimiter(CALLS_PER_SECOND, BURST)
+        AccessControl,
+        access=site.get_access,
+        owner=lambda: site.owner,
+        is_local=is_local,
+        settings=site.settings,
+        brake=brake,
+        rates=rates,
     )
     app = Starlette(
         routes=[
@@ -224,7 +237,7 @@ def build_app(moot: Moot, *, is_local: bool, rates: RateLimiter | None = None) -
             Route("/healthz", site.handle_health),
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
-            *Login(site.get_access).build_routes(),
+            *Login(site.get_access, brake).build_routes(),
             *ChatDoor(lambda: site.server_context, _read_body).routes,
             *PageFiles().build_routes(),
         ],
@@ -245,7 +258,7 @@ class _McpApp:
         await self._site.handle_mcp(scope, receive, send)
 
 
-def _load_mcp() -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp]]:
+def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp]]:
     """Import the MCP library; what makes its app, which is to be entered and left by one task."""
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
@@ -255,7 +268,7 @@ def _load_mcp() -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp
     @asynccontextmanager
     async def app_of(context: ServerContext) -> AsyncIterator[ASGIApp]:
         session_state = McpServer(context, _find_caller).build_server()
-        manager = StreamableHTTPSessionManager(session_state, stateless=True, max_request_body_size=LARGEST_BODY)
+        manager = StreamableHTTPSessionManager(session_state, stateless=True, max_request_body_size=largest_body)
         async with manager.run():
             yield SessionIdMiddleware(StreamableHTTPASGIApp(manager))
 
@@ -288,6 +301,6 @@ async def _read_body(request: Request) -> bytes | None:
     found = bytearray()
     async for piece in request.stream():
         found += piece
-        if len(found) > LARGEST_BODY:
+        if len(found) > request.state.largest_body:
             return None
     return bytes(found)

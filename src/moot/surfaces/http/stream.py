@@ -68,7 +68,7 @@ class Viewer:
         if self.caller.session and self.caller.session != event.session:
             return False
         if event.kind == "asked":
-            return event.seat == self.caller.seat if self.caller.is_named else self.caller.may("own")
+            return event.seat == self.caller.seat if self.caller.is_named else self.caller.may("run")
         return event.kind in {"line", "gone"} or event.session in self.sessions
 
     def put(self, data: bytes) -> bool:
