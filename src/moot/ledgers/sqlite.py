@@ -4,6 +4,9 @@ Appends that arrive in one iteration of the event loop share a transaction. Each
 head fails alone. While the disk is fast, the commit runs on the event loop: handing it to a thread and back would cost as much as
 the commit itself. When a commit takes longer than `QUICK_SECONDS`, or another process holds the file, commits run on a thread for
 a while, and the appends that arrive meanwhile form the next group. Reads have their own connection and thread.
+
+Each append also writes down its session's head, and the register of heads grows in the same transaction: at every opening, and
+at least once a second while something is written. A file that may only be read is opened for reading.
 """
 
 import asyncio
@@ -16,11 +19,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
 
+from moot.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
 from moot.disk.locks import hold_lock
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord, WrittenSessions
+from moot.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moot.errors import LedgerUnavailable, MootError
-from moot.ledgers.sqlite_file import open_connection, translate_error
+from moot.ledgers import sqlite_upkeep
+from moot.ledgers.pending_heads import REGISTER_SECONDS, PendingHeads, seal_now
+from moot.ledgers.sqlite_file import (
+    copy_database,
+    is_read_only,
+    open_connection,
+    open_read_only,
+    refuse_writing,
+    translate_error,
+)
 from moot.ledgers.validation import check_head, check_order
 
 QUICK_SECONDS: Final = 0.002
@@ -33,6 +46,9 @@ LARGEST_GROUP: Final = 1_000
 _NUMBER = "SELECT number FROM sessions WHERE id = ?"
 _NEWEST = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
 _INSERT = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
+_HEAD = "SELECT head FROM sessions WHERE number = ?"
+_MOVE_HEAD = "UPDATE sessions SET head = ?, head_hash = ? WHERE number = ?"
+_REGISTER_END = "SELECT seq, at, hash FROM entries JOIN sessions ON session = number WHERE id = ? ORDER BY seq DESC LIMIT 1"
 
 T = TypeVar("T")
 
@@ -62,9 +78,17 @@ class SqliteLedger:
         self._numbers: dict[SessionId, int] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
+        self._heads = PendingHeads()
+        self._register_timer: asyncio.TimerHandle | None = None
+        self._is_read_only = False
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
+        self._is_read_only = is_read_only(self._path)
+        if self._is_read_only:
+            self._reader = await self._loop.run_in_executor(self._threads["reader"], open_read_only, self._path)
+            self._writer = self._reader
+            return self
         self._writer = await self._loop.run_in_executor(self._threads["writer"], open_connection, self._path)
         self._reader = await self._loop.run_in_executor(self._threads["reader"], open_connection, self._path)
         return self
@@ -72,8 +96,12 @@ class SqliteLedger:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._poller is not None:
             self._poller.cancel()
-        # All queued appends are written before the connections close.
+        # All queued appends are written before the connections close, and their heads after them.
         await self._idle.wait()
+        if self._register_timer is not None:
+            self._register_timer.cancel()
+            self._queue_register()
+            await self._idle.wait()
         self._is_closed = True
         for waiter in self._waiters:
             if not waiter.done():
@@ -87,14 +115,27 @@ class SqliteLedger:
         if not records:
             return
         self._check_open()
+        if self._is_read_only:
+            raise refuse_writing(self._path)
         check_order(session, records)
         future: asyncio.Future[None] = self._loop.create_future()
-        self._pending.append(_Append(session, records, future))
+        self._queue(_Append(session, records, future))
+        await future
+
+    def _queue(self, append: _Append) -> None:
+        self._pending.append(append)
         # `call_soon` and not at once: the appends of all tasks that run in this iteration join the group.
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._flush)
-        await future
+
+    def _queue_register(self) -> None:
+        """Have the pending heads registered by a commit of their own: one without records."""
+        self._register_timer = None
+        future: asyncio.Future[None] = self._loop.create_future()
+        # Nobody waits for it; what fails is due again with the next commit.
+        future.add_done_callback(lambda done: done.exception())
+        self._queue(_Append(HEADS, (), future))
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         query = (
@@ -123,9 +164,46 @@ class SqliteLedger:
 
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
+        if self._is_read_only:
+            raise refuse_writing(self._path)
         busy = f"session {session!r} is being run by another process; follow it with `moot watch {session}`"
         with hold_lock(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
             yield
+
+    async def inspect(self) -> StorageReport:
+        return await self._run_query(sqlite_upkeep.inspect)
+
+    async def copy_to(self, path: Path) -> None:
+        try:
+            await self._run_query(partial(copy_database, path=path))
+        except OSError as cause:
+            raise LedgerUnavailable(f"{path} cannot be written ({cause.strerror})") from cause
+
+    async def remove(self, sessions: Sequence[SessionId]) -> None:
+        await self._run_change(partial(sqlite_upkeep.remove, sessions=sessions))
+
+    async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        await self._run_change(partial(sqlite_upkeep.put_back, session=session, records=records))
+
+    async def _run_change(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        """Run a rare change on a connection of its own, so that it never meets the transaction of a commit."""
+        if self._is_read_only:
+            raise refuse_writing(self._path)
+
+        def change() -> None:
+            connection = open_connection(self._path)
+            try:
+                connection.execute("PRAGMA busy_timeout = 30000")
+                connection.execute("BEGIN IMMEDIATE")
+                work(connection)
+                connection.execute("COMMIT")
+            except sqlite3.Error as cause:
+                raise translate_error(cause, self._path) from cause
+            finally:
+                # What was not committed is rolled back.
+                connection.close()
+
+        await asyncio.to_thread(change)
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -191,6 +269,8 @@ class SqliteLedger:
                 each.future.set_result(None)
             else:
                 each.future.set_exception(error)
+        if self._heads.heads and self._register_timer is None and not self._is_closed:
+            self._register_timer = self._loop.call_later(REGISTER_SECONDS, self._queue_register)
         # `_idle` stays cleared until nothing is pending, so only one flush is under way at a time.
         if self._pending:
             self._loop.call_soon(self._flush)
@@ -209,6 +289,7 @@ class SqliteLedger:
             # SQLite has one writer: BEGIN IMMEDIATE makes the second wait here, not at COMMIT.
             connection.execute("BEGIN IMMEDIATE")
             results = [self._try_append(connection, each) for each in group]
+            registered = self._register_heads(connection, group, results)
             connection.execute("COMMIT")
         except Exception as cause:
             if connection.in_transaction:
@@ -222,7 +303,22 @@ class SqliteLedger:
         finally:
             if wait:
                 connection.execute("PRAGMA busy_timeout = 0")
+        self._heads = registered
         return results
+
+    def _register_heads(
+        self, connection: sqlite3.Connection, group: list[_Append], results: list[MootError | None]
+    ) -> PendingHeads:
+        """Write what the register is due within the transaction; returns what is pending after it, should it be committed."""
+        pending = self._heads.copy()
+        for each, error in zip(group, results, strict=True):
+            if error is None:
+                pending.add(each.session, each.records)
+        if pending.is_due or (pending.heads and any(not each.records for each in group)):
+            row = connection.execute(_REGISTER_END, (HEADS,)).fetchone()
+            records = seal_now(EMPTY_REGISTER if row is None else ChainEnd(*row), pending.take())
+            self._append_records(connection, _Append(HEADS, records, group[0].future))
+        return pending
 
     def _try_append(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
         try:
@@ -232,17 +328,25 @@ class SqliteLedger:
 
     def _append_records(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
         session, records = append.session, append.records
+        if not records:
+            return None
         number = self._numbers.get(session)
         if number is None:
             row = connection.execute(_NUMBER, (session,)).fetchone()
             number = None if row is None else row[0]
         newest = None if number is None else connection.execute(_NEWEST, (number,)).fetchone()
+        if number is not None and newest is None:
+            # Archived: its id stays taken.
+            newest = connection.execute(_HEAD, (number,)).fetchone()
         try:
             check_head(session, records, 0 if newest is None else newest[0])
         except MootError as error:
             return error
+        head = (records[-1].seq, records[-1].hash)
         if number is None:
-            number = connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
+            number = connection.execute("INSERT INTO sessions (id, head, head_hash) VALUES (?, ?, ?)", (session, *head)).lastrowid
+        else:
+            connection.execute(_MOVE_HEAD, (*head, number))
         assert number is not None
         self._numbers[session] = number
         for record in records:
@@ -257,10 +361,10 @@ def _select_heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
         "AND a.seq = (SELECT min(seq) FROM entries WHERE session = s.number) "
         "JOIN entries z ON z.session = s.number "
         "AND z.seq = (SELECT max(seq) FROM entries WHERE session = s.number) "
-        "WHERE s.id >= ? AND s.id < ? ORDER BY s.id"
+        "WHERE s.id >= ? AND s.id < ? AND s.id <> ? ORDER BY s.id"
     )
     # The range uses the index on `id`; ids are ASCII, so U+10FFFF sorts after every id with this prefix.
-    rows = connection.execute(query, (prefix, prefix + "\U0010ffff"))
+    rows = connection.execute(query, (prefix, prefix + "\U0010ffff", HEADS))
     return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
 
 
@@ -276,7 +380,8 @@ def _select_written(connection: sqlite3.Connection, after: int | None) -> Writte
     if after is None or now <= after:
         return WrittenSessions(now, frozenset())
     query = "SELECT DISTINCT id FROM entries JOIN sessions ON session = number WHERE entries.rowid > ? AND entries.rowid <= ?"
-    return WrittenSessions(now, frozenset(SessionId(row[0]) for row in connection.execute(query, (after, now))))
+    names = frozenset(SessionId(row[0]) for row in connection.execute(query, (after, now)))
+    return WrittenSessions(now, names - {HEADS})
 
 
 def _read_version(connection: sqlite3.Connection) -> int:
