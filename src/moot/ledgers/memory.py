@@ -64,7 +64,7 @@ class MemoryLedger:
         now = len(self._writes)
         return WrittenSessions(now, frozenset() if after is None else frozenset(self._writes[after:now]))
 
-    async def inspect(self) -> StorageReport:
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
         heads = {session: (records[-1].seq, records[-1].hash) for session, records in self._records.items()}
         return StorageReport([], heads | {session: (last.seq, last.hash) for session, last in self._removed.items()})
 
@@ -78,6 +78,9 @@ class MemoryLedger:
     async def remove(self, sessions: Sequence[SessionId]) -> None:
         for session in sessions:
             self._removed[session] = self._records.pop(session)[-1]
+
+    async def list_removed(self) -> list[SessionId]:
+        return list(self._removed)
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         last = self._removed.get(session)

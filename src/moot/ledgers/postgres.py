@@ -249,9 +249,9 @@ class PostgresLedger:
             found.append(session)
         return WrittenSessions(self._position, frozenset(found))
 
-    async def inspect(self) -> StorageReport:
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
         with _translate_errors():
-            return await postgres_upkeep.inspect(self._open_pool())
+            return await postgres_upkeep.inspect(self._open_pool(), session)
 
     async def copy_to(self, path: Path) -> None:
         with _translate_errors():
@@ -260,6 +260,10 @@ class PostgresLedger:
     async def remove(self, sessions: Sequence[SessionId]) -> None:
         with _translate_errors():
             await postgres_upkeep.remove(self._open_pool(), sessions)
+
+    async def list_removed(self) -> list[SessionId]:
+        with _translate_errors():
+            return await postgres_upkeep.list_removed(self._open_pool())
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         with _translate_errors():

@@ -17,8 +17,11 @@ PAGE: Final = 1_000
 _INSERT: Final = "INSERT INTO moot_entries (session, seq, at, body, hash) VALUES ($1, $2, $3, $4, $5)"
 
 
-async def inspect(pool: Any) -> StorageReport:
+async def inspect(pool: Any, session: SessionId | None) -> StorageReport:
     """Compare the list of sessions with the entries, and read the heads that are in it."""
+    if session is not None:
+        rows = await pool.fetch("SELECT id, hashed, head_hash FROM moot_sessions WHERE hashed > 0 AND id = $1", session)
+        return StorageReport([], {SessionId(row[0]): (row[1], row[2]) for row in rows})
     # Written by a Moot that moves `head` without its hash: the entry must be there all the same.
     query = (
         "SELECT id, head FROM moot_sessions WHERE head > hashed AND hashed > 0 "
@@ -46,6 +49,12 @@ async def remove(pool: Any, sessions: Sequence[SessionId]) -> None:
     """Remove the entries of sessions. Their rows stay with their heads, so that no other session takes their ids."""
     query = "DELETE FROM moot_entries WHERE session IN (SELECT number FROM moot_sessions WHERE id = ANY($1::text[]))"
     await pool.execute(query, list(sessions))
+
+
+async def list_removed(pool: Any) -> list[SessionId]:
+    """Return the sessions that have a head and no entries."""
+    query = "SELECT id FROM moot_sessions WHERE head > 0 AND NOT EXISTS (SELECT 1 FROM moot_entries WHERE session = number)"
+    return [SessionId(row[0]) for row in await pool.fetch(query)]
 
 
 async def put_back(pool: Any, session: SessionId, records: Sequence[StoredRecord]) -> None:

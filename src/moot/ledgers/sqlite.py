@@ -66,7 +66,7 @@ class _Busy(Exception):
 class SqliteLedger:
     """A ledger in one SQLite file. Use as an async context manager, on one event loop."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
         self._threads = {name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")}
         self._pending: list[_Append] = []
@@ -80,11 +80,11 @@ class SqliteLedger:
         self._poller: asyncio.Task[None] | None = None
         self._heads = PendingHeads()
         self._register_timer: asyncio.TimerHandle | None = None
-        self._is_read_only = False
+        self._is_read_only = read_only
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._is_read_only = is_read_only(self._path)
+        self._is_read_only = self._is_read_only or is_read_only(self._path)
         if self._is_read_only:
             self._reader = await self._loop.run_in_executor(self._threads["reader"], open_read_only, self._path)
             self._writer = self._reader
@@ -170,8 +170,8 @@ class SqliteLedger:
         with hold_lock(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
             yield
 
-    async def inspect(self) -> StorageReport:
-        return await self._run_query(sqlite_upkeep.inspect)
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
+        return await self._run_query(partial(sqlite_upkeep.inspect, session=session))
 
     async def copy_to(self, path: Path) -> None:
         try:
@@ -181,6 +181,9 @@ class SqliteLedger:
 
     async def remove(self, sessions: Sequence[SessionId]) -> None:
         await self._run_change(partial(sqlite_upkeep.remove, sessions=sessions))
+
+    async def list_removed(self) -> list[SessionId]:
+        return await self._run_query(sqlite_upkeep.list_removed)
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         await self._run_change(partial(sqlite_upkeep.put_back, session=session, records=records))

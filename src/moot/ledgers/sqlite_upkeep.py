@@ -13,12 +13,20 @@ from moot.ledgers.sqlite_file import WITHOUT_REGISTER, apply_migrations
 
 MOST_FAULTS: Final = 20
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+_HEADS: Final = "SELECT id, head, head_hash FROM sessions WHERE head > 0"
+_REMOVED: Final = (
+    "SELECT id, head, head_hash FROM sessions WHERE head > 0 AND NOT EXISTS (SELECT 1 FROM entries WHERE session = number)"
+)
 _INSERT: Final = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
 
 
-def inspect(connection: sqlite3.Connection) -> StorageReport:
+def inspect(connection: sqlite3.Connection, session: SessionId | None) -> StorageReport:
     """Check the file with SQLite's own checks, compare its tables with what they should be, and read the heads beside them."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if session is not None:
+        return StorageReport(
+            [], None if version == WITHOUT_REGISTER else _select_heads(connection, f"{_HEADS} AND id = ?", session)
+        )
     faults = [f"SQLite: {row[0]}" for row in connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"]
     if any(True for _ in connection.execute("PRAGMA foreign_key_check")):
         faults.append("entries of a session that is not in the list of sessions")
@@ -27,10 +35,14 @@ def inspect(connection: sqlite3.Connection) -> StorageReport:
     if connection.execute(_SCHEMA).fetchall() != _build_schema():
         faults.append("the tables of the file were changed: they are not those that Moot makes")
         return StorageReport(faults, {})
-    rows = connection.execute("SELECT id, head, head_hash FROM sessions WHERE head > 0").fetchall()
-    if rows and not any(row[0] == HEADS for row in rows):
+    heads = _select_heads(connection, _HEADS)
+    if heads and HEADS not in heads:
         faults.append("the register of heads is missing")
-    return StorageReport(faults, {SessionId(name): (seq, digest) for name, seq, digest in rows})
+    return StorageReport(faults, heads)
+
+
+def _select_heads(connection: sqlite3.Connection, query: str, *values: str) -> dict[SessionId, tuple[int, bytes]]:
+    return {SessionId(name): (seq, digest) for name, seq, digest in connection.execute(query, values)}
 
 
 def _build_schema() -> list[tuple[str, ...]]:
@@ -43,6 +55,12 @@ def remove(connection: sqlite3.Connection, sessions: Sequence[SessionId]) -> Non
     """Remove the entries of sessions. Their rows stay with their heads, so that no other session takes their ids."""
     query = "DELETE FROM entries WHERE session = (SELECT number FROM sessions WHERE id = ?)"
     connection.executemany(query, [(session,) for session in sessions])
+
+
+def list_removed(connection: sqlite3.Connection) -> list[SessionId]:
+    """Return the sessions that have a head and no entries."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return [] if version == WITHOUT_REGISTER else list(_select_heads(connection, _REMOVED))
 
 
 def put_back(connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]) -> None:

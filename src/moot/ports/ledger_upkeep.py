@@ -12,8 +12,11 @@ from moot.domain.records import StorageReport, StoredRecord
 class LedgerUpkeep(Protocol):
     """Upkeep of a ledger, beside reading and appending. `moot.testing.ledger_contract` tests it."""
 
-    async def inspect(self) -> StorageReport:
-        """Check the storage itself, and return the heads that were written down beside the entries."""
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
+        """Check the storage itself, and return the heads that were written down beside the entries.
+
+        For one session nothing but its head is looked at.
+        """
         ...
 
     async def copy_to(self, path: Path) -> None:
@@ -22,6 +25,10 @@ class LedgerUpkeep(Protocol):
 
     async def remove(self, sessions: Sequence[SessionId]) -> None:
         """Remove the entries of sessions, all or none; their ids stay taken."""
+        ...
+
+    async def list_removed(self) -> list[SessionId]:
+        """Return the sessions whose ids are taken and whose entries are not here, in any order."""
         ...
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
