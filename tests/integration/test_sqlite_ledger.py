@@ -256,7 +256,7 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
     run_with_deadline(work())
     assert read(path, ONE) == build_chain(ONE, 3)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("one",), ("two",)]
+        assert connection.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("_heads",), ("one",), ("two",)]
 
 
 FILLS_THE_DISK = """
@@ -347,7 +347,8 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str]] = {
     "another session's": (
         edits(
             "DELETE FROM entries WHERE session = (SELECT number FROM sessions WHERE id = 'one')",
-            "UPDATE entries SET session = (SELECT number FROM sessions WHERE id = 'one')",
+            "UPDATE entries SET session = (SELECT number FROM sessions WHERE id = 'one') "
+            "WHERE session = (SELECT number FROM sessions WHERE id = 'two')",
         ),
         changed(1),
     ),

@@ -43,7 +43,9 @@ MATCHED = {
 
 
 def patterns() -> dict[str, re.Pattern[str]]:
-    rooms = [f"moot.{name}." for name in ("domain", "scoring", "protocols", "codec", "participants", "reports", "surfaces", "app")]
+    rooms = [
+        f"moot.{name}." for name in ("domain", "scoring", "protocols", "codec", "participants", "reports", "surfaces", "app")
+    ]
     found = {}
     for module in pkgutil.walk_packages(moot.__path__, "moot."):
         if module.name.startswith(tuple(rooms)):

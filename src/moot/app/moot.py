@@ -32,6 +32,7 @@ from moot.errors import (
     CallerError,
     LedgerDamaged,
     LedgerNewer,
+    LedgerReadOnly,
     MootError,
     NotStarted,
     ProtocolMissing,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from moot.app.parking import OnParked
     from moot.app.seats import GivenParticipant, Seating
     from moot.memory.decision_memory import DecisionMemory
+    from moot.memory.head_book import ArchivedSession
     from moot.memory.search import SearchHit
     from moot.memory.threads import ThreadView
     from moot.memory.tokens import TokenStore
@@ -161,7 +163,9 @@ class Moot:
             tighten_home(self.environ)
             self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
         codec = FactCodec({}, find_kinds=find_kinds)
-        self._engine = Engine(ledger=self._ledger, rulebooks=find_rules, codec=codec, clock=self._clock)
+        self._engine = Engine(
+            ledger=self._ledger, rulebooks=find_rules, codec=codec, clock=self._clock, explain_absence=self._explain_absence
+        )
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -171,6 +175,14 @@ class Moot:
     @property
     def engine(self) -> Engine:
         return _require_started(self._engine)
+
+    @property
+    def ledger(self) -> Ledger:
+        return _require_started(self._ledger)
+
+    @property
+    def clock(self) -> SystemClock:
+        return self._clock
 
     @cached_property
     def seating(self) -> "Seating":
@@ -318,6 +330,9 @@ class Moot:
                 if line.status == "concluded" and not line.is_demo and not await self.memory.has(line.session):
                     try:
                         await self.remember(line.session)
+                    except LedgerReadOnly:
+                        # A copy that may only be read tells what it remembers.
+                        break
                     except (LedgerDamaged, CallerError) as error:
                         # One unreadable session must not prevent the others from being remembered.
                         log.warning("session %s cannot be remembered: %s", line.session, error)
@@ -370,6 +385,17 @@ class Moot:
                 continue
             lines.append(self._build_session_line(head))
         return sorted(lines, key=lambda line: (line.last_at, line.session))
+
+    async def archived(self) -> "dict[SessionId, ArchivedSession]":
+        """Return the sessions that went into archives, and where each is."""
+        from moot.ports.ledger_upkeep import LedgerUpkeep
+
+        if not isinstance(self.ledger, LedgerUpkeep) or not (removed := set(await self.ledger.list_removed())):
+            return {}
+        from moot.memory.head_book import open_head_register
+
+        book = await open_head_register(self.ledger, self._clock).state()
+        return {session: each for session, each in sorted(book.archived.items()) if session in removed}
 
     async def load_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions as a list has them, with their outcomes; those that do not exist are left out."""
@@ -458,8 +484,25 @@ class Moot:
         return await self.engine.replay(parse_session_id(session))
 
     async def verify(self, session: str) -> str | None:
-        """Return what is wrong with the session's hash chain; None if nothing is."""
-        return await self.engine.verify(parse_session_id(session))
+        """Return what is wrong with a session: its hash chain, or entries that the register of heads has; None if nothing is."""
+        from moot.app.verification import LedgerVerifier
+
+        name = parse_session_id(session)
+        found = await LedgerVerifier(self.ledger, self._clock).verify_session(name)
+        if found is None:
+            raise await self.engine.build_unknown(name)
+        return found.fault
+
+    async def _explain_absence(self, session: SessionId) -> str:
+        """Where a session is that was archived; empty if it was not."""
+        from moot.app.archive import explain_archived
+        from moot.memory.head_book import open_head_register
+
+        try:
+            archived = (await open_head_register(self.ledger, self._clock).state()).archived.get(session)
+        except LedgerDamaged:
+            return ""
+        return "" if archived is None else explain_archived(session, archived)
 
     async def fork(
         self, session: str, *, at: int | None = None, swaps: Mapping[str, str] | None = None, name: str | None = None

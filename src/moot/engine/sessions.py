@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakValueDictionary
@@ -22,6 +22,7 @@ from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moot.engine.step import StepResult, step
 from moot.errors import (
+    LedgerReadOnly,
     SeqConflict,
     SessionBusy,
     SessionClosed,
@@ -32,11 +33,23 @@ from moot.ports.ledger import Ledger
 
 KNOWN_SESSIONS = 256
 
+ExplainAbsence = Callable[[SessionId], Awaitable[str]]
+"""Says where a session went that the ledger does not have; empty if nobody knows it."""
+
 
 class Sessions:
     """The shared base of the engine's operations. Its state is a cache only: everything is in the ledger."""
 
-    def __init__(self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook] | FindRules, codec: FactCodec, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        rulebooks: Sequence[AnyRulebook] | FindRules,
+        codec: FactCodec,
+        clock: Clock,
+        explain_absence: ExplainAbsence | None = None,
+    ) -> None:
+        self._explain_absence = explain_absence
         self._writer = RecordWriter(codec, rulebooks)
         self._world = EngineContext(ledger, self._writer, clock, EventHub())
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
@@ -56,13 +69,16 @@ class Sessions:
                 return False
         except SessionBusy:
             return True
+        except LedgerReadOnly:
+            # Whoever may write to it runs it elsewhere; here it stands still.
+            return False
 
     async def load_snapshot(self, session: SessionId) -> Snapshot:
         """Return the current snapshot of a session; folds only the records since the last call; raises UnknownSession."""
         known = self._known.get(session)
         records = await self._world.ledger.read(session, known.seq if known else 0)
         if known is None and not records:
-            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+            raise await self.build_unknown(session)
         snapshot = self._writer.apply_records(known, records) if known else self._writer.load(session, records)
         self._cache_snapshot(snapshot)
         return snapshot
@@ -73,7 +89,7 @@ class Sessions:
         """Return what follows a snapshot (None: all of it), validated, in one read of the ledger; raises UnknownSession."""
         records = await self._world.ledger.read(session, known.seq if known else 0, limit)
         if known is None and not records:
-            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+            raise await self.build_unknown(session)
         return self._writer.read_on(session, known, records)
 
     async def list_written(self, after: int | None = None) -> WrittenSessions:
@@ -101,11 +117,15 @@ class Sessions:
         """Return the records exactly as the ledger stores them; raises UnknownSession."""
         found = await self._world.ledger.read(session)
         if not found:
-            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+            raise await self.build_unknown(session)
         return found
 
     async def heads(self, prefix: str = "") -> list[Head]:
         return await self._world.ledger.heads(prefix)
+
+    async def build_unknown(self, session: SessionId) -> UnknownSession:
+        where = await self._explain_absence(session) if self._explain_absence is not None else ""
+        return UnknownSession(where or f"no session is called {session!r}; `moot list` shows those that exist")
 
     def entry(self, record: StoredRecord) -> Entry:
         return self._writer.entry(record)

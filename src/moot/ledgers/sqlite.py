@@ -5,6 +5,9 @@ fast, the commit runs on the event loop: handing it to a thread and back would c
 take longer than `QUICK_SECONDS`, or another process holds the file, they run on a thread, and the appends that arrive meanwhile
 form the next group. A session that is the only one to write holds up nobody but itself: its appends may take `ALONE_SECONDS`.
 Reads have their own connection and thread, but for the few records that are new since the last one.
+
+Each append also writes down its session's head, and the register of heads grows in the same transaction: at every opening, and
+at least once a second while something is written. A file that may only be read is opened for reading.
 """
 
 import asyncio
@@ -19,11 +22,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
 
+from moot.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
 from moot.disk.locks import hold_lock
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord, WrittenSessions
+from moot.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moot.errors import LedgerUnavailable, MootError
-from moot.ledgers.sqlite_file import open_connection, translate_error
+from moot.ledgers import sqlite_upkeep
+from moot.ledgers.pending_heads import REGISTER_SECONDS, PendingHeads, seal_now
+from moot.ledgers.sqlite_file import (
+    copy_database,
+    is_read_only,
+    open_connection,
+    open_read_only,
+    refuse_writing,
+    translate_error,
+)
 from moot.ledgers.validation import check_head, check_order
 
 QUICK_SECONDS: Final = 0.002
@@ -45,6 +58,9 @@ _INSERT = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?
 _INSERTS = {rows: _INSERT + ", (?, ?, ?, ?, ?)" * (rows - 1) for rows in (64, 16, 4, 2, 1)}
 FEW_RECORDS: Final = 16
 """How many new records are read in place, on the event loop."""
+_HEAD = "SELECT head FROM sessions WHERE number = ?"
+_MOVE_HEAD = "UPDATE sessions SET head = ?, head_hash = ? WHERE number = ?"
+_REGISTER_END = "SELECT seq, at, hash FROM entries JOIN sessions ON session = number WHERE id = ? ORDER BY seq DESC LIMIT 1"
 
 T = TypeVar("T")
 
@@ -53,6 +69,9 @@ class _Append(NamedTuple):
     session: SessionId
     records: Sequence[StoredRecord]
     future: "asyncio.Future[None]"
+
+
+_Wanted = tuple[SessionId, Sequence[StoredRecord]]
 
 
 class _SessionHead(NamedTuple):
@@ -69,7 +88,7 @@ class _Busy(Exception):
 class SqliteLedger:
     """A ledger in one SQLite file. Use as an async context manager, on one event loop."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
         self._threads = {name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")}
         self._pending: list[_Append] = []
@@ -86,9 +105,17 @@ class SqliteLedger:
         self._heads: dict[SessionId, _SessionHead] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
+        self._unregistered = PendingHeads()
+        self._register_timer: asyncio.TimerHandle | None = None
+        self._is_read_only = read_only
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
+        self._is_read_only = self._is_read_only or is_read_only(self._path)
+        if self._is_read_only:
+            self._reader = await self._loop.run_in_executor(self._threads["reader"], open_read_only, self._path)
+            self._writer = self._reader
+            return self
         self._writer = await self._loop.run_in_executor(self._threads["writer"], open_connection, self._path)
         self._reader = await self._loop.run_in_executor(self._threads["reader"], open_connection, self._path)
         return self
@@ -96,8 +123,12 @@ class SqliteLedger:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._poller is not None:
             self._poller.cancel()
-        # All queued appends are written before the connections close.
+        # All queued appends are written before the connections close, and their heads after them.
         await self._idle.wait()
+        if self._register_timer is not None:
+            self._register_timer.cancel()
+            self._queue_register()
+            await self._idle.wait()
         self._is_closed = True
         for waiter in self._waiters:
             if not waiter.done():
@@ -111,6 +142,8 @@ class SqliteLedger:
         if not records:
             return
         self._check_open()
+        if self._is_read_only:
+            raise refuse_writing(self._path)
         check_order(session, records)
         if self._is_alone(session):
             # Whoever else can run comes first: a caller that only appends must not keep the others out.
@@ -122,16 +155,32 @@ class SqliteLedger:
             except _Busy:
                 self._busy_until = self._loop.time() + BUSY_PAUSE
             else:
+                self._schedule_register()
                 if error is not None:
                     raise error
                 return
         future: asyncio.Future[None] = self._loop.create_future()
-        self._pending.append(_Append(session, records, future))
+        self._queue(_Append(session, records, future))
+        await future
+
+    def _queue(self, append: _Append) -> None:
+        self._pending.append(append)
         # `call_soon` and not at once: the appends of all tasks that run in this iteration join the group.
         if self._idle.is_set():
             self._idle.clear()
             self._loop.call_soon(self._flush)
-        await future
+
+    def _queue_register(self) -> None:
+        """Have the pending heads registered by a commit of their own: one without records."""
+        self._register_timer = None
+        future: asyncio.Future[None] = self._loop.create_future()
+        # Nobody waits for it; what fails is due again with the next commit.
+        future.add_done_callback(lambda done: done.exception())
+        self._queue(_Append(HEADS, (), future))
+
+    def _schedule_register(self) -> None:
+        if self._unregistered.heads and self._register_timer is None and not self._is_closed:
+            self._register_timer = self._loop.call_later(REGISTER_SECONDS, self._queue_register)
 
     def _is_alone(self, session: SessionId) -> bool:
         """Whether this session is the only one that has written here for a while, and nobody else holds the file."""
@@ -184,9 +233,49 @@ class SqliteLedger:
 
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
+        if self._is_read_only:
+            raise refuse_writing(self._path)
         busy = f"session {session!r} is being run by another process; follow it with `moot watch {session}`"
         with hold_lock(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
             yield
+
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
+        return await self._run_query(partial(sqlite_upkeep.inspect, session=session))
+
+    async def copy_to(self, path: Path) -> None:
+        try:
+            await self._run_query(partial(copy_database, path=path))
+        except OSError as cause:
+            raise LedgerUnavailable(f"{path} cannot be written ({cause.strerror})") from cause
+
+    async def remove(self, sessions: Sequence[SessionId]) -> None:
+        await self._run_change(partial(sqlite_upkeep.remove, sessions=sessions))
+
+    async def list_removed(self) -> list[SessionId]:
+        return await self._run_query(sqlite_upkeep.list_removed)
+
+    async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        await self._run_change(partial(sqlite_upkeep.put_back, session=session, records=records))
+
+    async def _run_change(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        """Run a rare change on a connection of its own, so that it never meets the transaction of a commit."""
+        if self._is_read_only:
+            raise refuse_writing(self._path)
+
+        def change() -> None:
+            connection = open_connection(self._path)
+            try:
+                connection.execute("PRAGMA busy_timeout = 30000")
+                connection.execute("BEGIN IMMEDIATE")
+                work(connection)
+                connection.execute("COMMIT")
+            except sqlite3.Error as cause:
+                raise translate_error(cause, self._path) from cause
+            finally:
+                # What was not committed is rolled back.
+                connection.close()
+
+        await asyncio.to_thread(change)
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -246,13 +335,14 @@ class SqliteLedger:
                 each.future.set_result(None)
             else:
                 each.future.set_exception(error)
+        self._schedule_register()
         # `_idle` stays cleared until nothing is pending, so only one flush is under way at a time.
         if self._pending:
             self._loop.call_soon(self._flush)
         else:
             self._idle.set()
 
-    def _commit(self, group: list[tuple[SessionId, Sequence[StoredRecord]]], *, wait: bool) -> list[MootError | None]:
+    def _commit(self, group: list[_Wanted], *, wait: bool) -> list[MootError | None]:
         """Write the group in one transaction; returns the error of each append, or None.
 
         Without `wait` it raises _Busy if the file is locked.
@@ -264,6 +354,7 @@ class SqliteLedger:
             # SQLite has one writer: BEGIN IMMEDIATE makes the second wait here, not at COMMIT.
             connection.execute("BEGIN IMMEDIATE")
             results = self._append_group(connection, group)
+            registered = self._register_heads(connection, group, results)
             connection.execute("COMMIT")
         except Exception as cause:
             if connection.in_transaction:
@@ -278,24 +369,40 @@ class SqliteLedger:
             if wait:
                 connection.execute("PRAGMA busy_timeout = 0")
             self._pace += (min(time.monotonic() - started, SLOWEST_COUNTED) - self._pace) / 8
+        self._unregistered = registered
         return results
 
-    def _append_group(
-        self, connection: sqlite3.Connection, group: list[tuple[SessionId, Sequence[StoredRecord]]]
-    ) -> list[MootError | None]:
+    def _register_heads(
+        self, connection: sqlite3.Connection, group: list[_Wanted], results: list[MootError | None]
+    ) -> PendingHeads:
+        """Write what the register is due within the transaction; returns what is pending after it, should it be committed."""
+        pending = self._unregistered.copy()
+        for (session, records), error in zip(group, results, strict=True):
+            if error is None:
+                pending.add(session, records)
+        if pending.is_due or (pending.heads and any(not records for _, records in group)):
+            row = connection.execute(_REGISTER_END, (HEADS,)).fetchone()
+            records = seal_now(EMPTY_REGISTER if row is None else ChainEnd(*row), pending.take())
+            self._append_records(connection, HEADS, records)
+        return pending
+
+    def _append_group(self, connection: sqlite3.Connection, group: list[_Wanted]) -> list[MootError | None]:
         """Insert what follows the heads that are known in few statements, and the rest one by one."""
         results: list[MootError | None] = []
         rows: list[tuple[int, int, int, bytes, bytes]] = []
+        moved: list[tuple[int, bytes, int]] = []
         for session, records in group:
             head = self._heads.get(session)
-            if head is not None and records[0].seq == head.seq + 1:
+            if head is not None and records and records[0].seq == head.seq + 1:
                 rows += [(head.number, *record) for record in records]
+                moved.append((records[-1].seq, records[-1].hash, head.number))
                 self._heads[session] = _SessionHead(head.number, records[-1].seq)
                 results.append(None)
             else:
                 results.append(self._try_append(connection, session, records))
         try:
             _insert_rows(connection, rows)
+            connection.executemany(_MOVE_HEAD, moved)
         except sqlite3.IntegrityError:
             # Another process has written to one of these sessions, so that its next number is taken.
             connection.execute("ROLLBACK")
@@ -315,13 +422,23 @@ class SqliteLedger:
     def _append_records(
         self, connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]
     ) -> MootError | None:
+        if not records:
+            return None
         row = connection.execute(_NUMBER, (session,)).fetchone()
-        newest = None if row is None else connection.execute(_NEWEST, row).fetchone()
+        number = None if row is None else row[0]
+        newest = None if number is None else connection.execute(_NEWEST, (number,)).fetchone()
+        if number is not None and newest is None:
+            # Archived: its id stays taken.
+            newest = connection.execute(_HEAD, (number,)).fetchone()
         try:
             check_head(session, records, 0 if newest is None else newest[0])
         except MootError as error:
             return error
-        number = row[0] if row else connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
+        head = (records[-1].seq, records[-1].hash)
+        if number is None:
+            number = connection.execute("INSERT INTO sessions (id, head, head_hash) VALUES (?, ?, ?)", (session, *head)).lastrowid
+        else:
+            connection.execute(_MOVE_HEAD, (*head, number))
         assert number is not None
         _insert_rows(connection, [(number, *record) for record in records])
         self._heads[session] = _SessionHead(number, records[-1].seq)
@@ -343,10 +460,10 @@ def _select_heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
         "AND a.seq = (SELECT min(seq) FROM entries WHERE session = s.number) "
         "JOIN entries z ON z.session = s.number "
         "AND z.seq = (SELECT max(seq) FROM entries WHERE session = s.number) "
-        "WHERE s.id >= ? AND s.id < ? ORDER BY s.id"
+        "WHERE s.id >= ? AND s.id < ? AND s.id <> ? ORDER BY s.id"
     )
     # The range uses the index on `id`; ids are ASCII, so U+10FFFF sorts after every id with this prefix.
-    rows = connection.execute(query, (prefix, prefix + "\U0010ffff"))
+    rows = connection.execute(query, (prefix, prefix + "\U0010ffff", HEADS))
     return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
 
 
@@ -362,7 +479,8 @@ def _select_written(connection: sqlite3.Connection, after: int | None) -> Writte
     if after is None or now <= after:
         return WrittenSessions(now, frozenset())
     query = "SELECT DISTINCT id FROM entries JOIN sessions ON session = number WHERE entries.rowid > ? AND entries.rowid <= ?"
-    return WrittenSessions(now, frozenset(SessionId(row[0]) for row in connection.execute(query, (after, now))))
+    names = frozenset(SessionId(row[0]) for row in connection.execute(query, (after, now)))
+    return WrittenSessions(now, names - {HEADS})
 
 
 def _read_version(connection: sqlite3.Connection) -> int:

@@ -104,8 +104,16 @@ for command in (
     LazyCommand(
         "verify",
         "records:verify",
-        "Verify the hash chain of a session, or of all sessions and the registers `_memory` and `_access`.",
+        "Verify a session, or the whole ledger: hash chains, the file itself, and that nothing is missing.",
     ),
+    LazyCommand("heads", "upkeep:heads", "Print the heads of all sessions, signed, to keep them where nobody can change them:"),
+    LazyCommand("backup", "upkeep:backup", "Write the whole ledger as it stands now to FILE, verified, with its signed heads;"),
+    LazyCommand(
+        "restore",
+        "upkeep:restore_file",
+        "Restore a backup into an empty MOOT_HOME, or an empty MOOT_LEDGER; it is verified first,",
+    ),
+    LazyCommand("archive", "upkeep:archive", "Move sessions that ended long ago into a verified file of their own."),
     LazyCommand("roundtable", "roundtable:roundtable", "Hold conferences in plain files."),
     LazyCommand("decisions", "memory:decisions", "List, search and review past decisions."),
     LazyCommand("obligations", "memory:obligations", "List and settle the conditions of decisions."),
