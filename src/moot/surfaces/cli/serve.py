@@ -10,6 +10,7 @@ import click
 
 from moot.app.invitations import check_invitation
 from moot.app.moot import Moot
+from moot.app.runner import RUNNER, is_run_by_workers
 from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed
@@ -33,8 +34,9 @@ FOREVER = 1e10
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 chooses a free port.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option("--workers", is_flag=True, help="Leave the running of sessions to `moot worker` (as MOOT_RUNNER=workers does).")
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
-def serve(host: str, port: int, opens: bool, log_level: str) -> None:
+def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> None:
     """Serve this ledger's sessions: the page at /, /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events (a stream),
     /healthz, /metrics.
 
@@ -47,13 +49,20 @@ def serve(host: str, port: int, opens: bool, log_level: str) -> None:
     moot serve
     moot serve --open
     moot invite --owner && moot serve --host 0.0.0.0
+    MOOT_LEDGER=postgresql://moot@db/moot moot serve --workers
     """
+    if workers:
+        os.environ[RUNNER] = "workers"
     from moot.surfaces.http.access_control import is_loopback
 
     is_local = is_loopback(host)
     tickets: list[str] = []
 
     async def prepare() -> None:
+        if is_run_by_workers(os.environ):
+            from moot.app.shared_runner import resolve_shared_ledger
+
+            resolve_shared_ledger(os.environ)
         tickets.append(await _prepare_login(is_local, host))
 
     out.run(prepare)
