@@ -58,16 +58,19 @@ def resolve_vectors_path(environ: Mapping[str, str]) -> Path | None:
 
 
 @asynccontextmanager
-async def open_ledger(address: str) -> AsyncIterator[Ledger]:
-    """Open the ledger at an address; raises LedgerUnavailable, LedgerNewer, BadSetting or MissingExtra."""
+async def open_ledger(address: str, *, name: str = "moot") -> AsyncIterator[Ledger]:
+    """Open the ledger at an address; raises LedgerUnavailable, LedgerNewer, BadSetting or MissingExtra.
+
+    `name` is what the connections to a database server are called there.
+    """
     if address == "memory:":
         yield MemoryLedger()
-    elif address.startswith(("postgresql://", "postgres://")):
+    elif is_postgres(address):
         try:
             from moot.ledgers.postgres import PostgresLedger
         except ImportError as cause:
             raise MissingExtra('a PostgreSQL ledger needs an extra package: pip install "moot[postgres]"') from cause
-        async with PostgresLedger(address) as postgres:
+        async with PostgresLedger(address, name=name) as postgres:
             yield postgres
     elif "://" in address:
         raise BadSetting(f"MOOT_LEDGER = {address!r} is not a ledger; expected a file, `memory:` or postgresql://…")
@@ -79,3 +82,7 @@ async def open_ledger(address: str) -> AsyncIterator[Ledger]:
 def resolve_file_path(address: str) -> Path:
     """Return the path of a ledger file."""
     return Path(address).expanduser().absolute()
+
+
+def is_postgres(address: str) -> bool:
+    return address.startswith(("postgresql://", "postgres://"))

@@ -71,10 +71,11 @@ class _QueuedAppend:
 
 
 class PostgresLedger:
-    """A ledger in one PostgreSQL database. Use as an async context manager."""
+    """A ledger in one PostgreSQL database. Use as an async context manager. `name` is what its connections are called there."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, name: str = "moot") -> None:
         self._address = address
+        self._settings = {"application_name": name}
         self._stack = AsyncExitStack()
         self._pool: asyncpg.Pool[Any] | None = None
         self._ear: asyncpg.Connection[Any] | None = None
@@ -97,7 +98,9 @@ class PostgresLedger:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             with _translate_errors():
-                self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4, command_timeout=COMMAND_SECONDS)
+                self._pool = await asyncpg.create_pool(
+                    self._address, min_size=1, max_size=4, command_timeout=COMMAND_SECONDS, server_settings=self._settings
+                )
                 stack.push_async_callback(self._pool.close)
                 stack.push_async_callback(self._close_writer)
                 stack.push_async_callback(self._close_listener)
@@ -159,7 +162,7 @@ class PostgresLedger:
     async def _open_listener(self) -> "asyncpg.Connection[Any]":
         """Return the connection for notifications and claims; reopen it and retake all claims if it was cut."""
         if self._ear is None or self._ear.is_closed():
-            self._ear = await asyncpg.connect(self._address)
+            self._ear = await asyncpg.connect(self._address, server_settings=self._settings)
             await _migrate(self._ear)
             await self._ear.add_listener(CHANNEL, self._on_notification)
             # What was written while nobody listened was not notified.
@@ -388,7 +391,7 @@ class PostgresLedger:
     async def _open_writer(self) -> "asyncpg.Connection[Any]":
         """Return the connection for appends: one of its own, because a pool's connection is reset after each use."""
         if self._pen is None or self._pen.is_closed():
-            self._pen = await asyncpg.connect(self._address, command_timeout=COMMAND_SECONDS)
+            self._pen = await asyncpg.connect(self._address, command_timeout=COMMAND_SECONDS, server_settings=self._settings)
         return self._pen
 
     async def _close_writer(self) -> None:
@@ -431,3 +434,7 @@ class _translate_errors:  # noqa: N801 - reads as a verb where it is used
             raise LedgerFull(f"the ledger has no room to write ({error}); free disk space on the database server") from error
         if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
             raise LedgerUnavailable(f"the PostgreSQL ledger failed ({error}); check MOOT_LEDGER and the server") from error
+
+
+translate_errors = _translate_errors
+"""For the other modules that speak to the same server."""

@@ -90,7 +90,7 @@ async def _request_consultation(call: Call, params: ConsultParams, session: str)
     entry = await call.moot.engine.contribute(
         name, seat, {"consult": wanted}, params.idempotency_key, via=await call.find_door(name, seat)
     )
-    call.context.runner.nudge(name)
+    call.context.runner.wake(name)
     return name, seat, entry.seq
 
 

@@ -13,11 +13,11 @@ from pydantic.alias_generators import to_camel
 from moot.app.deliberations import Deliberations, Progress
 from moot.app.folded_sessions import FoldedSessions
 from moot.app.moot import Moot
-from moot.app.runner import LocalRunner
 from moot.domain.facts import INVITED_DOOR
 from moot.domain.safe_text import one_line
 from moot.errors import NotAllowed, UnknownSession
 from moot.memory.tokens import Identity
+from moot.ports.runner import Runner
 from moot.surfaces.api.rights import HOLDERS, MAY, NEEDS, Needs, Role
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ class ServerContext:
     """
 
     moot: Moot
-    runner: LocalRunner
+    runner: Runner
     deliberations: Deliberations
     root: Path = field(default_factory=Path.cwd)
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)

@@ -222,7 +222,7 @@ async def fork_session(call: Call, params: ForkParams) -> ForkOut:
     for seat, platform in params.swaps.items():
         build_seat(call, ParticipantIn(id=seat, platform=platform))
     session = await call.moot.fork(params.session_id, at=params.at, swaps=params.swaps)
-    call.context.runner.nudge(session)
+    call.context.runner.wake(session)
     return ForkOut(session_id=session)
 
 

@@ -108,7 +108,7 @@ async def answer_as_person(call: Call, params: PersonAnswerParams) -> WrittenOut
     answer = _build_answer(found.brief, params)
     door = await call.find_door(name, seat)
     entry = await call.moot.answer(name, found.ask.id, answer, params.idempotency_key, via=door)
-    call.context.runner.nudge(name)
+    call.context.runner.wake(name)
     return WrittenOut(session_id=name, entry=entry.seq)
 
 

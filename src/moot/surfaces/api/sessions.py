@@ -363,7 +363,7 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
 
     if params.timeout_seconds:
         # The process that ran the session may be gone: somebody must run it while we wait.
-        call.context.runner.nudge(name)
+        call.context.runner.wake(name)
     ready = await _wait(call, name, params.timeout_seconds, find_asks)
     is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
     note = "Answer with answer_ask." if ready.found else "The session has ended." if is_closed else "Nothing yet: call again."
@@ -424,21 +424,21 @@ async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
         if params.ask.split(".", 2)[-1] != seat:
             raise NotAllowed(f"the ask {params.ask!r} is not put to the seat {seat!r}")
         entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key, via=door)
-    call.context.runner.nudge(name)
+    call.context.runner.wake(name)
     return WrittenOut(session_id=name, entry=entry.seq)
 
 
 async def give_input(call: Call, params: InputParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.give_input(params.session_id, params.text, params.idempotency_key)
-    call.context.runner.nudge(parse_session_id(params.session_id))
+    call.context.runner.wake(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
 
 
 async def close_session(call: Call, params: SessionParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.engine.call_close(parse_session_id(params.session_id), call.caller.name)
-    call.context.runner.nudge(parse_session_id(params.session_id))
+    call.context.runner.wake(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
 
 
@@ -447,14 +447,16 @@ async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut
     for seat, platform in params.swaps.items():
         build_seat(call, ParticipantIn(id=seat, platform=platform))
     await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
-    call.context.runner.resume(parse_session_id(params.session_id))
+    call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
     return await get_session(call, GetSessionParams(session_id=params.session_id))
 
 
 async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.cancel(params.session_id, params.reason)
-    call.context.runner.nudge(parse_session_id(params.session_id))
+    # Whoever is asked at this moment is let go at once; then its end is noted like any other.
+    await call.context.runner.cancel(parse_session_id(params.session_id))
+    call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
 
 

@@ -14,6 +14,7 @@ from moot.app.invitations import check_invitation
 from moot.app.moot import Moot
 from moot.app.owner_key import NOTE as OWNER_NOTE
 from moot.app.owner_key import adopt_owner_key, is_loopback, load_owner_key
+from moot.app.runner import RUNNER, is_run_by_workers
 from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed
@@ -40,8 +41,9 @@ FOREVER = 1e10
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 chooses a free port.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
+@click.option("--workers", is_flag=True, help="Leave the running of sessions to `moot worker` (as MOOT_RUNNER=workers does).")
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
-def serve(host: str, port: int, opens: bool, log_level: str) -> None:
+def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> None:
     """Serve this ledger's sessions: the page at /, /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events (a stream),
     /healthz, /metrics.
 
@@ -57,11 +59,19 @@ def serve(host: str, port: int, opens: bool, log_level: str) -> None:
     moot serve
     moot serve --open
     moot invite --owner && moot serve --host 0.0.0.0
+    MOOT_LEDGER=postgresql://moot@db/moot moot serve --workers
     """
+    if workers:
+        os.environ[RUNNER] = "workers"
     is_local = is_loopback(host)
 
     async def prepare() -> tuple[str, "ServerSettings"]:
         from moot.surfaces.http.server_settings import load_server_settings
+
+        if is_run_by_workers(os.environ):
+            from moot.app.shared_runner import resolve_shared_ledger
+
+            resolve_shared_ledger(os.environ)
 
         settings = load_server_settings(resolve_home(os.environ))
         return await _prepare_login(is_local, host), settings

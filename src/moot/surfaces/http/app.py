@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from moot.app.moot import Moot
 from moot.app.owner_key import adopt_owner_key
+from moot.app.runner import is_run_by_workers
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.events import EntryAdded
 from moot.errors import MootError, NotAllowed, WorldError
@@ -94,7 +95,7 @@ class ServerState:
             self.hub = ViewHub(self.context)
             tasks = [
                 group.create_task(self.hub.run()),
-                group.create_task(_follow_sessions(self.context)),
+                *([] if is_run_by_workers(self.moot.environ) else [group.create_task(_follow_sessions(self.context))]),
                 group.create_task(self._serve_mcp(self.context, self.mcp_app)),
             ]
             yield
@@ -202,7 +203,7 @@ class ServerState:
 
     async def handle_metrics(self, request: Request) -> Response:
         return Response(
-            self.metrics.render_metrics(self.server_context.runner.running, self.server_context.runner.parked),
+            self.metrics.render_metrics(await self.server_context.runner.stats()),
             media_type=Metrics.content_type,
         )
 
@@ -288,7 +289,7 @@ async def _follow_sessions(context: ServerContext) -> None:
             for line in await context.moot.sessions():
                 if line.is_hosted and line.status in {"thinking", "parked"} and seen.get(line.session) != line.entries:
                     seen[line.session] = line.entries
-                    context.runner.nudge(line.session)
+                    context.runner.wake(line.session)
                     # Not all at once: each holds a lock while it is looked at.
                     await asyncio.sleep(TAKE_UP_SECONDS)
         except WorldError:
