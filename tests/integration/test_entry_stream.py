@@ -3,9 +3,10 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
-from tests.integration.test_stream import OWNER, Stage, now, staged, until
+from tests.integration.test_stream import OWNER, Stage, staged, until
 
 from moot.domain.ids import SessionId
 from moot.surfaces.api.method import Caller
@@ -21,6 +22,10 @@ async def follow(stage: Stage, hub: EntryHub, session: SessionId, after: int = 0
 
 def list_ids(data: bytes) -> list[int]:
     return [int(line[4:]) for line in data.split(b"\n") if line.startswith(b"id: ")]
+
+
+async def has_all(got: list[bytes], entries: int) -> bool:
+    return all(len(list_ids(data)) >= entries for data in got)
 
 
 async def speak(stage: Stage, session: SessionId, times: int) -> None:
@@ -43,11 +48,11 @@ def test_however_many_follow_a_session_its_entries_are_read_as_often(tmp_path: P
                     got[place] += data
 
             reading = [group.create_task(read(place)) for place in range(readers)]
-            await until(lambda: now(all(list_ids(data) == [1, 2] for data in got)))
+            await until(partial(has_all, got, 2))
             before = stage.ledger.reads[session]
-            for told in range(2, 7):
+            for told in range(3, 8):
                 await speak(stage, session, 1)
-                await until(lambda last=told: now(all(len(list_ids(data)) > last for data in got)))
+                await until(partial(has_all, got, told))
             reads = stage.ledger.reads[session] - before
             for task in (*reading, running):
                 task.cancel()
