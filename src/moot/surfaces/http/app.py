@@ -41,6 +41,8 @@ STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 LOOK_SECONDS: Final = 5.0
 """How often the server looks what other processes have written."""
 TAKE_UP_SECONDS: Final = 0.01
+WARM_UP_SECONDS: Final = 1.0
+"""How long after the start a server leaves to its first callers."""
 CALLS_PER_SECOND: Final = 500.0
 BURST: Final = 2_000.0
 
@@ -93,6 +95,7 @@ class ServerState:
                 group.create_task(self.hub.run()),
                 group.create_task(self.entries.run()),
                 group.create_task(_follow_sessions(self.context)),
+                group.create_task(_warm_up_memory(self.context)),
                 group.create_task(self._serve_mcp(self.context, self.mcp_app)),
             ]
             yield
@@ -274,6 +277,23 @@ async def _follow_sessions(context: ServerContext) -> None:
         except WorldError:
             log.exception("the ledger cannot be read; looking again")
         await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _warm_up_memory(context: ServerContext) -> None:
+    """Load what finds similar decisions once there is one: the encoder takes seconds, and whoever opens a session would wait."""
+    await asyncio.sleep(WARM_UP_SECONDS)
+    from moot.memory.decision_memory import NAME
+
+    head = 0
+    while True:
+        try:
+            if await context.moot.memory.list_decisions(limit=1):
+                await context.moot.memory.find_similar("warm-up")
+                return
+            head = await context.moot.engine.wait_for_change(SessionId(NAME), head)
+        except WorldError:
+            log.exception("decisions cannot be read; trying again")
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 async def _read_body(request: Request) -> bytes | None:
