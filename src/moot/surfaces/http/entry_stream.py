@@ -21,7 +21,7 @@ from moot.memory.tokens import AccessDenied
 from moot.reports.json_text import dump_json
 from moot.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
 from moot.surfaces.api.method import Caller, ServerContext
-from moot.surfaces.http.stream import ACCESS_SECONDS, QUEUE, RETRY_SECONDS, Viewer, read_queue
+from moot.surfaces.http.stream import ACCESS_SECONDS, PACE_SECONDS, QUEUE, RETRY_SECONDS, Viewer, read_queue
 
 log = logging.getLogger("moot")
 
@@ -133,6 +133,9 @@ class EntryHub:
                 continue
             for entry in entries:
                 self._send_entry(feed, entry)
+            # What comes within a pause is one write for each reader.
+            if not feed.snapshot.is_closed:
+                await asyncio.sleep(sum(len(each.viewers) for each in self._feeds.values()) * PACE_SECONDS)
         feed.send(END)
         feed.end()
         self._drop(feed)

@@ -38,6 +38,8 @@ ACCESS_SECONDS: Final = 1.0
 LINGER_SECONDS: Final = 60.0
 """How long a session is followed after its last viewer left, so that a reload finds what it missed."""
 BEAT_SECONDS: Final = 15.0
+PACE_SECONDS: Final = 0.0005
+"""How long a session rests after each event, for each open stream: sending to all of them leaves time for contributions."""
 MOST_SESSIONS: Final = 20
 RETRY_SECONDS: Final = 1.0
 
@@ -247,7 +249,8 @@ class ViewHub:
             if view is not known:
                 self._publish_view(session, known, view)
             # A long meeting takes longer to build: never more than a fifth of the time goes into one session.
-            await asyncio.sleep(max(VIEW_SECONDS, 4 * (time.monotonic() - began)))
+            pause = max(VIEW_SECONDS, 4 * (time.monotonic() - began), len(self._viewers) * PACE_SECONDS)
+            await asyncio.sleep(pause)
             await self._context.moot.engine.wait_for_change(session, view.seq)
 
     def _publish_view(self, session: SessionId, before: StoredView | None, after: StoredView) -> None:
@@ -298,7 +301,7 @@ class ViewHub:
             except MootError:
                 log.exception("the list of sessions cannot be read; trying again")
             self._let_go()
-            await asyncio.sleep(LIST_SECONDS)
+            await asyncio.sleep(max(LIST_SECONDS, len(self._viewers) * PACE_SECONDS))
 
     async def _check_access(self) -> None:
         """End the streams of those whose token was revoked or has expired: one read for all of them."""
