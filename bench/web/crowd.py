@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from bench.web.meeting import SEATS, record_meeting
 from bench.web.viewers import Served, serve
@@ -31,11 +31,11 @@ STOPPED: Final = "stopped"
 SEQ: Final = re.compile(rb'data: \{(?:"sessionId": "[^"]*", )?"seq": (\d+)')
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What one contribution took, in milliseconds: the time of its call, and the server's CPU until all have seen it."""
+class Cost(NamedTuple):
+    """What a contribution took, in milliseconds: its call (median and mean), and the server's CPU until all have seen it."""
 
-    waited: float
+    middle: float
+    mean: float
     cpu: float
 
 
@@ -50,7 +50,8 @@ def main() -> None:
         with serve(home) as served:
             table = Speakers(served, session, 50)
             table.speak(count)
-            print("| viewers | ms per contribution | ÷ none | server, CPU ms per contribution | ÷ none |\n|---|---|---|---|---|")
+            print("| viewers | ms per contribution | ÷ none | mean | ÷ none | server, CPU ms | ÷ none |")
+            print("|---|---|---|---|---|---|---|")
             for name, path in DOORS.items():
                 measure_door(table, name, path.format(session=session), count)
 
@@ -63,14 +64,15 @@ def measure_door(table: "Speakers", name: str, path: str, count: int) -> None:
         for label, number, extra in kinds:
             with open_viewers(table, path, number, extra) as viewers:
                 found[label].append(measure(table, viewers, count))
-    costs = {
-        label: Cost(statistics.median(c.waited for c in each), statistics.median(c.cpu for c in each))
-        for label, each in found.items()
-    }
-    none = costs["0"]
-    for label, cost in costs.items():
-        ratios = f"{cost.waited / none.waited:.2f} | {cost.cpu:.1f} | {cost.cpu / none.cpu:.2f}"
-        print(f"| {name}: {label} | {cost.waited:.1f} | {ratios} |", flush=True)
+    none = pick_middle(found["0"])
+    for label, each in found.items():
+        cost = pick_middle(each)
+        cells = [f"{value:.1f} | {value / base:.2f}" for value, base in zip(cost, none, strict=True)]
+        print(f"| {name}: {label} | {' | '.join(cells)} |", flush=True)
+
+
+def pick_middle(costs: list[Cost]) -> Cost:
+    return Cost(*(statistics.median(values) for values in zip(*costs, strict=True)))
 
 
 def measure(table: "Speakers", viewers: "Viewers | None", count: int) -> Cost:
@@ -78,7 +80,8 @@ def measure(table: "Speakers", viewers: "Viewers | None", count: int) -> Cost:
     waited = table.speak(count)
     if viewers is not None:
         viewers.wait_for(table.head)
-    return Cost(1_000 * statistics.median(waited), 1_000 * (table.served.read_cpu() - before) / count)
+    spent = (table.served.read_cpu() - before) / count
+    return Cost(1_000 * statistics.median(waited), 1_000 * statistics.mean(waited), 1_000 * spent)
 
 
 class Speakers:

@@ -7,6 +7,7 @@ entry.
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from moot.memory.tokens import AccessDenied
 from moot.reports.json_text import dump_json
 from moot.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
 from moot.surfaces.api.method import Caller, ServerContext
-from moot.surfaces.http.stream import ACCESS_SECONDS, PACE_SECONDS, QUEUE, RETRY_SECONDS, Viewer, read_queue
+from moot.surfaces.http.stream import ACCESS_SECONDS, QUEUE, RETRY_SECONDS, Viewer, read_queue, rest
 
 log = logging.getLogger("moot")
 
@@ -131,11 +132,12 @@ class EntryHub:
                 feed.end()
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
+            began = time.monotonic()
             for entry in entries:
                 self._send_entry(feed, entry)
             # What comes within a pause is one write for each reader.
             if not feed.snapshot.is_closed:
-                await asyncio.sleep(sum(len(each.viewers) for each in self._feeds.values()) * PACE_SECONDS)
+                await rest(began, 0)
         feed.send(END)
         feed.end()
         self._drop(feed)

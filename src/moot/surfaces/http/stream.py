@@ -38,8 +38,10 @@ ACCESS_SECONDS: Final = 1.0
 LINGER_SECONDS: Final = 60.0
 """How long a session is followed after its last viewer left, so that a reload finds what it missed."""
 BEAT_SECONDS: Final = 15.0
-PACE_SECONDS: Final = 0.0005
-"""How long a session rests after each event, for each open stream: sending to all of them leaves time for contributions."""
+REST: Final = 5
+"""How many times as long as the last event took, from its read to its last viewer, passes before the next: however long a meeting
+is and however many look at it, most of the time is left to those who contribute."""
+MOST_REST_SECONDS: Final = 1.0
 MOST_SESSIONS: Final = 20
 RETRY_SECONDS: Final = 1.0
 
@@ -248,9 +250,7 @@ class ViewHub:
             followed.view = view
             if view is not known:
                 self._publish_view(session, known, view)
-            # A long meeting takes longer to build: never more than a fifth of the time goes into one session.
-            pause = max(VIEW_SECONDS, 4 * (time.monotonic() - began), len(self._viewers) * PACE_SECONDS)
-            await asyncio.sleep(pause)
+            await rest(began, VIEW_SECONDS)
             await self._context.moot.engine.wait_for_change(session, view.seq)
 
     def _publish_view(self, session: SessionId, before: StoredView | None, after: StoredView) -> None:
@@ -289,6 +289,7 @@ class ViewHub:
             if not self._has_viewers.is_set():
                 position = None
                 await self._has_viewers.wait()
+            began = time.monotonic()
             try:
                 written = await engine.list_written(position)
                 if position is None:
@@ -301,7 +302,7 @@ class ViewHub:
             except MootError:
                 log.exception("the list of sessions cannot be read; trying again")
             self._let_go()
-            await asyncio.sleep(max(LIST_SECONDS, len(self._viewers) * PACE_SECONDS))
+            await rest(began, LIST_SECONDS)
 
     async def _check_access(self) -> None:
         """End the streams of those whose token was revoked or has expired: one read for all of them."""
@@ -333,6 +334,14 @@ async def _gather_text(queue: EventQueue) -> dict[tuple[str, str], str]:
     while not queue.empty():
         take(queue.get_nowait())
     return pieces
+
+
+async def rest(began: float, least: float) -> None:
+    """Let whoever got an event send it, then leave the time to others."""
+    # Every reader that was woken runs once before this goes on.
+    for _ in range(3):
+        await asyncio.sleep(0)
+    await asyncio.sleep(min(MOST_REST_SECONDS, max(least, REST * (time.monotonic() - began))))
 
 
 async def read_queue(queue: "asyncio.Queue[bytes | None]") -> AsyncIterator[bytes]:
