@@ -47,6 +47,10 @@ export interface Item {
   seat?: string | null;
   entry?: number | null;
 }
+export interface Phase {
+  name: string;
+  state: "done" | "now" | "ahead";
+}
 /** Items with their places, of so many in all. */
 export interface TimelinePart {
   total: number;
@@ -122,7 +126,7 @@ export interface View {
   lastAt: string;
   forkedFrom?: { session?: string; sessionId?: string; at?: number } | string | null;
   seats: Seat[];
-  phases: { name: string; state: "done" | "now" | "ahead" }[];
+  phases: Phase[];
   waiting: Waiting[];
   timeline: TimelinePart;
   decision: Block[];

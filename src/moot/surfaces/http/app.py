@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from sse_starlette.sse import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -20,17 +19,16 @@ from moot.app.moot import Moot
 from moot.app.owner_key import adopt_owner_key
 from moot.app.runner import is_run_by_workers
 from moot.domain.ids import SessionId, parse_session_id
-from moot.engine.events import EntryAdded
+from moot.engine.snapshot import Snapshot
 from moot.errors import MootError, NotAllowed, WorldError
-from moot.memory.tokens import AccessDenied, TokenStore, parse_token_id
-from moot.reports.json_text import dump_json
-from moot.surfaces.api.entries import build_entry_out, is_sealed
+from moot.memory.tokens import TokenStore, parse_token_id
 from moot.surfaces.api.errors import find_error_code
 from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
 from moot.surfaces.api.server_context import open_server_context
 from moot.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
 from moot.surfaces.http.chat import ChatDoor
+from moot.surfaces.http.entry_stream import EntryHub
 from moot.surfaces.http.login import Login
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.http.page_files import PageFiles
@@ -42,10 +40,12 @@ from moot.surfaces.rpc.openrpc import build_document
 
 log = logging.getLogger("moot")
 
-PING_SECONDS: Final = 15
+STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 LOOK_SECONDS: Final = 5.0
 """How often the server looks what other processes have written."""
 TAKE_UP_SECONDS: Final = 0.01
+WARM_UP_SECONDS: Final = 1.0
+"""How long after the start a server leaves to its first callers."""
 
 
 @dataclass
@@ -63,6 +63,7 @@ class ServerState:
     hub: ViewHub | None = None
     owner: str = ""
     """The id of the token that is the key of this server's home."""
+    entries: EntryHub | None = None
 
     def __post_init__(self) -> None:
         self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
@@ -82,6 +83,8 @@ class ServerState:
             self.context.deliberations.stopping.set()
         if self.hub is not None:
             self.hub.stop()
+        if self.entries is not None:
+            self.entries.stop()
 
     def get_access(self) -> TokenStore:
         return self.server_context.moot.access
@@ -93,9 +96,12 @@ class ServerState:
             self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
             self.mcp_app = asyncio.get_running_loop().create_future()
             self.hub = ViewHub(self.context)
+            self.entries = EntryHub(self.context)
             tasks = [
                 group.create_task(self.hub.run()),
                 *([] if is_run_by_workers(self.moot.environ) else [group.create_task(_follow_sessions(self.context))]),
+                group.create_task(self.entries.run()),
+                group.create_task(_warm_up_memory(self.context)),
                 group.create_task(self._serve_mcp(self.context, self.mcp_app)),
             ]
             yield
@@ -131,7 +137,7 @@ class ServerState:
             caller.check("read")
             session = parse_session_id(request.path_params["session"])
             caller.check_session(session)
-            await self.server_context.moot.engine.load_snapshot(session)
+            snapshot = await self.server_context.moot.engine.load_snapshot(session)
         except MootError as error:
             status = 403 if isinstance(error, NotAllowed) else 404
             return Response(
@@ -140,8 +146,8 @@ class ServerState:
         after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
         if not after.isdecimal() or len(after) > 12:
             return PlainTextResponse("after (or Last-Event-ID) must be the number of the last entry seen\n", 400)
-        entries = self._stream_entries(session, int(after), caller, request.state.secret)
-        return EventSourceResponse(entries, ping=PING_SECONDS)
+        entries = self._stream_entries(snapshot, int(after), caller, request.state.secret)
+        return StreamingResponse(entries, headers=STREAM_HEADERS, media_type="text/event-stream")
 
     async def handle_stream(self, request: Request) -> Response:
         """The page's one stream, over all sessions that the caller may see (W-9)."""
@@ -161,8 +167,7 @@ class ServerState:
         sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
         after = request.headers.get("last-event-id") or request.query_params.get("after", "")
         stream = self._stream_views(self.hub, caller, request.state.secret, sessions, after)
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+        return StreamingResponse(stream, headers=STREAM_HEADERS, media_type="text/event-stream")
 
     async def _stream_views(
         self, hub: ViewHub, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str
@@ -175,21 +180,12 @@ class ServerState:
         finally:
             self.metrics.count_watcher(-1)
 
-    async def _stream_entries(self, session: SessionId, after: int, caller: Caller, secret: str) -> AsyncIterator[dict[str, str]]:
-        engine = self.server_context.moot.engine
+    async def _stream_entries(self, snapshot: Snapshot, after: int, caller: Caller, secret: str) -> AsyncIterator[bytes]:
+        assert self.entries is not None, "the server has not started"
         self.metrics.count_watcher(1)
         try:
-            async for event in engine.watch(session, after):
-                snapshot = await engine.load_snapshot(session)
-                if secret and isinstance(await self.get_access().identify(secret), AccessDenied):
-                    # The token was revoked, or its time is over.
-                    return
-                if isinstance(event, EntryAdded):
-                    data = dump_json(build_entry_out(event.entry, snapshot.state, caller.seat))
-                    yield {"id": str(event.entry.seq), "event": "entry", "data": data}
-                elif not is_sealed(snapshot.state):
-                    yield {"event": "text", "data": dump_json({"seat": event.seat, "ask": event.ask, "text": event.text})}
-            yield {"event": "end", "data": "{}"}
+            async for data in self.entries.read(snapshot, after, caller, secret):
+                yield data
         finally:
             self.metrics.count_watcher(-1)
 
@@ -295,6 +291,23 @@ async def _follow_sessions(context: ServerContext) -> None:
         except WorldError:
             log.exception("the ledger cannot be read; looking again")
         await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _warm_up_memory(context: ServerContext) -> None:
+    """Load what finds similar decisions once there is one: the encoder takes seconds, and whoever opens a session would wait."""
+    await asyncio.sleep(WARM_UP_SECONDS)
+    from moot.memory.decision_memory import NAME
+
+    head = 0
+    while True:
+        try:
+            if await context.moot.memory.list_decisions(limit=1):
+                await context.moot.memory.find_similar("warm-up")
+                return
+            head = await context.moot.engine.wait_for_change(SessionId(NAME), head)
+        except WorldError:
+            log.exception("decisions cannot be read; trying again")
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 async def _read_body(request: Request) -> bytes | None:
