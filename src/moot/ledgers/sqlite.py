@@ -21,6 +21,7 @@ from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.errors import LedgerUnavailable, MootError
 from moot.ledgers.sqlite_file import open_connection, translate_error
+from moot.ledgers.sqlite_turns import WriteTurns
 from moot.ledgers.validation import check_head, check_order
 
 QUICK_SECONDS: Final = 0.002
@@ -52,6 +53,7 @@ class SqliteLedger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._turns = WriteTurns(path)
         self._threads = {name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")}
         self._pending: list[_Append] = []
         self._idle = asyncio.Event()
@@ -80,6 +82,7 @@ class SqliteLedger:
                 waiter.set_exception(LedgerUnavailable(f"the ledger {self._path} was closed"))
         await self._loop.run_in_executor(self._threads["reader"], self._reader.close)
         await self._loop.run_in_executor(self._threads["writer"], self._writer.close)
+        self._turns.close()
         for thread in self._threads.values():
             thread.shutdown(wait=False)
 
@@ -207,7 +210,7 @@ class SqliteLedger:
             if wait:
                 connection.execute("PRAGMA busy_timeout = 30000")
             # SQLite has one writer: BEGIN IMMEDIATE makes the second wait here, not at COMMIT.
-            connection.execute("BEGIN IMMEDIATE")
+            self._turns.begin(connection, wait=wait)
             results = [self._try_append(connection, each) for each in group]
             connection.execute("COMMIT")
         except Exception as cause:
