@@ -8,6 +8,7 @@ MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -55,6 +56,14 @@ def resolve_vectors_path(environ: Mapping[str, str]) -> Path | None:
     if resolve_ledger_address(environ) == "memory:":
         return None
     return resolve_home(environ) / "search" / "vectors.bin"
+
+
+def resolve_index_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that keeps the search index of the ledger; None where nothing is kept."""
+    address = resolve_ledger_address(environ)
+    # Each ledger has its own: an address may hold a password, and is no name for a file.
+    name = f"index-{sha256(address.encode()).hexdigest()[:16]}.bin"
+    return None if address == "memory:" else resolve_home(environ) / "search" / name
 
 
 @asynccontextmanager

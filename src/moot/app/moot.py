@@ -12,7 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from moot.app.clock import SystemClock
-from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address, resolve_vectors_path, tighten_home
+from moot.app.environment import (
+    open_ledger,
+    resolve_home,
+    resolve_index_path,
+    resolve_ledger_address,
+    resolve_vectors_path,
+    tighten_home,
+)
 from moot.app.protocols import find_kinds, find_plugin, find_rules, get_protocol
 from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.stored import FactCodec, read_topic
@@ -200,7 +207,7 @@ class Moot:
         from moot.participants.meaning_index import build_meaning_index
 
         meaning = build_meaning_index(resolve_vectors_path(self.environ))
-        return DecisionMemory(_require_started(self._ledger), self._clock, meaning)
+        return DecisionMemory(_require_started(self._ledger), self._clock, meaning, resolve_index_path(self.environ))
 
     @cached_property
     def access(self) -> "TokenStore":

@@ -24,6 +24,8 @@ CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
 """How long a waiter relies on a notification before it queries the database itself."""
 LARGEST_GROUP: Final = 1_000
+MOST_NAMED: Final = 50
+"""How many sessions one notification names: PostgreSQL allows 8,000 bytes, and a name has at most 80."""
 MOST_NOTIFIED: Final = 10_000
 """How many sessions are remembered with the position of their last notification."""
 COMMAND_SECONDS: Final = 60.0
@@ -35,7 +37,8 @@ GATHER_SECONDS: Final = 0.02
 
 # One statement and so one transaction and one round trip: the sessions whose head is where the batch begins move on, and only
 # their records are written. Where another process was faster the condition is checked again on the row that it wrote. Notified at
-# commit: a listener never hears of an entry that it cannot read yet.
+# commit: a listener never hears of an entry that it cannot read yet; one notification names many sessions, because each wakes
+# every listening process.
 _APPEND: Final = """
 WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $10::bytea[]) AS g (id, first, last, hash)),
 opened AS (
@@ -56,7 +59,9 @@ stored AS (
     FROM unnest($4::text[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[]) AS r (id, seq, at, body, hash)
     JOIN written w ON w.id = r.id
 )
-SELECT id, pg_notify($9, id) FROM written
+SELECT array_agg(id) AS ids, pg_notify($9, string_agg(id, chr(10))) FROM (
+    SELECT id, (row_number() OVER () - 1) / $11::bigint AS part FROM written
+) AS w GROUP BY part
 """
 
 # Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
@@ -300,11 +305,14 @@ class PostgresLedger:
         return self._pool
 
     def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
-        session = SessionId(str(payload))
-        if session != HEADS:
-            self._position += 1
-            self._notified[session] = self._position
-            self._notified.move_to_end(session)
+        for name in str(payload).split("\n"):
+            if name != HEADS:
+                self._note_written(SessionId(name))
+
+    def _note_written(self, session: SessionId) -> None:
+        self._position += 1
+        self._notified[session] = self._position
+        self._notified.move_to_end(session)
         if len(self._notified) > MOST_NOTIFIED:
             _, self._deaf_until = self._notified.popitem(last=False)
         event = self._waiting.pop(session, None)
@@ -384,8 +392,9 @@ class PostgresLedger:
         hashes = [batches[name][-1].hash for name in names]
         for _ in range(MOST_DEADLOCKS):
             with suppress(asyncpg.exceptions.DeadlockDetectedError):
-                rows = await (await self._open_writer()).fetch(_APPEND, names, firsts, lasts, *columns, CHANNEL, hashes)
-                return {SessionId(row["id"]) for row in rows}
+                writer = await self._open_writer()
+                rows = await writer.fetch(_APPEND, names, firsts, lasts, *columns, CHANNEL, hashes, MOST_NAMED)
+                return {SessionId(name) for row in rows for name in row["ids"]}
         raise LedgerUnavailable("the PostgreSQL ledger is written to by too many processes at once; repeat the call")
 
     async def _open_writer(self) -> "asyncpg.Connection[Any]":

@@ -37,6 +37,7 @@ from moot.ledgers.sqlite_file import (
     refuse_writing,
     translate_error,
 )
+from moot.ledgers.sqlite_turns import WriteTurns
 from moot.ledgers.validation import check_head, check_order
 
 QUICK_SECONDS: Final = 0.002
@@ -90,6 +91,7 @@ class SqliteLedger:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        self._turns = WriteTurns(path)
         self._threads = {name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")}
         self._pending: list[_Append] = []
         self._idle = asyncio.Event()
@@ -135,6 +137,7 @@ class SqliteLedger:
                 waiter.set_exception(LedgerUnavailable(f"the ledger {self._path} was closed"))
         await self._loop.run_in_executor(self._threads["reader"], self._reader.close)
         await self._loop.run_in_executor(self._threads["writer"], self._writer.close)
+        self._turns.close()
         for thread in self._threads.values():
             thread.shutdown(wait=False)
 
@@ -349,11 +352,9 @@ class SqliteLedger:
         """
         connection, started = self._writer, time.monotonic()
         try:
-            if wait:
-                connection.execute("PRAGMA busy_timeout = 30000")
             # SQLite has one writer: BEGIN IMMEDIATE makes the second wait here, not at COMMIT.
-            connection.execute("BEGIN IMMEDIATE")
-            results = self._append_group(connection, group)
+            self._turns.begin(connection, wait=wait)
+            results = self._append_group(connection, group, wait=wait)
             registered = self._register_heads(connection, group, results)
             connection.execute("COMMIT")
         except Exception as cause:
@@ -366,8 +367,6 @@ class SqliteLedger:
                 raise _Busy from cause
             return [translate_error(cause, self._path) for _ in group]
         finally:
-            if wait:
-                connection.execute("PRAGMA busy_timeout = 0")
             self._pace += (min(time.monotonic() - started, SLOWEST_COUNTED) - self._pace) / 8
         self._unregistered = registered
         return results
@@ -386,7 +385,7 @@ class SqliteLedger:
             self._append_records(connection, HEADS, records)
         return pending
 
-    def _append_group(self, connection: sqlite3.Connection, group: list[_Wanted]) -> list[MootError | None]:
+    def _append_group(self, connection: sqlite3.Connection, group: list[_Wanted], *, wait: bool) -> list[MootError | None]:
         """Insert what follows the heads that are known in few statements, and the rest one by one."""
         results: list[MootError | None] = []
         rows: list[tuple[int, int, int, bytes, bytes]] = []
@@ -407,7 +406,7 @@ class SqliteLedger:
             # Another process has written to one of these sessions, so that its next number is taken.
             connection.execute("ROLLBACK")
             self._heads.clear()
-            connection.execute("BEGIN IMMEDIATE")
+            self._turns.begin(connection, wait=wait)
             return [self._try_append(connection, session, records) for session, records in group]
         return results
 
