@@ -12,19 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Type
 
 from moot.app.clock import SystemClock
 from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address, resolve_vectors_path
-from moot.app.protocols import find_kinds, find_plugin, find_rules, get_protocol
-from moot.codec.chain import to_datetime, validate_chain
-from moot.codec.stored import FactCodec, read_topic
 from moot.domain.budget import DEFAULT_TURNS, Budget
 from moot.domain.facts import OWNER_DOOR, Closed, Entry, Language, Opened, SessionCancelled, SessionImported, SessionParked
-from moot.domain.ids import AskId, SessionId, parse_session_id
+from moot.domain.ids import AskId, SessionId, is_register, parse_session_id
 from moot.domain.records import Head
 from moot.domain.roster import Seat, Swap, swap_seats, validate_swaps
 from moot.domain.topic import Topic
-from moot.engine.engine import Engine
-from moot.engine.events import Event
-from moot.engine.outside_answers import OutstandingAsk
-from moot.engine.replay import ReplayResult
 from moot.errors import (
     BadImport,
     BadSetting,
@@ -37,10 +30,7 @@ from moot.errors import (
     ProviderRefused,
     SessionClosed,
 )
-from moot.memory.register import is_register
 from moot.ports.ledger import Ledger
-from moot.ports.plugin import AnyPlugin
-from moot.reports.decision import Decision, Status, summarize_choice
 
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask anybody.
@@ -50,12 +40,18 @@ if TYPE_CHECKING:
     from moot.app.panels import Panel
     from moot.app.parking import OnParked
     from moot.app.seats import GivenParticipant, Seating
+    from moot.engine.engine import Engine
+    from moot.engine.events import Event
+    from moot.engine.outside_answers import OutstandingAsk
+    from moot.engine.replay import ReplayResult
     from moot.memory.decision_memory import DecisionMemory
     from moot.memory.search import SearchHit
     from moot.memory.threads import ThreadView
     from moot.memory.tokens import TokenStore
     from moot.participants.function import AnswerFunction
     from moot.participants.human import AskPerson
+    from moot.ports.plugin import AnyPlugin
+    from moot.reports.decision import Decision, Status
 
 log = logging.getLogger("moot")
 
@@ -71,7 +67,7 @@ class SessionLine:
     session: SessionId
     protocol: str
     topic: str
-    status: Status | Literal["damaged", "not_installed"]
+    status: "Status | Literal['damaged', 'not_installed']"
     opened_at: datetime
     last_at: datetime
     entries: int
@@ -147,7 +143,6 @@ class Moot:
         self._participants = participants
         self._ledger = ledger
         self._stack = AsyncExitStack()
-        self._engine: Engine | None = None
         self._clock = SystemClock()
         self._is_recalled = False
         if participants:
@@ -157,16 +152,19 @@ class Moot:
     async def __aenter__(self) -> Self:
         if self._ledger is None:
             self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
-        codec = FactCodec({}, find_kinds=find_kinds)
-        self._engine = Engine(ledger=self._ledger, rulebooks=find_rules, codec=codec, clock=self._clock)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._stack.aclose()
 
-    @property
-    def engine(self) -> Engine:
-        return _require_started(self._engine)
+    @cached_property
+    def engine(self) -> "Engine":
+        from moot.app.protocols import find_kinds, find_rules
+        from moot.codec.stored import FactCodec
+        from moot.engine.engine import Engine
+
+        codec = FactCodec({}, find_kinds=find_kinds)
+        return Engine(ledger=_require_started(self._ledger), rulebooks=find_rules, codec=codec, clock=self._clock)
 
     @cached_property
     def seating(self) -> "Seating":
@@ -210,7 +208,7 @@ class Moot:
 
         return await plan_session(self, topic, options)
 
-    async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> Decision:
+    async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> "Decision":
         """Run or resume a session until it ends, is parked by an outage, or waits only for outside seats; the decision so far.
 
         `wait=True` waits here for outside seats. A number of seconds waits as long for them and for the end of an outage;
@@ -256,12 +254,12 @@ class Moot:
 
     async def resume(
         self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True, wait: bool | float = False
-    ) -> Decision:
+    ) -> "Decision":
         """Resume a session after the checks of `prepare_resume`, and run it as `run` does."""
         await self.prepare_resume(session, swaps=swaps, check=check)
         return await self.run(session, wait=wait)
 
-    async def hold(self, topic: str, **options: Unpack[Options]) -> Decision:
+    async def hold(self, topic: str, **options: Unpack[Options]) -> "Decision":
         """Open a session and run it to its end."""
         return await self.run(await self.open(topic, **options))
 
@@ -308,19 +306,19 @@ class Moot:
         hits = await self.memory.find_similar(validate_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
-    async def decision(self, session: str) -> Decision:
+    async def decision(self, session: str) -> "Decision":
         """Return the current decision."""
         plugin, timeline = await self._load_plugin_and_timeline(session)
         return plugin.decision(timeline)
 
-    def watch(self, session: str, after: int = 0) -> AsyncIterator[Event]:
+    def watch(self, session: str, after: int = 0) -> "AsyncIterator[Event]":
         """Yield entries as they are written, and text while it is produced if this process runs the session."""
         return self.engine.watch(parse_session_id(session), after)
 
     async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
         return await self.engine.give_input(parse_session_id(session), text, key)
 
-    async def asks(self, session: str) -> list[OutstandingAsk]:
+    async def asks(self, session: str) -> "list[OutstandingAsk]":
         """Return the open asks."""
         return await self.engine.list_outstanding(parse_session_id(session))
 
@@ -341,11 +339,8 @@ class Moot:
 
     async def sessions(self) -> list[SessionLine]:
         """Return every session, the most recently active one last."""
-        lines = []
-        for head in await self.engine.heads():
-            if is_register(head.session):
-                continue
-            lines.append(self._build_session_line(head))
+        heads = [head for head in await _require_started(self._ledger).heads() if not is_register(head.session)]
+        lines = [self._build_session_line(head) for head in heads]
         return sorted(lines, key=lambda line: (line.last_at, line.session))
 
     async def load_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
@@ -399,6 +394,8 @@ class Moot:
             found = await self.decision(line.session)
             choice, strength = found.choice, found.strength
             decided = None if found.decision is None else found.decision.text
+        from moot.reports.decision import summarize_choice
+
         standing = describe_status(line.status, is_decided=decided is not None)
         what = "" if decided is None else summarize_choice(choice, decided)
         return replace(line, standing=standing, choice=what, strength=strength)
@@ -420,6 +417,8 @@ class Moot:
         """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
         if text.lstrip().startswith('{"moot":'):
             return await self._restore_export(text)
+        from moot.app.protocols import get_protocol
+
         plugin = get_protocol(name)
         if plugin.read_back is None:
             raise BadImport(f"the protocol {plugin.name!r} can import only jsonl")
@@ -431,7 +430,7 @@ class Moot:
             then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))]
         return await self.engine.open(imported.opened, parse_session_id(session) if session else None, then)
 
-    async def replay(self, session: str) -> ReplayResult:
+    async def replay(self, session: str) -> "ReplayResult":
         return await self.engine.replay(parse_session_id(session))
 
     async def verify(self, session: str) -> str | None:
@@ -483,13 +482,15 @@ class Moot:
         """Return the timeline of a session."""
         return (await self._load_plugin_and_timeline(session))[1]
 
-    async def load_plugin(self, session: str) -> AnyPlugin:
+    async def load_plugin(self, session: str) -> "AnyPlugin":
         """Return the protocol of a session; raises UnknownSession."""
         return self.find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
-    async def _load_plugin_and_timeline(self, session: str) -> tuple[AnyPlugin, Any]:
+    async def _load_plugin_and_timeline(self, session: str) -> "tuple[AnyPlugin, Any]":
         name = parse_session_id(session)
         # What people read is verified first: text that was changed afterwards is nobody's statement.
+        from moot.codec.chain import validate_chain
+
         entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
         opened = entries[0].fact
         assert isinstance(opened, Opened)
@@ -513,6 +514,9 @@ class Moot:
         inner.settled = {} if kept is None else {each.number: each.state for each in list_obligations(kept)}
 
     def _build_session_line(self, head: Head) -> SessionLine:
+        from moot.codec.chain import to_datetime
+        from moot.codec.stored import read_topic
+
         line = SessionLine(
             session=head.session,
             protocol="",
@@ -544,7 +548,9 @@ class Moot:
             except CallerError as cause:
                 raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
 
-    def find_plugin(self, opened: Opened) -> AnyPlugin:
+    def find_plugin(self, opened: Opened) -> "AnyPlugin":
+        from moot.app.protocols import find_plugin
+
         return find_plugin(opened)
 
     async def _restore_export(self, text: str) -> SessionId:
@@ -562,7 +568,7 @@ def _require_started(part: T | None) -> T:
 
 
 def describe_status(
-    status: Status | Literal["damaged", "not_installed"],
+    status: "Status | Literal['damaged', 'not_installed']",
     *,
     is_decided: bool = False,
     is_waiting: bool = False,
@@ -576,7 +582,7 @@ def describe_status(
     return status
 
 
-def _derive_status(last: object) -> Status:
+def _derive_status(last: object) -> "Status":
     if isinstance(last, SessionCancelled):
         return "cancelled"
     if isinstance(last, SessionParked):

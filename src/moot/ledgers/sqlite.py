@@ -82,6 +82,7 @@ class SqliteLedger:
         self._pace = 0.0
         self._last_session: SessionId | None = None
         self._shared_until = 0.0
+        self._is_first = True
         # To spare a query per append: entries are never deleted, so that an entry which was there is there.
         self._heads: dict[SessionId, _SessionHead] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
@@ -112,11 +113,10 @@ class SqliteLedger:
             return
         self._check_open()
         check_order(session, records)
-        if self._is_alone(session):
-            # Whoever else can run comes first: a caller that only appends must not keep the others out.
-            await asyncio.sleep(0)
-        if self._is_alone(session) and self._idle.is_set() and self._pace <= ALONE_SECONDS:
-            self._check_open()
+        if self._is_alone(session) and self._idle.is_set() and self._is_first and self._pace <= ALONE_SECONDS:
+            # One in each iteration of the event loop: a caller that only appends must not keep the others out.
+            self._is_first = False
+            self._loop.call_soon(self._start_iteration)
             try:
                 (error,) = self._commit([(session, records)], wait=False)
             except _Busy:
@@ -132,6 +132,9 @@ class SqliteLedger:
             self._idle.clear()
             self._loop.call_soon(self._flush)
         await future
+
+    def _start_iteration(self) -> None:
+        self._is_first = True
 
     def _is_alone(self, session: SessionId) -> bool:
         """Whether this session is the only one that has written here for a while, and nobody else holds the file."""

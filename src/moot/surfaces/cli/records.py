@@ -11,10 +11,9 @@ from moot.app.panels import parse_seat_word
 from moot.codec.answers import as_json as plain_json
 from moot.disk.atomic_write import write_atomically
 from moot.domain.facts import Entry
-from moot.domain.ids import SessionId, parse_session_id
+from moot.domain.ids import SessionId, is_register, parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadImport, BadSetting
-from moot.memory.register import is_register
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.options import parse_swaps, swap_option
 
