@@ -52,14 +52,7 @@ T = TypeVar("T")
 class _Append(NamedTuple):
     session: SessionId
     records: Sequence[StoredRecord]
-    future: "asyncio.Future[None]"
-
-
-class _SessionHead(NamedTuple):
-    """The row number of a session, and its newest entry that this process knows of."""
-
-    number: int
-    seq: int
+    future: "asyncio.Future[None] | None" = None
 
 
 class _Busy(Exception):
@@ -83,8 +76,9 @@ class SqliteLedger:
         self._last_session: SessionId | None = None
         self._shared_until = 0.0
         self._is_first = True
-        # To spare a query per append: entries are never deleted, so that an entry which was there is there.
-        self._heads: dict[SessionId, _SessionHead] = {}
+        # Row numbers of sessions and the newest entries that this process knows of, to spare two queries per append.
+        self._numbers: dict[SessionId, int] = {}
+        self._last_seqs: dict[SessionId, int] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
 
@@ -118,7 +112,7 @@ class SqliteLedger:
             self._is_first = False
             self._loop.call_soon(self._start_iteration)
             try:
-                (error,) = self._commit([(session, records)], wait=False)
+                (error,) = self._commit([_Append(session, records)], wait=False)
             except _Busy:
                 self._busy_until = self._loop.time() + BUSY_PAUSE
             else:
@@ -158,11 +152,11 @@ class SqliteLedger:
 
     def _read_few(self, session: SessionId, after: int) -> list[StoredRecord] | None:
         """Return what is new, in place: most often nothing is. None if that may be much, or the thread has the connection."""
-        head = self._heads.get(session)
-        if head is None or after < head.seq - FEW_RECORDS or self._is_closed or not self._idle.is_set():
+        last = self._last_seqs.get(session)
+        if last is None or after < last - FEW_RECORDS or self._is_closed or not self._idle.is_set():
             return None
         try:
-            rows = self._writer.execute(_READ, (head.number, after)).fetchmany(FEW_RECORDS + 1)
+            rows = self._writer.execute(_READ, (self._numbers[session], after)).fetchmany(FEW_RECORDS + 1)
         except sqlite3.Error:
             # Whatever it is, the thread may wait for it, and translates it.
             return None
@@ -227,23 +221,22 @@ class SqliteLedger:
     def _flush(self) -> None:
         """Commit the pending appends: on the event loop if the disk is fast, else on the writer's thread."""
         group, self._pending = self._pending[:LARGEST_GROUP], self._pending[LARGEST_GROUP:]
-        wanted = [(each.session, each.records) for each in group]
         is_quick = self._pace <= QUICK_SECONDS and self._loop.time() >= self._busy_until
         # A large group would block the loop even on a fast disk.
         if is_quick and sum(len(each.records) for each in group) <= LARGEST_GROUP:
             try:
-                results = self._commit(wanted, wait=False)
+                results = self._commit(group, wait=False)
             except _Busy:
                 self._busy_until = self._loop.time() + BUSY_PAUSE
             else:
                 self._settle(group, results)
                 return
-        work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, wanted, wait=True))
+        work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, group, wait=True))
         work.add_done_callback(lambda done: self._settle(group, done.result()))
 
     def _settle(self, group: list[_Append], results: list[MootError | None]) -> None:
         for each, error in zip(group, results, strict=True):
-            if each.future.done():
+            if each.future is None or each.future.done():
                 continue
             if error is None:
                 each.future.set_result(None)
@@ -255,7 +248,7 @@ class SqliteLedger:
         else:
             self._idle.set()
 
-    def _commit(self, group: list[tuple[SessionId, Sequence[StoredRecord]]], *, wait: bool) -> list[MootError | None]:
+    def _commit(self, group: list[_Append], *, wait: bool) -> list[MootError | None]:
         """Write the group in one transaction; returns the error of each append, or None.
 
         Without `wait` it raises _Busy if the file is locked.
@@ -271,8 +264,7 @@ class SqliteLedger:
         except Exception as cause:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            # What this transaction wrote does not exist.
-            self._heads.clear()
+            self._forget_heads()
             # The low byte is SQLite's primary error code; the rest is the extended code.
             if not wait and getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise _Busy from cause
@@ -283,51 +275,56 @@ class SqliteLedger:
             self._pace += (min(time.monotonic() - started, SLOWEST_COUNTED) - self._pace) / 8
         return results
 
-    def _append_group(
-        self, connection: sqlite3.Connection, group: list[tuple[SessionId, Sequence[StoredRecord]]]
-    ) -> list[MootError | None]:
+    def _forget_heads(self) -> None:
+        """Forget what a transaction wrote that was not committed."""
+        self._numbers.clear()
+        self._last_seqs.clear()
+
+    def _append_group(self, connection: sqlite3.Connection, group: list[_Append]) -> list[MootError | None]:
         """Insert what follows the heads that are known in few statements, and the rest one by one."""
         results: list[MootError | None] = []
         rows: list[tuple[int, int, int, bytes, bytes]] = []
-        for session, records in group:
-            head = self._heads.get(session)
-            if head is not None and records[0].seq == head.seq + 1:
-                rows += [(head.number, *record) for record in records]
-                self._heads[session] = _SessionHead(head.number, records[-1].seq)
+        for append in group:
+            session, records, _ = append
+            if records and self._last_seqs.get(session) == records[0].seq - 1:
+                number = self._numbers[session]
+                rows += [(number, *record) for record in records]
+                self._last_seqs[session] = records[-1].seq
                 results.append(None)
             else:
-                results.append(self._try_append(connection, session, records))
+                results.append(self._try_append(connection, append))
         try:
             _insert_rows(connection, rows)
         except sqlite3.IntegrityError:
             # Another process has written to one of these sessions, so that its next number is taken.
             connection.execute("ROLLBACK")
-            self._heads.clear()
+            self._forget_heads()
             connection.execute("BEGIN IMMEDIATE")
-            return [self._try_append(connection, session, records) for session, records in group]
+            return [self._try_append(connection, append) for append in group]
         return results
 
-    def _try_append(
-        self, connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]
-    ) -> MootError | None:
+    def _try_append(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
         try:
-            return self._append_records(connection, session, records)
+            return self._append_records(connection, append)
         except UnicodeError as cause:  # a name that cannot be written, found before anything was
             return translate_error(cause, self._path)
 
-    def _append_records(
-        self, connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]
-    ) -> MootError | None:
-        row = connection.execute(_NUMBER, (session,)).fetchone()
-        newest = None if row is None else connection.execute(_NEWEST, row).fetchone()
+    def _append_records(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
+        session, records, _ = append
+        number = self._numbers.get(session)
+        if number is None:
+            row = connection.execute(_NUMBER, (session,)).fetchone()
+            number = None if row is None else row[0]
+        newest = None if number is None else connection.execute(_NEWEST, (number,)).fetchone()
         try:
             check_head(session, records, 0 if newest is None else newest[0])
         except MootError as error:
             return error
-        number = row[0] if row else connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
+        if number is None:
+            number = connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
         assert number is not None
         _insert_rows(connection, [(number, *record) for record in records])
-        self._heads[session] = _SessionHead(number, records[-1].seq)
+        self._numbers[session], self._last_seqs[session] = number, records[-1].seq
         return None
 
 
