@@ -403,13 +403,20 @@ class Moot:
     async def export(self, session: str, form: str) -> str:
         """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
-            from moot.codec.export import dump_export
-
-            return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
+            return "".join([part async for part in self.stream_export(session)])
         plugin, timeline = await self._load_plugin_and_timeline(session)
         if form not in plugin.forms:
             raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.forms)}")
         return plugin.export(timeline, form)
+
+    async def stream_export(self, session: str) -> AsyncIterator[str]:
+        """Yield the session as `jsonl` in parts of whole lines: a long one is never in memory as a whole."""
+        from moot.codec.export import dump_export_head, dump_export_lines
+
+        name = parse_session_id(session)
+        yield dump_export_head(name)
+        async for page in self.engine.read_pages(name):
+            yield dump_export_lines(page)
 
     async def read_back(
         self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
@@ -487,17 +494,23 @@ class Moot:
         return self.find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
     async def _load_plugin_and_timeline(self, session: str) -> "tuple[AnyPlugin, Any]":
-        name = parse_session_id(session)
-        # What people read is verified first: text that was changed afterwards is nobody's statement.
-        from moot.codec.chain import validate_chain
+        from moot.codec.chain import compute_root_hash, validate_chain
 
-        entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
-        opened = entries[0].fact
-        assert isinstance(opened, Opened)
-        plugin = self.find_plugin(opened)
-        timeline = plugin.timeline(name)
-        for entry in entries:
-            timeline.add(entry)
+        name = parse_session_id(session)
+        after, before = 0, compute_root_hash(name)
+        plugin: AnyPlugin | None = None
+        timeline: Any = None
+        async for page in self.engine.read_pages(name):
+            # What people read is verified first: text that was changed afterwards is nobody's statement.
+            validate_chain(name, page, after, before)
+            after, before = page[-1].seq, page[-1].hash
+            for entry in map(self.engine.entry, page):
+                if plugin is None:
+                    assert isinstance(entry.fact, Opened)
+                    plugin = self.find_plugin(entry.fact)
+                    timeline = plugin.timeline(name)
+                timeline.add(entry)
+        assert plugin is not None
         await self.add_settlements(timeline)
         return plugin, timeline
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
+LONGEST_PIECE = 1_000_000
+
 T = TypeVar("T")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -46,6 +48,16 @@ def build_console() -> "Console":
 def print_line(text: str = "") -> None:
     """A plain line."""
     click.echo(text)
+
+
+def print_text(text: str) -> None:
+    """A long text and one end of line, in pieces: a copy of it in bytes is as long again."""
+    end = len(text)
+    while end and text[end - 1] == "\n":
+        end -= 1
+    for start in range(0, end, LONGEST_PIECE):
+        click.echo(text[start : min(end, start + LONGEST_PIECE)], nl=False)
+    click.echo()
 
 
 def print_note(text: str) -> None:

@@ -51,7 +51,7 @@ def show(session: str, as_report: bool, as_json: bool) -> None:
 
             console.print(Markdown(text, hyperlinks=False))
         else:
-            output.print_line(text.rstrip("\n"))
+            output.print_text(text)
 
     output.run(work, as_json=as_json)
 
