@@ -9,11 +9,10 @@ from moot.app.environment import resolve_file_path, resolve_home
 from moot.app.session_copies import check_ledger, copy_sessions, draft_ledger_file, require_upkeep, resolve_new_file
 from moot.codec.chain import validate_chain
 from moot.domain.head_facts import RegisteredHead, SessionsArchived, SessionsReturned
-from moot.domain.ids import SessionId, parse_session_id
+from moot.domain.ids import SessionId, is_register, parse_session_id
 from moot.errors import BadSetting, LedgerDamaged, UnknownSession
 from moot.ledgers.sqlite import SqliteLedger
 from moot.memory.head_book import ArchivedSession, HeadBook, open_head_register
-from moot.memory.register import is_register
 
 if TYPE_CHECKING:
     from moot.app.moot import Moot

@@ -18,10 +18,10 @@ from moot.app.session_copies import (
 from moot.app.signed_heads import load_trusted, parse_heads, sign_heads
 from moot.codec.head_records import HEADS
 from moot.domain.head_facts import HeadsSigned
+from moot.domain.ids import is_register
 from moot.errors import BadSetting, LedgerDamaged
 from moot.ledgers.sqlite import SqliteLedger
 from moot.memory.head_book import open_head_register
-from moot.memory.register import is_register
 from moot.ports.ledger import Ledger
 
 

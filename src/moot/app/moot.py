@@ -20,19 +20,12 @@ from moot.app.environment import (
     resolve_vectors_path,
     tighten_home,
 )
-from moot.app.protocols import find_kinds, find_plugin, find_rules, get_protocol
-from moot.codec.chain import to_datetime, validate_chain
-from moot.codec.stored import FactCodec, read_topic
 from moot.domain.budget import DEFAULT_TURNS, Budget
 from moot.domain.facts import OWNER_DOOR, Closed, Entry, Language, Opened, SessionCancelled, SessionImported, SessionParked
-from moot.domain.ids import AskId, SessionId, parse_session_id
+from moot.domain.ids import AskId, SessionId, is_register, parse_session_id
 from moot.domain.records import Head
 from moot.domain.roster import Seat, Swap, swap_seats, validate_swaps
 from moot.domain.topic import Topic
-from moot.engine.engine import Engine
-from moot.engine.events import Event
-from moot.engine.outside_answers import OutstandingAsk
-from moot.engine.replay import ReplayResult
 from moot.errors import (
     BadImport,
     BadSetting,
@@ -46,10 +39,7 @@ from moot.errors import (
     ProviderRefused,
     SessionClosed,
 )
-from moot.memory.register import is_register
 from moot.ports.ledger import Ledger
-from moot.ports.plugin import AnyPlugin
-from moot.reports.decision import Decision, Status, summarize_choice
 
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask anybody.
@@ -59,6 +49,10 @@ if TYPE_CHECKING:
     from moot.app.panels import Panel
     from moot.app.parking import OnParked
     from moot.app.seats import GivenParticipant, Seating
+    from moot.engine.engine import Engine
+    from moot.engine.events import Event
+    from moot.engine.outside_answers import OutstandingAsk
+    from moot.engine.replay import ReplayResult
     from moot.memory.decision_memory import DecisionMemory
     from moot.memory.head_book import ArchivedSession
     from moot.memory.search import SearchHit
@@ -66,6 +60,8 @@ if TYPE_CHECKING:
     from moot.memory.tokens import TokenStore
     from moot.participants.function import AnswerFunction
     from moot.participants.human import AskPerson
+    from moot.ports.plugin import AnyPlugin
+    from moot.reports.decision import Decision, Status
 
 log = logging.getLogger("moot")
 
@@ -81,7 +77,7 @@ class SessionLine:
     session: SessionId
     protocol: str
     topic: str
-    status: Status | Literal["damaged", "not_installed"]
+    status: "Status | Literal['damaged', 'not_installed']"
     opened_at: datetime
     last_at: datetime
     entries: int
@@ -157,7 +153,6 @@ class Moot:
         self._participants = participants
         self._ledger = ledger
         self._stack = AsyncExitStack()
-        self._engine: Engine | None = None
         self._clock = SystemClock()
         self._is_recalled = False
         self._remembering: dict[str, asyncio.Task[None]] = {}
@@ -169,19 +164,21 @@ class Moot:
         if self._ledger is None:
             tighten_home(self.environ)
             self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
-        codec = FactCodec({}, find_kinds=find_kinds)
-        self._engine = Engine(
-            ledger=self._ledger, rulebooks=find_rules, codec=codec, clock=self._clock, explain_absence=self._explain_absence
-        )
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._finish_remembering()
         await self._stack.aclose()
 
-    @property
-    def engine(self) -> Engine:
-        return _require_started(self._engine)
+    @cached_property
+    def engine(self) -> "Engine":
+        from moot.app.protocols import find_kinds, find_rules
+        from moot.codec.stored import FactCodec
+        from moot.engine.engine import Engine
+
+        codec = FactCodec({}, find_kinds=find_kinds)
+        ledger = _require_started(self._ledger)
+        return Engine(ledger=ledger, rulebooks=find_rules, codec=codec, clock=self._clock, explain_absence=self._explain_absence)
 
     @property
     def ledger(self) -> Ledger:
@@ -233,7 +230,7 @@ class Moot:
 
         return await plan_session(self, topic, options)
 
-    async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> Decision:
+    async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> "Decision":
         """Run or resume a session until it ends, is parked by an outage, or waits only for outside seats; the decision so far.
 
         `wait=True` waits here for outside seats. A number of seconds waits as long for them and for the end of an outage;
@@ -279,12 +276,12 @@ class Moot:
 
     async def resume(
         self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True, wait: bool | float = False
-    ) -> Decision:
+    ) -> "Decision":
         """Resume a session after the checks of `prepare_resume`, and run it as `run` does."""
         await self.prepare_resume(session, swaps=swaps, check=check)
         return await self.run(session, wait=wait)
 
-    async def hold(self, topic: str, **options: Unpack[Options]) -> Decision:
+    async def hold(self, topic: str, **options: Unpack[Options]) -> "Decision":
         """Open a session and run it to its end."""
         return await self.run(await self.open(topic, **options))
 
@@ -353,19 +350,19 @@ class Moot:
         hits = await self.memory.find_similar(validate_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
-    async def decision(self, session: str) -> Decision:
+    async def decision(self, session: str) -> "Decision":
         """Return the current decision."""
         plugin, timeline = await self._load_plugin_and_timeline(session)
         return plugin.decision(timeline)
 
-    def watch(self, session: str, after: int = 0) -> AsyncIterator[Event]:
+    def watch(self, session: str, after: int = 0) -> "AsyncIterator[Event]":
         """Yield entries as they are written, and text while it is produced if this process runs the session."""
         return self.engine.watch(parse_session_id(session), after)
 
     async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
         return await self.engine.give_input(parse_session_id(session), text, key)
 
-    async def asks(self, session: str) -> list[OutstandingAsk]:
+    async def asks(self, session: str) -> "list[OutstandingAsk]":
         """Return the open asks."""
         return await self.engine.list_outstanding(parse_session_id(session))
 
@@ -386,11 +383,8 @@ class Moot:
 
     async def sessions(self) -> list[SessionLine]:
         """Return every session, the most recently active one last."""
-        lines = []
-        for head in await self.engine.heads():
-            if is_register(head.session):
-                continue
-            lines.append(self._build_session_line(head))
+        heads = [head for head in await _require_started(self._ledger).heads() if not is_register(head.session)]
+        lines = [self._build_session_line(head) for head in heads]
         return sorted(lines, key=lambda line: (line.last_at, line.session))
 
     async def archived(self) -> "dict[SessionId, ArchivedSession]":
@@ -455,6 +449,8 @@ class Moot:
             found = await self.decision(line.session)
             choice, strength = found.choice, found.strength
             decided = None if found.decision is None else found.decision.text
+        from moot.reports.decision import summarize_choice
+
         standing = describe_status(line.status, is_decided=decided is not None)
         what = "" if decided is None else summarize_choice(choice, decided)
         return replace(line, standing=standing, choice=what, strength=strength)
@@ -462,13 +458,20 @@ class Moot:
     async def export(self, session: str, form: str) -> str:
         """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
-            from moot.codec.export import dump_export
-
-            return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
+            return "".join([part async for part in self.stream_export(session)])
         plugin, timeline = await self._load_plugin_and_timeline(session)
         if form not in plugin.forms:
             raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.forms)}")
         return plugin.export(timeline, form)
+
+    async def stream_export(self, session: str) -> AsyncIterator[str]:
+        """Yield the session as `jsonl` in parts of whole lines: a long one is never in memory as a whole."""
+        from moot.codec.export import dump_export_head, dump_export_lines
+
+        name = parse_session_id(session)
+        yield dump_export_head(name)
+        async for page in self.engine.read_pages(name):
+            yield dump_export_lines(page)
 
     async def read_back(
         self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
@@ -476,6 +479,8 @@ class Moot:
         """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
         if text.lstrip().startswith('{"moot":'):
             return await self._restore_export(text)
+        from moot.app.protocols import get_protocol
+
         plugin = get_protocol(name)
         if plugin.read_back is None:
             raise BadImport(f"the protocol {plugin.name!r} can import only jsonl")
@@ -487,7 +492,7 @@ class Moot:
             then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))]
         return await self.engine.open(imported.opened, parse_session_id(session) if session else None, then)
 
-    async def replay(self, session: str) -> ReplayResult:
+    async def replay(self, session: str) -> "ReplayResult":
         return await self.engine.replay(parse_session_id(session))
 
     async def verify(self, session: str) -> str | None:
@@ -556,20 +561,28 @@ class Moot:
         """Return the timeline of a session."""
         return (await self._load_plugin_and_timeline(session))[1]
 
-    async def load_plugin(self, session: str) -> AnyPlugin:
+    async def load_plugin(self, session: str) -> "AnyPlugin":
         """Return the protocol of a session; raises UnknownSession."""
         return self.find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
-    async def _load_plugin_and_timeline(self, session: str) -> tuple[AnyPlugin, Any]:
+    async def _load_plugin_and_timeline(self, session: str) -> "tuple[AnyPlugin, Any]":
+        from moot.codec.chain import compute_root_hash, validate_chain
+
         name = parse_session_id(session)
-        # What people read is verified first: text that was changed afterwards is nobody's statement.
-        entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
-        opened = entries[0].fact
-        assert isinstance(opened, Opened)
-        plugin = self.find_plugin(opened)
-        timeline = plugin.timeline(name)
-        for entry in entries:
-            timeline.add(entry)
+        after, before = 0, compute_root_hash(name)
+        plugin: AnyPlugin | None = None
+        timeline: Any = None
+        async for page in self.engine.read_pages(name):
+            # What people read is verified first: text that was changed afterwards is nobody's statement.
+            validate_chain(name, page, after, before)
+            after, before = page[-1].seq, page[-1].hash
+            for entry in map(self.engine.entry, page):
+                if plugin is None:
+                    assert isinstance(entry.fact, Opened)
+                    plugin = self.find_plugin(entry.fact)
+                    timeline = plugin.timeline(name)
+                timeline.add(entry)
+        assert plugin is not None
         await self.add_settlements(timeline)
         return plugin, timeline
 
@@ -586,6 +599,9 @@ class Moot:
         inner.settled = {} if kept is None else {each.number: each.state for each in list_obligations(kept)}
 
     def _build_session_line(self, head: Head) -> SessionLine:
+        from moot.codec.chain import to_datetime
+        from moot.codec.stored import read_topic
+
         line = SessionLine(
             session=head.session,
             protocol="",
@@ -617,7 +633,9 @@ class Moot:
             except CallerError as cause:
                 raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
 
-    def find_plugin(self, opened: Opened) -> AnyPlugin:
+    def find_plugin(self, opened: Opened) -> "AnyPlugin":
+        from moot.app.protocols import find_plugin
+
         return find_plugin(opened)
 
     async def _restore_export(self, text: str) -> SessionId:
@@ -635,7 +653,7 @@ def _require_started(part: T | None) -> T:
 
 
 def describe_status(
-    status: Status | Literal["damaged", "not_installed"],
+    status: "Status | Literal['damaged', 'not_installed']",
     *,
     is_decided: bool = False,
     is_waiting: bool = False,
@@ -649,7 +667,7 @@ def describe_status(
     return status
 
 
-def _derive_status(last: object) -> Status:
+def _derive_status(last: object) -> "Status":
     if isinstance(last, SessionCancelled):
         return "cancelled"
     if isinstance(last, SessionParked):

@@ -66,9 +66,11 @@ def find_chain_fault(
     return None
 
 
-def validate_chain(session: SessionId, records: list[StoredRecord]) -> list[StoredRecord]:
-    """Return the records if their chain is valid; raises LedgerDamaged."""
-    fault = find_chain_fault(session, records)
+def validate_chain(
+    session: SessionId, records: list[StoredRecord], after: int = 0, before: bytes | None = None
+) -> list[StoredRecord]:
+    """Return the records if their chain is valid, as `find_chain_fault` takes them; raises LedgerDamaged."""
+    fault = find_chain_fault(session, records, after, before)
     if fault is not None:
         raise LedgerDamaged(f"session {session!r}: {fault}")
     return records

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from moot.domain.claims import extract_claim
 from moot.domain.ids import SeatId
@@ -28,16 +29,16 @@ class Utterance:
     refers_to: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Digest:
-    """An older entry, shortened to one line when it is shown: most lines are replaced before anybody reads them."""
+    """An older entry, shortened to one line when it is first shown: many lines are dropped before that."""
 
     id: int
     speaker: SeatId
     whole: str
     weight: float
 
-    @property
+    @cached_property
     def text(self) -> str:
         return extract_claim(self.whole)
 
@@ -77,6 +78,10 @@ class ContextWindow:
                 older = tuple(line for line in older if line.id != dropped.id)
                 left_out += 1
         return fast_replace(self, recent=recent, older=older, left_out=left_out, weights=weights)
+
+    def holds(self, entry: int) -> bool:
+        """Whether an entry is shown word for word."""
+        return any(each.id == entry for each in self.recent)
 
     @property
     def whole(self) -> frozenset[int]:

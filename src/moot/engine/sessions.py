@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakValueDictionary
@@ -32,6 +32,8 @@ from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
 KNOWN_SESSIONS = 256
+PAGE = 500
+"""How many records are read at once where all of a session is needed, one after the other."""
 
 ExplainAbsence = Callable[[SessionId], Awaitable[str]]
 """Says where a session went that the ledger does not have; empty if nobody knows it."""
@@ -75,11 +77,13 @@ class Sessions:
 
     async def load_snapshot(self, session: SessionId) -> Snapshot:
         """Return the current snapshot of a session; folds only the records since the last call; raises UnknownSession."""
-        known = self._known.get(session)
-        records = await self._world.ledger.read(session, known.seq if known else 0)
-        if known is None and not records:
-            raise await self.build_unknown(session)
-        snapshot = self._writer.apply_records(known, records) if known else self._writer.load(session, records)
+        snapshot = self._known.get(session)
+        if snapshot is None:
+            async for page in self.read_pages(session):
+                snapshot = self._writer.apply_records(snapshot, page) if snapshot else self._writer.load(session, page)
+            assert snapshot is not None
+        else:
+            snapshot = self._writer.apply_records(snapshot, await self._world.ledger.read(session, snapshot.seq))
         self._cache_snapshot(snapshot)
         return snapshot
 
@@ -112,6 +116,15 @@ class Sessions:
     async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
         """Return the entries after `after`."""
         return [self._writer.entry(record) for record in await self._world.ledger.read(session, after, limit)]
+
+    async def read_pages(self, session: SessionId) -> AsyncIterator[list[StoredRecord]]:
+        """Yield a session's records page by page: a long one is never in memory as a whole; raises UnknownSession."""
+        page = await self._world.ledger.read(session, 0, PAGE)
+        if not page:
+            raise await self.build_unknown(session)
+        while page:
+            yield page
+            page = await self._world.ledger.read(session, page[-1].seq, PAGE)
 
     async def records(self, session: SessionId) -> list[StoredRecord]:
         """Return the records exactly as the ledger stores them; raises UnknownSession."""

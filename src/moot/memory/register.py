@@ -134,8 +134,3 @@ class Register(Generic[S]):
     def _fold(self, record: StoredRecord, entry: Entry) -> None:
         self._state = self._evolve(self._state, entry)
         self._seq, self._at, self._hash = record.seq, record.at, record.hash
-
-
-def is_register(name: str) -> bool:
-    """Whether a stream of the ledger is a register and not a session."""
-    return name.startswith("_")

@@ -121,7 +121,7 @@ def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str
     before, spoken = state.positions.get(seat.id), state.last_spoke.get(seat.id)
     if before is not None:
         lines += [words.before, FENCE + one_line(extract_claim(before.position))]
-    if spoken is not None and spoken in _choose_memory(state, kind).whole:
+    if spoken is not None and _choose_memory(state, kind).holds(spoken):
         lines.append(words.own_entry.format(entry=spoken))
     elif spoken is not None:
         own = state.own_words[seat.id]

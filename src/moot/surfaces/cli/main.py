@@ -8,6 +8,12 @@ from typing import Final
 
 import click
 
+from moot.app.process import collect_garbage_rarely
+from moot.app.version import VERSION
+
+# Before the modules of a command are loaded: they are much of what it creates, and stay.
+collect_garbage_rarely()
+
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 
 EPILOG = """\b
@@ -52,7 +58,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
-@click.version_option(package_name="moot", prog_name="moot")
+@click.version_option(VERSION, prog_name="moot")
 def main() -> None:
     """Moot puts a question to a group of models, programs and people, and returns a decision that can be audited.
 
@@ -75,7 +81,7 @@ for command in (
     ),
     LazyCommand("swarm", "swarm:swarm", "Run a swarm on TASK.", is_long=True),
     LazyCommand("swarm-report", "swarm:swarm_report", "Print a swarm's report, also with joins undone."),
-    LazyCommand("list", "sessions:list_sessions", "List all sessions, the most recently active last."),
+    LazyCommand("list", "listing:list_sessions", "List all sessions, the most recently active last."),
     LazyCommand("show", "sessions:show", "Show a session: its decision and the whole record behind it."),
     LazyCommand("input", "sessions:give_input", "Add an input of yours to a running meeting."),
     LazyCommand("asks", "sessions:asks", "Show the open asks of mailbox seats, with everything that the seat may see."),

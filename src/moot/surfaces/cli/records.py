@@ -1,6 +1,7 @@
 """Commands on records: export, import, replay, fork, diff, verify."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,12 @@ from moot.app.moot import Moot
 from moot.app.panels import parse_seat_word
 from moot.app.signed_heads import check_signature, load_trusted, parse_heads, parse_key, pin_key
 from moot.codec.answers import as_json as plain_json
-from moot.disk.atomic_write import write_atomically
+from moot.disk.atomic_write import replace_atomically, write_atomically
 from moot.domain.facts import Entry
 from moot.domain.head_facts import RegisteredHead
-from moot.domain.ids import SessionId, parse_session_id
+from moot.domain.ids import SessionId, is_register, parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadImport, BadSetting
-from moot.memory.register import is_register
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.options import parse_swaps, swap_option
 
@@ -37,6 +37,9 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
 
     html is the page of `moot serve` as one file: it works from disk, without a server, and without script it is a report to read.
     """
+    if form == "jsonl" and not as_json:
+        out.run(partial(_stream_export, session, output))
+        return
     # Imported here: it takes a moment, and every other command on records would pay for it.
     from moot.surfaces.api.page_export import export_text
 
@@ -48,11 +51,33 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
         if as_json:
             out.print_json({"session": session, "form": form, "file": output, "text": text if output is None else None})
         elif output is None:
-            out.print_line(text.rstrip("\n"))
+            out.print_text(text)
         else:
             out.print_note(f"wrote {output}")
 
     out.run(work, as_json=as_json)
+
+
+async def _stream_export(session: str, output: str | None) -> None:
+    """Write the ledger of a session part by part, however long it is."""
+    async with Moot() as moot:
+        parts = moot.stream_export(session)
+        # Before a file is touched: an unknown session leaves it as it is.
+        first = [await anext(parts), await anext(parts)]
+        if output is None:
+            for part in first:
+                click.echo(part, nl=False)
+            async for part in parts:
+                click.echo(part, nl=False)
+            return
+        try:
+            with replace_atomically(Path(output)) as file:
+                file.writelines(first)
+                async for part in parts:
+                    file.write(part)
+        except OSError as cause:
+            raise BadImport(f"{output} cannot be written: {cause.strerror}") from cause
+    out.print_note(f"wrote {output}")
 
 
 @click.command("import")
