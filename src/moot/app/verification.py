@@ -77,7 +77,7 @@ class LedgerVerifier:
         """Verify everything."""
         await self._collect_known(None)
         try:
-            held = [head.session for head in await self._ledger.heads()]
+            held = [_check_name(head.session) for head in await self._ledger.heads()]
         except _DAMAGE as error:
             self._found.faults.append(_describe(error))
             held = []
@@ -104,7 +104,7 @@ class LedgerVerifier:
                 report = await self._ledger.inspect(session)
                 self._found.faults += report.faults
                 for name, (seq, digest) in (report.heads or {}).items():
-                    self._know(name, "the list of sessions", seq, digest.hex())
+                    self._know(_check_name(name), "the list of sessions", int(seq), digest.hex())
                 if report.heads is None:
                     self._found.notes.append(
                         "a Moot without a register of heads wrote this ledger: a session that was dropped, "
@@ -216,6 +216,12 @@ class LedgerVerifier:
             notes.append(f"not registered yet: {', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}; `moot heads` does it")
         files = sorted({each.file for session, each in book.archived.items() if session not in held})
         notes.extend(f"archived sessions are in {file}; to verify it: MOOT_LEDGER={file} moot verify" for file in files)
+
+
+def _check_name(name: object) -> SessionId:
+    if not isinstance(name, str):
+        raise TypeError(f"{name!r} is no name of a session")
+    return SessionId(name)
 
 
 def _describe(error: Exception) -> str:
