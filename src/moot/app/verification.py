@@ -178,12 +178,13 @@ class LedgerVerifier:
         fault = fault or self._unreadable.get(session)
         if entries == 0 and fault is None:
             return await self._explain_absence(session, wanted)
-        if fault is None and before is not None:
-            fault = _compare(entries, before.hex(), wanted.pop(0, ()))
+        ends = wanted.pop(0, [])
         if fault is None and wanted:
             seq = max(wanted)
             what = f"entries {entries + 1} to {seq} are" if seq > entries + 1 else f"entry {seq} is"
             fault = f"{what} missing at the end: {wanted[seq][0].source} has {seq} entries"
+        if fault is None and before is not None:
+            fault = _compare(entries, before.hex(), ends)
         head = None if fault is not None or before is None else before.hex()
         return VerifiedSession(session=session, fault=fault, head=head, entries=entries)
 
