@@ -109,10 +109,10 @@ class Meetings:
         return Moot(environ={"MOOT_HOME": str(self.home)})
 
 
-def list_answered(record: str) -> list[str]:
-    """The asks that have an answer or a loss on record."""
+def list_answered(record: str) -> list[tuple[str, str]]:
+    """The asks that have an answer or a loss on record, each with what it is: a refused wish to consult has two facts."""
     facts = [json.loads(json.loads(line)["body"]) for line in record.splitlines()[1:]]
-    return [fact["ask"] for fact in facts if isinstance(fact.get("ask"), str)]
+    return [(fact["fact"], fact["ask"]) for fact in facts if isinstance(fact.get("ask"), str)]
 
 
 def hold_undisturbed(meetings: Meetings, demo: Demo) -> Any:
@@ -135,9 +135,10 @@ def hold_killed(meetings: Meetings, demo: Demo, session: str, chance: random.Ran
         wrong += [f"false alarm: {fault}" for fault in faults]
         if not record.startswith(before):
             wrong.append(f"{session}: something that was recorded is lost")
-        again = set(meetings.read_asked(session)[asked:]) & set(list_answered(before))
+        again = set(meetings.read_asked(session)[asked:]) & {ask for _, ask in list_answered(before)}
         wrong += [f"{session}: {ask} was asked again though it had been answered" for ask in sorted(again)]
-        wrong += [f"{session}: {ask} is recorded {n} times" for ask, n in Counter(list_answered(record)).items() if n > 1]
+        twice = [ask for (_, ask), times in Counter(list_answered(record)).items() if times > 1]
+        wrong += [f"{session}: {ask} is recorded twice" for ask in twice]
         before, asked = record, len(meetings.read_asked(session))
         if code == 0:
             return deaths, wrong, outcome

@@ -1,21 +1,29 @@
 """A record that proves itself: whatever is cut, dropped, moved, changed or overwritten in a ledger's file is found."""
 
+import asyncio
 import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 from tests.acceptance.doors import round_robin, write_script
 
 from moot import Moot
+from moot.app.backup import back_up, restore
 from moot.app.clock import SystemClock
 from moot.app.verification import LedgerVerification, LedgerVerifier
 from moot.codec.chain import compute_record_hash
-from moot.domain.head_facts import RegisteredHead
+from moot.codec.head_records import EMPTY_REGISTER, HeadHash, seal_heads
+from moot.codec.stored import FactCodec
+from moot.domain.head_facts import HEAD_KINDS, HeadsRegistered, RegisteredHead
+from moot.domain.ids import SessionId
 from moot.errors import MootError
+from moot.ledgers.pending_heads import REGISTER_SECONDS
 from moot.ledgers.sqlite import SqliteLedger
 from moot.testing.ledger_contract import run_with_deadline
 
@@ -76,6 +84,11 @@ class Tamperer:
             connection.execute("PRAGMA foreign_keys = OFF")
             for statement in statements:
                 connection.execute(statement, values)
+
+    def select(self, query: str) -> tuple[Any, ...]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            row: tuple[Any, ...] = connection.execute(query).fetchone()
+            return row
 
     def choose(self, *, least: int = 1, registers: bool = True) -> tuple[int, int]:
         """The row number and the length of a session that has `least` entries."""
@@ -203,3 +216,99 @@ def test_every_one_of_two_hundred_tamperings_is_found(written: bytes, tmp_path: 
         if not list_faults(place):
             missed.append((seed, tamper.__name__))
     assert missed == []
+
+
+def test_the_end_of_an_open_session_is_covered_within_a_second(path: Path) -> None:
+    """N-7: also against whoever makes the list of sessions fit, while the process that writes lives."""
+
+    async def work() -> None:
+        async with SqliteLedger(path) as ledger, Moot(ledger=ledger) as moot:
+            for number in range(3):
+                await moot.give_input("open-0", f"late {number}")
+            await asyncio.sleep(2 * REGISTER_SECONDS)
+            tamperer = Tamperer(path, random.Random(1))
+            (number,) = tamperer.select("SELECT number FROM sessions WHERE id = 'open-0'")
+            tamperer.change("DELETE FROM entries WHERE session = :n AND seq > 5", n=number)
+            tamperer.fit_head(number)
+            found = await LedgerVerifier(ledger, SystemClock()).verify_session(SessionId("open-0"))
+            assert found is not None
+            assert found.fault == "entries 6 to 7 are missing at the end: the register of heads has 7 entries"
+
+    run_with_deadline(work())
+
+
+def test_memory_that_names_another_end_of_a_session_is_found(path: Path) -> None:
+    """N-7: decision memory and its sessions are compared, also where nobody else knows the session any more."""
+    tamperer = Tamperer(path, random.Random(1))
+    (number,) = tamperer.select("SELECT number FROM sessions WHERE id = 'ended-1'")
+    tamperer.change("DELETE FROM entries WHERE session = :n", "DELETE FROM sessions WHERE number = :n", n=number)
+    tamperer.drop_register()
+    assert list_faults(path)["ended-1"] == "it is missing: decision memory has it"
+
+
+def test_a_verify_beside_a_writer_raises_no_alarm(path: Path) -> None:
+    """N-7: what is written while everything is read is neither missing nor too much."""
+
+    async def work() -> None:
+        async with SqliteLedger(path) as ledger, Moot(ledger=ledger) as moot, SqliteLedger(path) as other:
+
+            async def write() -> None:
+                while True:
+                    await moot.give_input("open-1", "one more")
+
+            writer = asyncio.create_task(write())
+            for _ in range(10):
+                assert (await LedgerVerifier(other, SystemClock()).verify_all()).is_intact
+            writer.cancel()
+            await asyncio.wait([writer])
+
+    run_with_deadline(work())
+
+
+def test_a_postgresql_ledger_proves_itself_and_goes_into_a_backup_and_back(
+    path: Path, postgres_address: str, tmp_path: Path
+) -> None:
+    """N-7: restored from a file, backed up to one; cuts and drops are found there, too."""
+    environ = {"MOOT_HOME": str(tmp_path / "home"), "MOOT_LEDGER": postgres_address}
+    file = tmp_path / "backup.db"
+
+    async def change(statement: str) -> None:
+        connection = await asyncpg.connect(postgres_address)
+        await connection.execute(statement)
+        await connection.close()
+
+    async def verify_here() -> dict[str, str | None]:
+        async with Moot(environ=environ) as moot:
+            found = await LedgerVerifier(moot.ledger, moot.clock).verify_all()
+            assert found.faults == []
+            return {each.session: each.fault for each in found.sessions if each.fault}
+
+    async def work() -> None:
+        assert (await restore(str(path), environ)).sessions == 6
+        assert await verify_here() == {}
+        async with Moot(environ=environ) as moot:
+            await moot.give_input("open-2", "on another database")
+            assert (await back_up(moot.ledger, tmp_path / "home", str(file))).sessions == 6
+        await change(
+            "DELETE FROM moot_entries WHERE seq > 2 AND session = (SELECT number FROM moot_sessions WHERE id = 'open-2')"
+        )
+        assert await verify_here() == {"open-2": "entries 3 to 7 are missing at the end: the list of sessions has 7 entries"}
+        await change("UPDATE moot_sessions SET head = 2, hashed = 0 WHERE id = 'open-2'")
+        assert await verify_here() == {"open-2": "entries 3 to 7 are missing at the end: the register of heads has 7 entries"}
+        await change("DELETE FROM moot_entries WHERE session = (SELECT number FROM moot_sessions WHERE id = 'open-2')")
+        await change("DELETE FROM moot_sessions WHERE id = 'open-2'")
+        assert await verify_here() == {"open-2": "it is missing: the register of heads has it with 7 entries"}
+
+    run_with_deadline(work())
+    assert list_faults(file) == {}
+
+
+def test_what_a_ledger_registers_is_what_the_codec_makes_of_it() -> None:
+    """The register is written without the codec, for speed; its bytes are the same."""
+    heads = {SessionId("one"): HeadHash(3, bytes(32)), SessionId("two"): HeadHash(1, bytes(range(32)))}
+    fact = HeadsRegistered(
+        heads=tuple(RegisteredHead(session, head.seq, head.hash.hex()) for session, head in heads.items()), adopted=True
+    )
+    (record,) = seal_heads(EMPTY_REGISTER, 1, heads, adopted=True)
+    assert record.body == FactCodec(HEAD_KINDS).encode(fact)
+    assert FactCodec(HEAD_KINDS).decode(record.body) == fact
