@@ -137,7 +137,7 @@ from moot.surfaces.api.methods import TABLE
 async def main():
     moot = Moot()
     async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
-        call = Call(context=ServerContext(moot, runner, Deliberations(moot, runner.nudge)), caller=Caller())
+        call = Call(context=ServerContext(moot, runner, Deliberations(moot, runner.wake)), caller=Caller())
         asked = {"topic": "How many?", "protocol": "delphi", "participants": ["ada", "bob"]}
         opened = await TABLE["cstp.openDeliberation"].invoke(call, asked)
         session = opened["deliberationId"]

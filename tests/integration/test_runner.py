@@ -162,7 +162,7 @@ def test_a_nudge_runs_a_session_to_its_end_and_tells_of_it_once() -> None:
         session = await house.open(debate("ada", "bob"))
         async with LocalRunner(house, seating(ada=ada, bob=bob), ends) as runner:
             for _ in range(5):
-                runner.nudge(session)
+                runner.wake(session)
             assert runner.running == 1
             await ends.seen()
             await idle(runner)
@@ -181,13 +181,13 @@ def test_a_session_goes_as_far_as_it_can_and_on_with_each_contribution() -> None
         session = await house.open(debate("ada", elsewhere=["eve"]))
         async with LocalRunner(house, seating(ada=ada), ends) as runner:
             for number, phase in enumerate(PHASES, 1):
-                runner.nudge(session)
+                runner.wake(session)
                 await idle(runner)
                 assert ada.calls == number
                 assert [each.ask.id for each in await house.list_outstanding(session)] == [f"{number}.{phase}.eve"]
                 assert ends.sessions == []
                 await house.contribute(session, EVE, says(phase))
-            runner.nudge(session)
+            runner.wake(session)
             await ends.seen()
         assert ends.sessions == [session]
 
@@ -202,10 +202,10 @@ def test_a_nudge_while_a_session_is_run_is_not_lost_and_asks_nobody_twice() -> N
         house, ends, ada = engine(), Ends(), Guest(gate)
         session = await house.open(debate("ada", elsewhere=["eve"]))
         async with LocalRunner(house, seating(ada=ada), ends) as runner:
-            runner.nudge(session)
+            runner.wake(session)
             await ada.asked.wait()
             await house.contribute(session, EVE, says("propose"))
-            runner.nudge(session)
+            runner.wake(session)
             gate.set()
             await idle(runner)
         assert ada.calls == 2
@@ -221,7 +221,7 @@ def test_many_sessions_run_beside_each_other() -> None:
         sessions = [await house.open(debate("ada", "bob")) for _ in range(10)]
         async with LocalRunner(house, guests, ends) as runner:
             for session in sessions:
-                runner.nudge(session)
+                runner.wake(session)
             assert runner.running == 10
             gate.set()
             await ends.seen(10)
@@ -238,7 +238,7 @@ def test_deadlines_of_those_elsewhere_pass_while_the_runner_lives() -> None:
         house, ends, ada = engine(), Ends(), Guest()
         session = await house.open(debate("ada", "bob", elsewhere=["eve"], patience=0.1))
         async with LocalRunner(house, seating(ada=ada, bob=Guest()), ends) as runner:
-            runner.nudge(session)
+            runner.wake(session)
             await ends.seen()
         lost = [entry.fact for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)]
         assert [(fact.ask, fact.reason) for fact in lost] == [
@@ -265,7 +265,7 @@ def test_a_deadline_that_passed_while_no_runner_lived_passes_at_the_first_nudge(
         async with LocalRunner(house, seating(), ends) as runner:
             while not ends.sessions:
                 clock.ahead += timedelta(hours=2)
-                runner.nudge(session)
+                runner.wake(session)
                 await idle(runner)
         lost = [entry.fact.ask for entry in await house.entries(session) if isinstance(entry.fact, SeatLost)]
         assert lost[0] == "1.propose.fay"
@@ -284,7 +284,7 @@ def test_a_session_that_another_process_runs_is_looked_at_again(monkeypatch: pyt
         session = await house.open(debate("ada", "bob"))
         async with LocalRunner(house, seating(ada=ada, bob=Guest()), ends) as runner:
             async with ledger.claim(session):
-                runner.nudge(session)
+                runner.wake(session)
                 await asyncio.sleep(0.1)
                 assert (runner.running, ada.calls, ends.sessions) == (1, 0, [])
             await ends.seen()
@@ -316,7 +316,7 @@ def test_a_ledger_that_fails_for_a_while_is_tried_again(
         house, ends = engine(Failing(3)), Ends()
         session = await house.open(debate("ada", "bob"))
         async with LocalRunner(house, seating(ada=Guest(), bob=Guest()), ends) as runner:
-            runner.nudge(session)
+            runner.wake(session)
             await ends.seen()
         assert ends.sessions == [session]
 
@@ -340,7 +340,7 @@ def test_a_damaged_session_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
         ledger = Damaged()
         session = await engine(ledger).open(debate("ada", "bob"))
         async with LocalRunner(engine(ledger), seating(), Ends()) as runner:
-            runner.nudge(session)
+            runner.wake(session)
             await idle(runner)
 
     bounded(work())
@@ -350,7 +350,7 @@ def test_a_nudge_for_no_session_does_nothing() -> None:
     async def work() -> None:
         house, ends = engine(), Ends()
         async with LocalRunner(house, seating(), ends) as runner:
-            runner.nudge(SessionId("nope"))
+            runner.wake(SessionId("nope"))
             await idle(runner)
         assert ends.sessions == []
 
@@ -372,7 +372,7 @@ def test_a_failure_to_remember_stops_nobody_else(caplog: pytest.LogCaptureFixtur
             await house.open(debate("ada", "bob"), SessionId(name))
         async with LocalRunner(house, seating(ada=Guest(), bob=Guest()), closed) as runner:
             for name in ("bad", "good"):
-                runner.nudge(SessionId(name))
+                runner.wake(SessionId(name))
             await ends.seen()
             await idle(runner)
         assert ends.sessions == ["good"]
@@ -394,8 +394,8 @@ def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on(monkeyp
         waiting = await house.open(debate("bob", elsewhere=["eve"]))
         before = asyncio.all_tasks()
         async with LocalRunner(house, seating(ada=stuck, bob=Guest()), ends) as runner:
-            runner.nudge(session)
-            runner.nudge(waiting)
+            runner.wake(session)
+            runner.wake(waiting)
             await stuck.asked.wait()
             while runner.running > 1:  # noqa: ASYNC110 - the runner tells nobody
                 await asyncio.sleep(0.005)
@@ -409,7 +409,7 @@ def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on(monkeyp
         assert ((await house.load_snapshot(waiting)).seq, house.runs) == (seq, runs)
         assert ends.sessions == []
         async with LocalRunner(house, seating(ada=Guest(), bob=Guest()), ends) as second:
-            second.nudge(session)
+            second.wake(session)
             await ends.seen()
         assert ends.sessions == [session]
 
@@ -440,9 +440,9 @@ def test_a_session_that_ended_in_the_runner_is_remembered(tmp_path: Path) -> Non
                 for phase in PHASES:
                     for seat in (EVE, SeatId("fay")):
                         await moot.engine.contribute(session, seat, says(phase))
-                        runner.nudge(session)
+                        runner.wake(session)
                 await ends.seen()
-                runner.nudge(session)
+                runner.wake(session)
                 await idle(runner)
             (kept,) = await moot.memory.list_decisions()
             assert (kept.decision, kept.record.decided) == (session, "All of it.")
@@ -479,12 +479,12 @@ def test_a_parked_session_is_resumed_by_itself_once_its_seats_can_be_asked() -> 
                 yield 0.02
 
         async with LocalRunner(house, seating(ada=ada, bob=bob), ends, delays=delays) as runner:
-            runner.nudge(session)
+            runner.wake(session)
             while looks[0] < 3:  # noqa: ASYNC110 - the runner tells nobody
                 await asyncio.sleep(0.01)
             assert runner.parked == 1
             await house.contribute(session, EVE, says("propose"))
-            runner.nudge(session)
+            runner.wake(session)
             state = (await house.load_snapshot(session)).session_state
             assert state.parked is not None
             assert state.parked.seats == ("ada", "bob")
@@ -499,7 +499,7 @@ def test_a_parked_session_is_resumed_by_itself_once_its_seats_can_be_asked() -> 
                 await idle(runner)
                 assert runner.parked == 0
                 await house.contribute(session, EVE, says(phase))
-                runner.nudge(session)
+                runner.wake(session)
             await ends.seen()
         assert (await resolution(house, session)).consensus_type == "unanimous"
         assert (ada.calls, bob.calls) == (4, 4)
@@ -515,13 +515,13 @@ def test_a_parked_session_that_is_resumed_by_hand_is_looked_at_at_once() -> None
         house, ends, ada, bob = engine(), Ends(), Out(), Out()
         session = await house.open(debate("ada", "bob"))
         async with LocalRunner(house, seating(ada=ada, bob=bob), ends, delays=lambda seed: repeat(3_600.0)) as runner:
-            runner.nudge(session)
+            runner.wake(session)
             await idle(runner)
             ada.is_out = bob.is_out = False
-            runner.nudge(session)
+            runner.wake(session)
             await idle(runner)
             assert (runner.parked, ends.sessions) == (1, [])
-            runner.resume(session)
+            runner.wake(session, at_once=True)
             await ends.seen()
             assert runner.parked == 0
 

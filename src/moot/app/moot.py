@@ -1,5 +1,6 @@
 """Moot as a library: everything that the command line does, in Python."""
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -11,7 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from moot.app.clock import SystemClock
-from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address, resolve_vectors_path
+from moot.app.environment import (
+    open_ledger,
+    resolve_home,
+    resolve_index_path,
+    resolve_ledger_address,
+    resolve_vectors_path,
+    tighten_home,
+)
 from moot.app.protocols import find_kinds, find_plugin, find_rules, get_protocol
 from moot.codec.chain import to_datetime, validate_chain
 from moot.codec.stored import FactCodec, read_topic
@@ -152,12 +160,14 @@ class Moot:
         self._engine: Engine | None = None
         self._clock = SystemClock()
         self._is_recalled = False
+        self._remembering: dict[str, asyncio.Task[None]] = {}
         if participants:
             # A wrong name is refused here, where it is given.
             _ = self.seating
 
     async def __aenter__(self) -> Self:
         if self._ledger is None:
+            tighten_home(self.environ)
             self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
         codec = FactCodec({}, find_kinds=find_kinds)
         self._engine = Engine(
@@ -166,6 +176,7 @@ class Moot:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._finish_remembering()
         await self._stack.aclose()
 
     @property
@@ -196,7 +207,7 @@ class Moot:
         from moot.participants.meaning_index import build_meaning_index
 
         meaning = build_meaning_index(resolve_vectors_path(self.environ))
-        return DecisionMemory(_require_started(self._ledger), self._clock, meaning)
+        return DecisionMemory(_require_started(self._ledger), self._clock, meaning, resolve_index_path(self.environ))
 
     @cached_property
     def access(self) -> "TokenStore":
@@ -291,17 +302,36 @@ class Moot:
 
     async def remember_if_possible(self, session: str) -> None:
         """Like `remember`, but a failure is only logged, and the next `recall` tries again: the session itself is unaffected."""
+        self.remember_soon(session)
+        # Not awaited itself: whoever stops waiting must not stop it.
+        await asyncio.wait([self._remembering[session]])
+
+    async def _try_to_remember(self, session: str) -> None:
         try:
             await self.remember(session)
         except MootError as error:
             self._is_recalled = False
             log.warning("session %s is not remembered yet: %s", session, error)
 
+    def remember_soon(self, session: str) -> None:
+        """Add an ended session to decision memory in the background: whoever gave the last answer need not wait for it.
+
+        Whatever `recall` returns has it, and closing waits for it; if the process dies first, the next one's `recall` adds it.
+        """
+        if session not in self._remembering:
+            self._remembering[session] = asyncio.create_task(self._try_to_remember(session))
+            self._remembering[session].add_done_callback(lambda _: self._remembering.pop(session, None))
+
+    async def _finish_remembering(self) -> None:
+        while self._remembering:
+            await asyncio.wait(self._remembering.values())
+
     async def recall(self) -> "DecisionMemory":
         """Return decision memory, after adding every session that ended without being remembered because its process died.
 
         That search runs once: a live process remembers the sessions that it ends.
         """
+        await self._finish_remembering()
         if not self._is_recalled:
             for line in await self.sessions():
                 if line.status == "concluded" and not line.is_demo and not await self.memory.has(line.session):

@@ -36,6 +36,11 @@ def load_protocols() -> dict[str, AnyPlugin]:
     return {**_load_others(), **{name: _load_own(name) for name in _PLACES}}
 
 
+def list_protocol_names() -> list[str]:
+    """The names of all protocols that are installed here."""
+    return sorted({*_PLACES, *_load_others()})
+
+
 def get_protocol(name: str) -> AnyPlugin:
     """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
     # Moot's own first: no plugin of another distribution is imported, and none can take its place.

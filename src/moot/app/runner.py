@@ -2,23 +2,30 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from moot.app.parking import LONGEST_OUTAGE, explain_unready_seats, iterate_delays
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
 from moot.engine.session_loop import ParticipantFactory
 from moot.engine.snapshot import Snapshot
-from moot.errors import LedgerDamaged, LedgerNewer, MootError, SessionBusy, UnknownSession, WorldError
+from moot.errors import BadSetting, LedgerDamaged, LedgerNewer, MootError, SessionBusy, UnknownSession, WorldError
+from moot.ports.runner import Runner, RunnerStats
+
+if TYPE_CHECKING:
+    from moot.app.moot import Moot
 
 LOOK_AGAIN_SECONDS: Final = 1.0
 """How soon to retry a session that another process runs, or that could not be written."""
 LONGEST_WAIT_SECONDS: Final = 3_600.0
+
+RUNNER: Final = "MOOT_RUNNER"
+"""The variable that says who runs a server's sessions: `local` (the default) or `workers`."""
 
 
 @dataclass(slots=True)
@@ -36,7 +43,9 @@ log = logging.getLogger("moot")
 
 
 class LocalRunner:
-    """Runs sessions in the background. Use as an async context manager. `closed` is called for each session that ended here.
+    """Implements `Runner` in this process: sessions run while it is entered as an async context manager, or `run` goes on.
+
+    `closed` is called for each session that ended here.
 
     `delays` says, by a seed, how long to wait before each look at a parked session.
     """
@@ -79,13 +88,25 @@ class LocalRunner:
         """The number of sessions whose outage is being waited out."""
         return len(self._retries)
 
-    def resume(self, session: SessionId) -> None:
-        """Look at once whether the outage of a parked session is over."""
-        self._retries.pop(session, None)
-        self.nudge(session)
+    async def run(self) -> None:
+        async with self:
+            await asyncio.Event().wait()
 
-    def nudge(self, session: SessionId) -> None:
-        """Signal that something happened to this session: run it as far as possible."""
+    async def cancel(self, session: SessionId) -> None:
+        self._retries.pop(session, None)
+        self._again.discard(session)
+        if (alarm := self._alarms.pop(session, None)) is not None:
+            alarm.cancel()
+        if (worker := self._workers.get(session)) is not None:
+            worker.cancel()
+            await asyncio.wait([worker])
+
+    async def stats(self) -> RunnerStats:
+        return RunnerStats(running=self.running, parked=self.parked)
+
+    def wake(self, session: SessionId, *, at_once: bool = False) -> None:
+        if at_once:
+            self._retries.pop(session, None)
         alarm = self._alarms.pop(session, None)
         if alarm is not None:
             alarm.cancel()
@@ -98,7 +119,7 @@ class LocalRunner:
     async def _work(self, session: SessionId) -> None:
         try:
             while True:
-                # Before the run and not after it: a nudge during the run must cause another one.
+                # Before the run and not after it: a wake during the run must cause another one.
                 self._again.discard(session)
                 snapshot = await self._run(session)
                 if snapshot is not None and snapshot.session_state.parked is None:
@@ -131,6 +152,9 @@ class LocalRunner:
                 snapshot = await self._engine.load_snapshot(session)
                 if snapshot.session_state.parked is not None and not await self._is_over(snapshot):
                     return snapshot
+                # Among many agents most answers leave nothing to do here: that is not worth a claim.
+                if self._engine.has_only_to_wait(snapshot):
+                    return snapshot
                 return await self._engine.run(session, self._seating)
             # Neither heals by itself: retrying every second would only fill the log.
             except (LedgerDamaged, LedgerNewer):
@@ -158,7 +182,7 @@ class LocalRunner:
         if retry.due > retry.ends:
             log.warning("session %s stays parked; resume it with: moot resume %s", session, session)
             return
-        self._alarms[session] = loop.call_at(retry.due, self.nudge, session)
+        self._alarms[session] = loop.call_at(retry.due, self.wake, session)
 
     def _set_alarm(self, snapshot: Snapshot) -> None:
         deadlines = [pending.deadline for pending in snapshot.session_state.pending.values() if pending.deadline is not None]
@@ -167,4 +191,25 @@ class LocalRunner:
         wait = (min(deadlines) - datetime.now(UTC)).total_seconds()
         delay = min(max(0.0, wait), LONGEST_WAIT_SECONDS)
         loop = asyncio.get_running_loop()
-        self._alarms[snapshot.session] = loop.call_later(delay, self.nudge, snapshot.session)
+        self._alarms[snapshot.session] = loop.call_later(delay, self.wake, snapshot.session)
+
+
+def is_run_by_workers(environ: Mapping[str, str]) -> bool:
+    """Whether servers leave the running of sessions to `moot worker`; raises BadSetting."""
+    chosen = environ.get(RUNNER, "").strip().lower() or "local"
+    if chosen not in {"local", "workers"}:
+        raise BadSetting(f"{RUNNER} = {chosen!r} names no runner; expected local or workers")
+    return chosen == "workers"
+
+
+@asynccontextmanager
+async def open_runner(moot: "Moot") -> AsyncIterator[Runner]:
+    """Who runs the sessions of a started `Moot`: this process, or the workers of its ledger. Raises BadSetting, MissingExtra."""
+    if is_run_by_workers(moot.environ):
+        from moot.app.shared_runner import open_shared_runner
+
+        async with open_shared_runner(moot) as shared:
+            yield shared
+        return
+    async with LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
+        yield runner

@@ -30,12 +30,16 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """An older entry, shortened to one line."""
+    """An older entry, shortened to one line when it is shown: most lines are replaced before anybody reads them."""
 
     id: int
     speaker: SeatId
-    text: str
+    whole: str
     weight: float
+
+    @property
+    def text(self) -> str:
+        return extract_claim(self.whole)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +69,7 @@ class ContextWindow:
         weights, older, left_out = (*self.weights, weight), self.older, self.left_out
         while len(recent) > self.window or (self.room and len(recent) > 1 and sum(len(each.text) for each in recent) > self.room):
             passed, recent = recent[0], recent[1:]
-            older = (*older, Digest(id=passed.id, speaker=passed.speaker, text=extract_claim(passed.text), weight=weights[0]))
+            older = (*older, Digest(id=passed.id, speaker=passed.speaker, whole=passed.text, weight=weights[0]))
             weights = weights[1:]
             if len(older) > self.digests:
                 # Entry 1 is the question and always stays. Of the rest the line of the lowest weight goes; of equals the oldest.

@@ -132,7 +132,17 @@ class Sessions:
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         """Wait until the session's head is past `after`, whichever process appended; returns the head."""
-        return await self._world.ledger.changed(session, after)
+        with self._world.hub.heads.wait(session) as woken:
+            known = self._known.get(session)
+            if known is not None and known.seq > after:
+                return known.seq
+            # The ledger sees what other processes write; what is written here need not wait for its next look.
+            waits: list[asyncio.Future[int]] = [woken, asyncio.ensure_future(self._world.ledger.changed(session, after))]
+            try:
+                done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                return next(iter(done)).result()
+            finally:
+                waits[1].cancel()
 
     async def _append(self, snapshot: Snapshot, fact: Fact) -> Entry | None:
         """Append a fact; None if another writer was first."""
@@ -152,6 +162,7 @@ class Sessions:
         except SeqConflict:
             return False
         self._cache_snapshot(after)
+        self._world.hub.heads.wake(after.session, after.seq)
         run = self._runs.get(after.session)
         if run is not None:
             # Wakes the loop at once; without this it would notice the entry at the next poll of the ledger.

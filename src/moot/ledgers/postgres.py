@@ -24,17 +24,21 @@ CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
 """How long a waiter relies on a notification before it queries the database itself."""
 LARGEST_GROUP: Final = 1_000
+MOST_NAMED: Final = 50
+"""How many sessions one notification names: PostgreSQL allows 8,000 bytes, and a name has at most 80."""
 MOST_NOTIFIED: Final = 10_000
 """How many sessions are remembered with the position of their last notification."""
 COMMAND_SECONDS: Final = 60.0
 
 MOST_DEADLOCKS: Final = 10
+SESSION_CHECK: Final = "moot_entries_session_fkey"
 GATHER_SECONDS: Final = 0.02
 """How long a due registration waits for others that are due at the same time."""
 
 # One statement and so one transaction and one round trip: the sessions whose head is where the batch begins move on, and only
 # their records are written. Where another process was faster the condition is checked again on the row that it wrote. Notified at
-# commit: a listener never hears of an entry that it cannot read yet.
+# commit: a listener never hears of an entry that it cannot read yet; one notification names many sessions, because each wakes
+# every listening process.
 _APPEND: Final = """
 WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $10::bytea[]) AS g (id, first, last, hash)),
 opened AS (
@@ -55,7 +59,9 @@ stored AS (
     FROM unnest($4::text[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[]) AS r (id, seq, at, body, hash)
     JOIN written w ON w.id = r.id
 )
-SELECT id, pg_notify($9, id) FROM written
+SELECT array_agg(id) AS ids, pg_notify($9, string_agg(id, chr(10))) FROM (
+    SELECT id, (row_number() OVER () - 1) / $11::bigint AS part FROM written
+) AS w GROUP BY part
 """
 
 # Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
@@ -70,10 +76,11 @@ class _QueuedAppend:
 
 
 class PostgresLedger:
-    """A ledger in one PostgreSQL database. Use as an async context manager."""
+    """A ledger in one PostgreSQL database. Use as an async context manager. `name` is what its connections are called there."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, name: str = "moot") -> None:
         self._address = address
+        self._settings = {"application_name": name}
         self._stack = AsyncExitStack()
         self._pool: asyncpg.Pool[Any] | None = None
         self._ear: asyncpg.Connection[Any] | None = None
@@ -96,7 +103,9 @@ class PostgresLedger:
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             with _translate_errors():
-                self._pool = await asyncpg.create_pool(self._address, min_size=1, max_size=4, command_timeout=COMMAND_SECONDS)
+                self._pool = await asyncpg.create_pool(
+                    self._address, min_size=1, max_size=4, command_timeout=COMMAND_SECONDS, server_settings=self._settings
+                )
                 stack.push_async_callback(self._pool.close)
                 stack.push_async_callback(self._close_writer)
                 stack.push_async_callback(self._close_listener)
@@ -158,7 +167,7 @@ class PostgresLedger:
     async def _open_listener(self) -> "asyncpg.Connection[Any]":
         """Return the connection for notifications and claims; reopen it and retake all claims if it was cut."""
         if self._ear is None or self._ear.is_closed():
-            self._ear = await asyncpg.connect(self._address)
+            self._ear = await asyncpg.connect(self._address, server_settings=self._settings)
             await _migrate(self._ear)
             await self._ear.add_listener(CHANNEL, self._on_notification)
             # What was written while nobody listened was not notified.
@@ -296,11 +305,14 @@ class PostgresLedger:
         return self._pool
 
     def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
-        session = SessionId(str(payload))
-        if session != HEADS:
-            self._position += 1
-            self._notified[session] = self._position
-            self._notified.move_to_end(session)
+        for name in str(payload).split("\n"):
+            if name != HEADS:
+                self._note_written(SessionId(name))
+
+    def _note_written(self, session: SessionId) -> None:
+        self._position += 1
+        self._notified[session] = self._position
+        self._notified.move_to_end(session)
         if len(self._notified) > MOST_NOTIFIED:
             _, self._deaf_until = self._notified.popitem(last=False)
         event = self._waiting.pop(session, None)
@@ -380,14 +392,15 @@ class PostgresLedger:
         hashes = [batches[name][-1].hash for name in names]
         for _ in range(MOST_DEADLOCKS):
             with suppress(asyncpg.exceptions.DeadlockDetectedError):
-                rows = await (await self._open_writer()).fetch(_APPEND, names, firsts, lasts, *columns, CHANNEL, hashes)
-                return {SessionId(row["id"]) for row in rows}
+                writer = await self._open_writer()
+                rows = await writer.fetch(_APPEND, names, firsts, lasts, *columns, CHANNEL, hashes, MOST_NAMED)
+                return {SessionId(name) for row in rows for name in row["ids"]}
         raise LedgerUnavailable("the PostgreSQL ledger is written to by too many processes at once; repeat the call")
 
     async def _open_writer(self) -> "asyncpg.Connection[Any]":
         """Return the connection for appends: one of its own, because a pool's connection is reset after each use."""
         if self._pen is None or self._pen.is_closed():
-            self._pen = await asyncpg.connect(self._address, command_timeout=COMMAND_SECONDS)
+            self._pen = await asyncpg.connect(self._address, command_timeout=COMMAND_SECONDS, server_settings=self._settings)
         return self._pen
 
     async def _close_writer(self) -> None:
@@ -411,6 +424,10 @@ async def _migrate(connection: Any) -> None:
             if step.version > version:
                 await connection.execute(step.sql)
                 await connection.execute("INSERT INTO moot_schema (version) VALUES ($1)", step.version)
+        # The statement that writes entries writes their sessions, too; looking up the session of each entry again took two thirds
+        # of its time. No version of its own: older versions of Moot work with the constraint and without it, beside this one.
+        if await connection.fetchval("SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = $1)", SESSION_CHECK):
+            await connection.execute(f"ALTER TABLE moot_entries DROP CONSTRAINT {SESSION_CHECK}")
         if version == postgres_upkeep.WITHOUT_REGISTER:
             await postgres_upkeep.adopt_heads(connection)
 
@@ -426,3 +443,7 @@ class _translate_errors:  # noqa: N801 - reads as a verb where it is used
             raise LedgerFull(f"the ledger has no room to write ({error}); free disk space on the database server") from error
         if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
             raise LedgerUnavailable(f"the PostgreSQL ledger failed ({error}); check MOOT_LEDGER and the server") from error
+
+
+translate_errors = _translate_errors
+"""For the other modules that speak to the same server."""

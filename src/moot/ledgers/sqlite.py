@@ -1,9 +1,10 @@
 """A ledger in one SQLite file: WAL, durable on return, group commits.
 
-Appends that arrive in one iteration of the event loop share a transaction. Each is validated by itself, so that one with a stale
-head fails alone. While the disk is fast, the commit runs on the event loop: handing it to a thread and back would cost as much as
-the commit itself. When a commit takes longer than `QUICK_SECONDS`, or another process holds the file, commits run on a thread for
-a while, and the appends that arrive meanwhile form the next group. Reads have their own connection and thread.
+Appends that arrive in one iteration of the event loop share a transaction; one with a stale head fails alone. While the disk is
+fast, the commit runs on the event loop: handing it to a thread and back would cost as much as the commit itself. When commits
+take longer than `QUICK_SECONDS`, or another process holds the file, they run on a thread, and the appends that arrive meanwhile
+form the next group. A session that is the only one to write holds up nobody but itself: its appends may take `ALONE_SECONDS`.
+Reads have their own connection and thread, but for the few records that are new since the last one.
 
 Each append also writes down its session's head, and the register of heads grows in the same transaction: at every opening, and
 at least once a second while something is written. A file that may only be read is opened for reading.
@@ -11,10 +12,12 @@ at least once a second while something is written. A file that may only be read 
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
@@ -34,18 +37,28 @@ from moot.ledgers.sqlite_file import (
     refuse_writing,
     translate_error,
 )
+from moot.ledgers.sqlite_turns import WriteTurns
 from moot.ledgers.validation import check_head, check_order
 
 QUICK_SECONDS: Final = 0.002
-"""The longest time that a commit may block the event loop before the next ones run on a thread."""
-CAUTIOUS_SECONDS: Final = 1.0
-"""How long commits stay on the thread after a slow one."""
+"""How long commits may block the event loop, on average, before the next ones run on a thread."""
+ALONE_SECONDS: Final = 0.02
+"""The same for a session that is the only one to write."""
+SLOWEST_COUNTED: Final = 0.05
+"""What one commit counts for at most in the average: a disk that has slept for seconds is quick again afterwards."""
+BUSY_PAUSE: Final = 1.0
+"""How long commits stay on the thread after another process held the file, and appends in groups after a second session wrote."""
 POLL_SECONDS: Final = 0.2
 LARGEST_GROUP: Final = 1_000
 
 _NUMBER = "SELECT number FROM sessions WHERE id = ?"
 _NEWEST = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
+_READ = "SELECT seq, at, body, hash FROM entries WHERE session = ? AND seq > ? ORDER BY seq"
 _INSERT = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
+# Several rows in one statement: each statement gives Python's lock away and has to wait for it again.
+_INSERTS = {rows: _INSERT + ", (?, ?, ?, ?, ?)" * (rows - 1) for rows in (64, 16, 4, 2, 1)}
+FEW_RECORDS: Final = 16
+"""How many new records are read in place, on the event loop."""
 _HEAD = "SELECT head FROM sessions WHERE number = ?"
 _MOVE_HEAD = "UPDATE sessions SET head = ?, head_hash = ? WHERE number = ?"
 _REGISTER_END = "SELECT seq, at, hash FROM entries JOIN sessions ON session = number WHERE id = ? ORDER BY seq DESC LIMIT 1"
@@ -59,6 +72,16 @@ class _Append(NamedTuple):
     future: "asyncio.Future[None]"
 
 
+_Wanted = tuple[SessionId, Sequence[StoredRecord]]
+
+
+class _SessionHead(NamedTuple):
+    """The row number of a session, and its newest entry that this process knows of."""
+
+    number: int
+    seq: int
+
+
 class _Busy(Exception):
     """Another process holds the write lock of the file."""
 
@@ -68,17 +91,23 @@ class SqliteLedger:
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        self._turns = WriteTurns(path)
         self._threads = {name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")}
         self._pending: list[_Append] = []
         self._idle = asyncio.Event()
         self._idle.set()
         self._is_closed = False
-        self._cautious_until = 0.0
-        # Row numbers of sessions, to spare a query per append.
-        self._numbers: dict[SessionId, int] = {}
+        # Commits run on the thread until then: another process held the file.
+        self._busy_until = 0.0
+        # The mean time of the last commits, and the session that wrote last; until then several sessions write.
+        self._pace = 0.0
+        self._last_session: SessionId | None = None
+        self._shared_until = 0.0
+        # To spare a query per append: entries are never deleted, so that an entry which was there is there.
+        self._heads: dict[SessionId, _SessionHead] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
-        self._heads = PendingHeads()
+        self._unregistered = PendingHeads()
         self._register_timer: asyncio.TimerHandle | None = None
         self._is_read_only = read_only
 
@@ -108,6 +137,7 @@ class SqliteLedger:
                 waiter.set_exception(LedgerUnavailable(f"the ledger {self._path} was closed"))
         await self._loop.run_in_executor(self._threads["reader"], self._reader.close)
         await self._loop.run_in_executor(self._threads["writer"], self._writer.close)
+        self._turns.close()
         for thread in self._threads.values():
             thread.shutdown(wait=False)
 
@@ -118,6 +148,20 @@ class SqliteLedger:
         if self._is_read_only:
             raise refuse_writing(self._path)
         check_order(session, records)
+        if self._is_alone(session):
+            # Whoever else can run comes first: a caller that only appends must not keep the others out.
+            await asyncio.sleep(0)
+        if self._is_alone(session) and self._idle.is_set() and self._pace <= ALONE_SECONDS:
+            self._check_open()
+            try:
+                (error,) = self._commit([(session, records)], wait=False)
+            except _Busy:
+                self._busy_until = self._loop.time() + BUSY_PAUSE
+            else:
+                self._schedule_register()
+                if error is not None:
+                    raise error
+                return
         future: asyncio.Future[None] = self._loop.create_future()
         self._queue(_Append(session, records, future))
         await future
@@ -137,13 +181,41 @@ class SqliteLedger:
         future.add_done_callback(lambda done: done.exception())
         self._queue(_Append(HEADS, (), future))
 
+    def _schedule_register(self) -> None:
+        if self._unregistered.heads and self._register_timer is None and not self._is_closed:
+            self._register_timer = self._loop.call_later(REGISTER_SECONDS, self._queue_register)
+
+    def _is_alone(self, session: SessionId) -> bool:
+        """Whether this session is the only one that has written here for a while, and nobody else holds the file."""
+        now = self._loop.time()
+        if session != self._last_session:
+            # The first session of a process has no other before it.
+            self._shared_until = now + BUSY_PAUSE if self._last_session is not None else 0.0
+            self._last_session = session
+        return now >= self._shared_until and now >= self._busy_until
+
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+        few = self._read_few(session, after) if after and limit is None else None
+        if few is not None:
+            return few
         query = (
             "SELECT seq, at, body, hash FROM entries JOIN sessions ON session = number "
             "WHERE id = ? AND seq > ? ORDER BY seq LIMIT ?"
         )
         values = (session, after, -1 if limit is None else limit)
         return await self._run_query(lambda connection: [StoredRecord(*row) for row in connection.execute(query, values)])
+
+    def _read_few(self, session: SessionId, after: int) -> list[StoredRecord] | None:
+        """Return what is new, in place: most often nothing is. None if that may be much, or the thread has the connection."""
+        head = self._heads.get(session)
+        if head is None or after < head.seq - FEW_RECORDS or self._is_closed or not self._idle.is_set():
+            return None
+        try:
+            rows = self._writer.execute(_READ, (head.number, after)).fetchmany(FEW_RECORDS + 1)
+        except sqlite3.Error:
+            # Whatever it is, the thread may wait for it, and translates it.
+            return None
+        return [StoredRecord(*row) for row in rows] if len(rows) <= FEW_RECORDS else None
 
     async def heads(self, prefix: str = "") -> list[Head]:
         return await self._run_query(partial(_select_heads, prefix=prefix))
@@ -244,25 +316,19 @@ class SqliteLedger:
     def _flush(self) -> None:
         """Commit the pending appends: on the event loop if the disk is fast, else on the writer's thread."""
         group, self._pending = self._pending[:LARGEST_GROUP], self._pending[LARGEST_GROUP:]
-        started = self._loop.time()
+        wanted = [(each.session, each.records) for each in group]
+        is_quick = self._pace <= QUICK_SECONDS and self._loop.time() >= self._busy_until
         # A large group would block the loop even on a fast disk.
-        if started >= self._cautious_until and sum(len(each.records) for each in group) <= LARGEST_GROUP:
+        if is_quick and sum(len(each.records) for each in group) <= LARGEST_GROUP:
             try:
-                results = self._commit(group, wait=False)
+                results = self._commit(wanted, wait=False)
             except _Busy:
-                self._cautious_until = started + CAUTIOUS_SECONDS
+                self._busy_until = self._loop.time() + BUSY_PAUSE
             else:
-                if self._loop.time() - started > QUICK_SECONDS:
-                    self._cautious_until = self._loop.time() + CAUTIOUS_SECONDS
                 self._settle(group, results)
                 return
-        work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, group, wait=True))
-        work.add_done_callback(lambda done: self._finish_commit(group, done.result(), started))
-
-    def _finish_commit(self, group: list[_Append], results: list[MootError | None], started: float) -> None:
-        if self._loop.time() - started > QUICK_SECONDS:
-            self._cautious_until = self._loop.time() + CAUTIOUS_SECONDS
-        self._settle(group, results)
+        work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, wanted, wait=True))
+        work.add_done_callback(lambda done: self._settle(group, done.result()))
 
     def _settle(self, group: list[_Append], results: list[MootError | None]) -> None:
         for each, error in zip(group, results, strict=True):
@@ -272,71 +338,93 @@ class SqliteLedger:
                 each.future.set_result(None)
             else:
                 each.future.set_exception(error)
-        if self._heads.heads and self._register_timer is None and not self._is_closed:
-            self._register_timer = self._loop.call_later(REGISTER_SECONDS, self._queue_register)
+        self._schedule_register()
         # `_idle` stays cleared until nothing is pending, so only one flush is under way at a time.
         if self._pending:
             self._loop.call_soon(self._flush)
         else:
             self._idle.set()
 
-    def _commit(self, group: list[_Append], *, wait: bool) -> list[MootError | None]:
+    def _commit(self, group: list[_Wanted], *, wait: bool) -> list[MootError | None]:
         """Write the group in one transaction; returns the error of each append, or None.
 
         Without `wait` it raises _Busy if the file is locked.
         """
-        connection = self._writer
+        connection, started = self._writer, time.monotonic()
         try:
-            if wait:
-                connection.execute("PRAGMA busy_timeout = 30000")
             # SQLite has one writer: BEGIN IMMEDIATE makes the second wait here, not at COMMIT.
-            connection.execute("BEGIN IMMEDIATE")
-            results = [self._try_append(connection, each) for each in group]
+            self._turns.begin(connection, wait=wait)
+            results = self._append_group(connection, group, wait=wait)
             registered = self._register_heads(connection, group, results)
             connection.execute("COMMIT")
         except Exception as cause:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            # Row numbers that this transaction assigned do not exist any more.
-            self._numbers.clear()
+            # What this transaction wrote does not exist.
+            self._heads.clear()
             # The low byte is SQLite's primary error code; the rest is the extended code.
             if not wait and getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise _Busy from cause
             return [translate_error(cause, self._path) for _ in group]
         finally:
-            if wait:
-                connection.execute("PRAGMA busy_timeout = 0")
-        self._heads = registered
+            self._pace += (min(time.monotonic() - started, SLOWEST_COUNTED) - self._pace) / 8
+        self._unregistered = registered
         return results
 
     def _register_heads(
-        self, connection: sqlite3.Connection, group: list[_Append], results: list[MootError | None]
+        self, connection: sqlite3.Connection, group: list[_Wanted], results: list[MootError | None]
     ) -> PendingHeads:
         """Write what the register is due within the transaction; returns what is pending after it, should it be committed."""
-        pending = self._heads.copy()
-        for each, error in zip(group, results, strict=True):
+        pending = self._unregistered.copy()
+        for (session, records), error in zip(group, results, strict=True):
             if error is None:
-                pending.add(each.session, each.records)
-        if pending.is_due or (pending.heads and any(not each.records for each in group)):
+                pending.add(session, records)
+        if pending.is_due or (pending.heads and any(not records for _, records in group)):
             row = connection.execute(_REGISTER_END, (HEADS,)).fetchone()
             records = seal_now(EMPTY_REGISTER if row is None else ChainEnd(*row), pending.take())
-            self._append_records(connection, _Append(HEADS, records, group[0].future))
+            self._append_records(connection, HEADS, records)
         return pending
 
-    def _try_append(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
+    def _append_group(self, connection: sqlite3.Connection, group: list[_Wanted], *, wait: bool) -> list[MootError | None]:
+        """Insert what follows the heads that are known in few statements, and the rest one by one."""
+        results: list[MootError | None] = []
+        rows: list[tuple[int, int, int, bytes, bytes]] = []
+        moved: list[tuple[int, bytes, int]] = []
+        for session, records in group:
+            head = self._heads.get(session)
+            if head is not None and records and records[0].seq == head.seq + 1:
+                rows += [(head.number, *record) for record in records]
+                moved.append((records[-1].seq, records[-1].hash, head.number))
+                self._heads[session] = _SessionHead(head.number, records[-1].seq)
+                results.append(None)
+            else:
+                results.append(self._try_append(connection, session, records))
         try:
-            return self._append_records(connection, append)
+            _insert_rows(connection, rows)
+            connection.executemany(_MOVE_HEAD, moved)
+        except sqlite3.IntegrityError:
+            # Another process has written to one of these sessions, so that its next number is taken.
+            connection.execute("ROLLBACK")
+            self._heads.clear()
+            self._turns.begin(connection, wait=wait)
+            return [self._try_append(connection, session, records) for session, records in group]
+        return results
+
+    def _try_append(
+        self, connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]
+    ) -> MootError | None:
+        try:
+            return self._append_records(connection, session, records)
         except UnicodeError as cause:  # a name that cannot be written, found before anything was
             return translate_error(cause, self._path)
 
-    def _append_records(self, connection: sqlite3.Connection, append: _Append) -> MootError | None:
-        session, records = append.session, append.records
+    def _append_records(
+        self, connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]
+    ) -> MootError | None:
         if not records:
             return None
-        number = self._numbers.get(session)
-        if number is None:
-            row = connection.execute(_NUMBER, (session,)).fetchone()
-            number = None if row is None else row[0]
+        row = connection.execute(_NUMBER, (session,)).fetchone()
+        number = None if row is None else row[0]
         newest = None if number is None else connection.execute(_NEWEST, (number,)).fetchone()
         if number is not None and newest is None:
             # Archived: its id stays taken.
@@ -351,10 +439,17 @@ class SqliteLedger:
         else:
             connection.execute(_MOVE_HEAD, (*head, number))
         assert number is not None
-        self._numbers[session] = number
-        for record in records:
-            connection.execute(_INSERT, (number, *record))
+        _insert_rows(connection, [(number, *record) for record in records])
+        self._heads[session] = _SessionHead(number, records[-1].seq)
         return None
+
+
+def _insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, int, bytes, bytes]]) -> None:
+    at = 0
+    for most, statement in _INSERTS.items():
+        while len(rows) - at >= most:
+            connection.execute(statement, [*chain.from_iterable(rows[at : at + most])])
+            at += most
 
 
 def _select_heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:

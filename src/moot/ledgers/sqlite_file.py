@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from moot.codec.head_records import EMPTY_REGISTER, HEADS, HeadHash, seal_heads
+from moot.disk.private import create_private_file, make_private_folder
 from moot.domain.ids import SessionId
 from moot.errors import LedgerFull, LedgerNewer, LedgerReadOnly, LedgerUnavailable, MootError
 from moot.ledgers.migrations import load_migrations
@@ -21,7 +22,9 @@ WITHOUT_REGISTER: Final = 1
 def open_connection(path: Path) -> sqlite3.Connection:
     """Open the file, creating or migrating it if needed; raises LedgerUnavailable or LedgerNewer."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        # SQLite gives its -wal and -shm files the rights of this one.
+        create_private_file(path)
         # Only one thread uses it at a time, but not always the same one.
         connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
     except (OSError, sqlite3.Error) as cause:

@@ -87,7 +87,7 @@ async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, 
         if not is_old and not isinstance(snapshot.session_state.closed, SessionCancelled):
             if not snapshot.is_closed:
                 # Whoever asks again wants to know at once whether a parked meeting can go on.
-                call.context.runner.resume(session)
+                call.context.runner.wake(session, at_once=True)
             return ChatMeeting(session=session, opened_at=opened_at, had_ended=snapshot.is_closed)
     raise AssertionError("unreachable")
 

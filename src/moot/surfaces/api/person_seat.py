@@ -108,7 +108,7 @@ async def answer_as_person(call: Call, params: PersonAnswerParams) -> WrittenOut
     answer = _build_answer(found.brief, params)
     door = await call.find_door(name, seat)
     entry = await call.moot.answer(name, found.ask.id, answer, params.idempotency_key, via=door)
-    call.context.runner.nudge(name)
+    call.context.runner.wake(name)
     return WrittenOut(session_id=name, entry=entry.seq)
 
 
@@ -179,12 +179,10 @@ PERSON_METHODS: tuple[Method[Any, Any], ...] = (
         "moot.getPersonAsks",
         "What a session asks of a person at a seat: questions in plain words, one after the other. Next: moot.answerAsPerson.",
         get_person_asks,
-        "speak",
     ),
     build_method(
         "moot.answerAsPerson",
         "Answer what getPersonAsks gave you, question by question, or with a command such as /pass.",
         answer_as_person,
-        "speak",
     ),
 )

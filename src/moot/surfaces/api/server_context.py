@@ -8,15 +8,15 @@ from pathlib import Path
 from moot.app.conferences.project import find_project_root
 from moot.app.deliberations import Deliberations
 from moot.app.moot import Moot
-from moot.app.runner import LocalRunner
+from moot.app.runner import open_runner
 from moot.surfaces.api.method import ServerContext
 
 
 @asynccontextmanager
 async def open_server_context(moot: Moot) -> AsyncIterator[ServerContext]:
-    """What calls work on, with a runner that keeps sessions going while it is open."""
-    async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
-        context = ServerContext(moot, runner, Deliberations(moot, runner.nudge), find_project_root(Path.cwd()))
+    """What calls work on, with a runner that keeps sessions going while it is open, here or on workers."""
+    async with moot, open_runner(moot) as runner:
+        context = ServerContext(moot, runner, Deliberations(moot, runner.wake), find_project_root(Path.cwd()))
         try:
             yield context
         finally:

@@ -246,9 +246,9 @@ def build_open_options(call: Call, params: OpenSessionParams) -> Options:
         # A file's name is refused as well: no caller chooses what the server reads.
         raise BadSetting(f"panel: no panel is called {params.panel!r}; the panels are: {', '.join(list_presets())}")
     options: Options = {
-        "seats": [build_seat(call.caller, each) for each in params.seats],
+        "seats": [build_seat(call, each) for each in params.seats],
         "panel": params.panel or None,
-        "models": [build_seat(call.caller, ParticipantIn(id="model", platform=each)).platform for each in params.models],
+        "models": [build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in params.models],
         "protocol": params.protocol,
         "language": params.language,
         "settings": {to_snake(name): value for name, value in params.settings.items()},
@@ -363,7 +363,7 @@ async def get_asks(call: Call, params: AsksParams) -> AsksOut:
 
     if params.timeout_seconds:
         # The process that ran the session may be gone: somebody must run it while we wait.
-        call.context.runner.nudge(name)
+        call.context.runner.wake(name)
     ready = await _wait(call, name, params.timeout_seconds, find_asks)
     is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
     note = "Answer with answer_ask." if ready.found else "The session has ended." if is_closed else "Nothing yet: call again."
@@ -424,37 +424,39 @@ async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
         if params.ask.split(".", 2)[-1] != seat:
             raise NotAllowed(f"the ask {params.ask!r} is not put to the seat {seat!r}")
         entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key, via=door)
-    call.context.runner.nudge(name)
+    call.context.runner.wake(name)
     return WrittenOut(session_id=name, entry=entry.seq)
 
 
 async def give_input(call: Call, params: InputParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.give_input(params.session_id, params.text, params.idempotency_key)
-    call.context.runner.nudge(parse_session_id(params.session_id))
+    call.context.runner.wake(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
 
 
 async def close_session(call: Call, params: SessionParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.engine.call_close(parse_session_id(params.session_id), call.caller.name)
-    call.context.runner.nudge(parse_session_id(params.session_id))
+    call.context.runner.wake(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
 
 
 async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut:
     call.caller.check_session(params.session_id)
     for seat, platform in params.swaps.items():
-        build_seat(call.caller, ParticipantIn(id=seat, platform=platform))
+        build_seat(call, ParticipantIn(id=seat, platform=platform))
     await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
-    call.context.runner.resume(parse_session_id(params.session_id))
+    call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
     return await get_session(call, GetSessionParams(session_id=params.session_id))
 
 
 async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
     entry = await call.moot.cancel(params.session_id, params.reason)
-    call.context.runner.nudge(parse_session_id(params.session_id))
+    # Whoever is asked at this moment is let go at once; then its end is noted like any other.
+    await call.context.runner.cancel(parse_session_id(params.session_id))
+    call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
     return WrittenOut(session_id=params.session_id, entry=entry.seq)
 
 
@@ -489,43 +491,37 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next: get_session with "
         "timeoutSeconds=45 until status is 'concluded'.",
         open_session,
-        "own",
         "open_session",
     ),
-    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "read", "list_sessions"),
+    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "list_sessions"),
     build_method(
         "moot.getSession",
         "A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it waits "
         "for the end.",
         get_session,
-        "read",
         "get_session",
     ),
-    build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
+    build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries),
     build_method(
         "moot.getAsks",
         "What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No asks: call "
         "it again, until status is 'ended'. Next: answer_ask.",
         get_asks,
-        "speak",
         "get_asks",
     ),
-    build_method("moot.answer", "Answer what get_asks gave you.", answer_ask, "speak", "answer_ask"),
-    build_method("moot.giveInput", "Add an input of the user's.", give_input, "own"),
-    build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session, "own"),
+    build_method("moot.answer", "Answer what get_asks gave you.", answer_ask, "answer_ask"),
+    build_method("moot.giveInput", "Add an input of the user's.", give_input),
+    build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session),
     build_method(
         "moot.resumeSession",
         "Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew.",
         resume_session,
-        "own",
         "resume_session",
     ),
-    build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
-    build_method(
-        "moot.exportSession", "A session as text: minutes or html, or another form of its protocol.", export_session, "read"
-    ),
-    build_method("moot.verifySession", "Verify a session's hash chain.", verify_session, "read"),
-    build_method("moot.listProtocols", "The protocols that are installed.", list_protocols, "read"),
+    build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session),
+    build_method("moot.exportSession", "A session as text: minutes or html, or another form of its protocol.", export_session),
+    build_method("moot.verifySession", "Verify a session's hash chain.", verify_session),
+    build_method("moot.listProtocols", "The protocols that are installed.", list_protocols),
 )
 
 SESSION_METHODS: tuple[Method[Any, Any], ...] = tuple(

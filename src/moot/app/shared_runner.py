@@ -1,0 +1,293 @@
+"""Sessions of one PostgreSQL ledger that any number of workers share: what wakes them, and the worker that runs them."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import islice
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from moot.app.environment import is_postgres, open_ledger, resolve_ledger_address
+from moot.app.parking import LONGEST_OUTAGE, explain_unready_seats, iterate_delays
+from moot.app.plugins import load_plugins
+from moot.app.protocols import list_protocol_names
+from moot.domain.ids import SessionId
+from moot.engine.engine import Engine
+from moot.engine.session_loop import ParticipantFactory
+from moot.engine.snapshot import Snapshot
+from moot.errors import (
+    BadSetting,
+    LedgerDamaged,
+    LedgerNewer,
+    LedgerUnavailable,
+    MissingExtra,
+    MootError,
+    SessionBusy,
+    UnknownPlatform,
+    UnknownProtocol,
+    UnknownSession,
+    WorldError,
+)
+from moot.ports.runner import RunnerStats
+
+if TYPE_CHECKING:
+    from moot.app.moot import Moot
+    from moot.app.seats import GivenParticipant
+    from moot.ledgers.postgres_queue import PostgresQueue, Settled
+
+CONCURRENCY: Final = 200
+LEASE_SECONDS: Final = 10.0
+BUSY_SECONDS: Final = 1.0
+FAILING_SECONDS: Final = 5.0
+BROKEN_SECONDS: Final = 300.0
+"""How soon a session is tried again that failed for a reason which does not pass by itself."""
+RECONNECT_SECONDS: Final = 1.0
+LEAVE_SECONDS: Final = 10.0
+"""How long a worker that lost its database may take to let go of what it held."""
+SOON_TRIES: Final = (0.05, 0.2)
+"""How soon to look again for a claim that somebody holds for a moment, as a look at a list of sessions does."""
+
+log = logging.getLogger("moot")
+
+OnClosed = Callable[[SessionId], Awaitable[object]]
+
+
+class SharedRunner:
+    """Wakes sessions for the workers of a ledger, and runs them where `run` is called. Use as an async context manager.
+
+    `closed` is called for each session that ended here; `delays` says how long to wait before each look at a parked session.
+    """
+
+    def __init__(
+        self,
+        queue: "PostgresQueue",
+        engine: Engine,
+        seating: ParticipantFactory,
+        closed: OnClosed,
+        *,
+        concurrency: int = CONCURRENCY,
+        lease: float = LEASE_SECONDS,
+        delays: Callable[[int], Iterator[float]] = iterate_delays,
+    ) -> None:
+        self._queue = queue
+        self._engine = engine
+        self._seating = seating
+        self._closed = closed
+        self._concurrency = concurrency
+        self._lease = lease
+        self._delays = delays
+        self._woken: dict[SessionId, bool] = {}
+        self._has_woken = asyncio.Event()
+        self._sender: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._sender = asyncio.create_task(self._send_wakes())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._sender is not None
+        self._sender.cancel()
+        await asyncio.gather(self._sender, return_exceptions=True)
+        with suppress(LedgerUnavailable):
+            await self._send()
+
+    def wake(self, session: SessionId, *, at_once: bool = False) -> None:
+        # An append wakes its session by itself, in its transaction. This is for what no append tells.
+        self._woken[session] = self._woken.get(session, False) or at_once
+        self._has_woken.set()
+
+    async def run(self) -> None:
+        await self._queue.work(self.advance, concurrency=self._concurrency, lease=self._lease)
+
+    async def cancel(self, session: SessionId) -> None:
+        self._woken.pop(session, None)
+        await self._queue.cancel(session)
+
+    async def stats(self) -> RunnerStats:
+        return await self._queue.count()
+
+    async def _send_wakes(self) -> None:
+        while True:
+            await self._has_woken.wait()
+            self._has_woken.clear()
+            try:
+                await self._send()
+            except LedgerUnavailable as error:
+                log.warning("sessions cannot be woken: %s; trying again", error)
+                self._has_woken.set()
+                await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _send(self) -> None:
+        woken, self._woken = self._woken, {}
+        if not woken:
+            return
+        try:
+            await self._queue.wake(woken, [session for session, at_once in woken.items() if at_once])
+        except LedgerUnavailable:
+            self._woken = {**woken, **self._woken}
+            raise
+
+    async def advance(self, session: SessionId) -> "Settled":
+        """Run a session as far as it goes, and say when it is due again; raises LedgerUnavailable."""
+        from moot.ledgers.postgres_queue import Settled
+
+        try:
+            return await self._advance(session)
+        except UnknownSession:
+            return Settled(standing="foreign")
+        except (LedgerNewer, UnknownProtocol, UnknownPlatform, MissingExtra) as error:
+            log.warning("session %s is left to a worker that can run it: %s", session, error)
+            return Settled(standing="left")
+        except LedgerDamaged as error:
+            log.error("session %s cannot be run: %s", session, error)
+            return Settled(standing="damaged")
+        except LedgerUnavailable:
+            raise
+        except WorldError as error:
+            log.warning("session %s: %s; it is tried again", session, error)
+            return Settled(standing="failing", due=FAILING_SECONDS)
+        except MootError as error:
+            log.error("session %s cannot be run: %s", session, error)
+        except Exception:
+            log.exception("session %s cannot be run", session)
+        return Settled(standing="failing", due=BROKEN_SECONDS)
+
+    async def _advance(self, session: SessionId) -> "Settled":
+        from moot.ledgers.postgres_queue import Settled
+
+        snapshot = await self._engine.load_snapshot(session)
+        if not snapshot.session_state.opened.hosted:
+            return Settled(standing="foreign", seen=snapshot.seq)
+        tries = 0
+        if not snapshot.is_closed and snapshot.session_state.parked is not None:
+            retry = await self._queue.find_retry(session)
+            if retry.due is not None and retry.due > 0:
+                return Settled(standing="parked", seen=snapshot.seq, due=retry.due, tries=retry.tries)
+            tries = retry.tries
+            if await explain_unready_seats(snapshot, self._seating):
+                return self._settle_parked(snapshot, tries)
+        if not snapshot.is_closed:
+            try:
+                snapshot = await self._run(session)
+            except SessionBusy:
+                return Settled(standing="busy", due=BUSY_SECONDS)
+        if snapshot.is_closed:
+            await self._closed(session)
+            return Settled(standing="closed", seen=snapshot.seq)
+        if snapshot.session_state.parked is not None:
+            return self._settle_parked(snapshot, tries)
+        return Settled(standing="waiting", seen=snapshot.seq, due=find_next_deadline(snapshot, datetime.now(UTC)))
+
+    async def _run(self, session: SessionId) -> Snapshot:
+        for pause in SOON_TRIES:
+            with suppress(SessionBusy):
+                return await self._engine.run(session, self._seating)
+            await asyncio.sleep(pause)
+        return await self._engine.run(session, self._seating)
+
+    def _settle_parked(self, snapshot: Snapshot, tries: int) -> "Settled":
+        from moot.ledgers.postgres_queue import Settled
+
+        state = snapshot.session_state
+        is_given_up = (datetime.now(UTC) - state.at).total_seconds() > LONGEST_OUTAGE
+        delay = None if is_given_up else next(islice(self._delays(state.opened.seed), tries, None))
+        return Settled(standing="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
+
+
+def find_next_deadline(snapshot: Snapshot, now: datetime) -> float | None:
+    """In how many seconds the first ask of a waiting session is overdue; None if it has no deadline."""
+    deadlines = [pending.deadline for pending in snapshot.session_state.pending.values() if pending.deadline is not None]
+    return max(0.0, (min(deadlines) - now).total_seconds()) if deadlines else None
+
+
+def describe_build(participants: Iterable[str] = ()) -> str:
+    """What this Moot can run: workers of the same version with the same plugins and participants have the same build."""
+    names = [*list_protocol_names(), "/", *sorted([*(kind.name for kind in load_plugins().kinds), *participants])]
+    return f"{version('moot')}-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}"
+
+
+def resolve_shared_ledger(environ: Mapping[str, str]) -> str:
+    """The address of the ledger that workers share; raises BadSetting if it is none, MissingExtra without the packages."""
+    address = resolve_ledger_address(environ)
+    if not is_postgres(address):
+        raise BadSetting(
+            "workers share a PostgreSQL ledger; name it: MOOT_LEDGER=postgresql://USER@HOST/DATABASE "
+            f"(the ledger here is {address!r})"
+        )
+    try:
+        import moot.ledgers.postgres_queue  # noqa: F401
+    except ImportError as cause:
+        raise MissingExtra('workers need extra packages: pip install "moot[workers]"') from cause
+    return address
+
+
+@asynccontextmanager
+async def open_shared_runner(moot: "Moot") -> AsyncIterator[SharedRunner]:
+    """The runner of a server that only wakes sessions: workers run them. Raises BadSetting, MissingExtra or WorldError."""
+    address = resolve_shared_ledger(moot.environ)
+    from moot.ledgers.postgres_queue import PostgresQueue
+
+    async with (
+        PostgresQueue(address, build=describe_build()) as queue,
+        SharedRunner(queue, moot.engine, moot.seating, moot.remember_if_possible) as runner,
+    ):
+        yield runner
+
+
+async def run_worker(
+    environ: Mapping[str, str],
+    *,
+    participants: "Mapping[str, GivenParticipant] | None" = None,
+    concurrency: int = CONCURRENCY,
+    lease: float = LEASE_SECONDS,
+) -> None:
+    """Run sessions of the shared ledger until cancelled. A database that goes away is waited for.
+
+    `participants` are the program's own, as `Moot` takes them: sessions with others are left to workers that have them.
+    Raises BadSetting, MissingExtra, LedgerNewer, and LedgerUnavailable if the database cannot be reached at the start.
+    """
+    address = resolve_shared_ledger(environ)
+    has_worked = asyncio.Event()
+    while True:
+        life = asyncio.create_task(_live(environ, address, participants, concurrency, lease, has_worked))
+        try:
+            await asyncio.wait([life])
+        finally:
+            life.cancel()
+            # Bounded: a database behind a cut cable does not answer when a connection is closed.
+            await asyncio.wait([life], timeout=LEAVE_SECONDS)
+        try:
+            life.result()
+        except LedgerUnavailable as error:
+            if not has_worked.is_set():
+                raise
+            log.warning("%s; starting again in %g s", error, RECONNECT_SECONDS)
+        await asyncio.sleep(RECONNECT_SECONDS)
+
+
+async def _live(
+    environ: Mapping[str, str],
+    address: str,
+    participants: "Mapping[str, GivenParticipant] | None",
+    concurrency: int,
+    lease: float,
+    has_worked: asyncio.Event,
+) -> None:
+    """One life of a worker, under a name of its own: it ends when it loses the database, or is taken for dead."""
+    from moot.app.moot import Moot
+    from moot.ledgers.postgres_queue import PostgresQueue, build_worker_name
+
+    name = build_worker_name()
+    async with (
+        open_ledger(address, name=name) as ledger,
+        Moot(environ=environ, ledger=ledger, participants=participants) as moot,
+        PostgresQueue(address, name=name, build=describe_build(participants or ())) as queue,
+        SharedRunner(queue, moot.engine, moot.seating, moot.remember_if_possible, concurrency=concurrency, lease=lease) as runner,
+    ):
+        has_worked.set()
+        log.info("%s runs sessions", name)
+        await runner.run()

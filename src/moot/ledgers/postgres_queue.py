@@ -1,0 +1,366 @@
+"""The queue of the sessions that workers share: tables of procrastinate and of Moot beside a PostgreSQL ledger.
+
+A session needs a worker as long as its head is past `moot_runs.seen`. Triggers of the ledger's table put a job into the queue in
+the transaction of each append; deadlines are rows with a date. Both are hints: what they miss is found by `_QUIET`.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.resources import files
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import asyncpg
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import ConnectorException
+from procrastinate.worker import Worker
+
+from moot.domain.ids import SessionId
+from moot.errors import LedgerNewer, LedgerUnavailable
+from moot.ledgers.migrations import load_migrations
+from moot.ledgers.postgres import translate_errors
+from moot.ports.runner import RunnerStats
+
+TASK: Final = "moot.advance"
+COMMON_QUEUE: Final = "moot"
+SWEEP_SECONDS: Final = 1.0
+QUIET_SECONDS: Final = 5.0
+"""How often sessions are looked for that need a worker and have no job."""
+RETRY_SECONDS: Final = 1.0
+STOP_SECONDS: Final = 1.0
+"""How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
+
+Standing = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
+"""Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a worker leaves behind after a session: up to which entry it has seen it, and in how many seconds it is due again."""
+
+    standing: Standing
+    seen: int = 0
+    due: float | None = None
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a parked session was looked at in vain; `due` is in how many seconds it is looked at again, None for now."""
+
+    tries: int = 0
+    due: float | None = None
+
+
+Advance = Callable[[SessionId], Awaitable[Settled]]
+"""Runs a session as far as it goes; raises LedgerUnavailable."""
+
+# A job that came in meanwhile is taken with it: the queue would start it only when it looks again.
+_SETTLE: Final = """
+WITH again AS (
+    DELETE FROM procrastinate_jobs WHERE $6 AND status = 'todo' AND queueing_lock = 'moot/' || $1 AND scheduled_at IS NULL
+    RETURNING 1
+),
+settled AS (
+    UPDATE moot_runs SET seen = greatest(seen, $2), standing = $3, due = now() + $4::float8 * interval '1 second', tries = $5
+    WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)
+    -- What a worker says that was frozen meanwhile is older than what its successor said.
+    AND ($2 >= seen OR $2 = 0)
+)
+SELECT EXISTS (SELECT FROM again)
+"""
+
+# A session that another build of Moot can perhaps read: only workers of that build listen to its queue.
+_LEAVE: Final = """
+UPDATE moot_runs SET standing = 'left', due = NULL, queue = 'moot', left_by = array_append(array_remove(left_by, $2), $2)
+WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)
+"""
+
+_TAKE_LEFT: Final = """
+WITH taken AS (
+    UPDATE moot_runs SET standing = 'new', seen = 0, queue = $1 WHERE session IN (
+        SELECT session FROM moot_runs WHERE standing = 'left' AND NOT $1 = ANY (left_by) LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ) RETURNING session
+)
+SELECT count(moot_enqueue(s.id, $1)) FROM taken t JOIN moot_sessions s ON s.number = t.session
+"""
+
+# `seen = 0`: should the job get lost, the session is still found to need a worker.
+_WAKE: Final = """
+WITH woken AS (
+    UPDATE moot_runs r SET seen = 0, due = CASE WHEN s.id = ANY ($2::text[]) THEN NULL ELSE r.due END
+    FROM moot_sessions s WHERE s.number = r.session AND s.id = ANY ($1::text[]) AND r.standing NOT IN ('closed', 'foreign')
+    AND (r.seen < s.head OR s.id = ANY ($2::text[]))
+    RETURNING s.id, r.queue
+)
+SELECT count(moot_enqueue(id, queue)) FROM woken
+"""
+
+_DUE: Final = """
+WITH due AS (
+    UPDATE moot_runs SET due = NULL, seen = 0 WHERE session IN (
+        SELECT session FROM moot_runs WHERE due <= now() ORDER BY due LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ) RETURNING session, queue
+)
+SELECT count(moot_enqueue(s.id, d.queue)) FROM due d JOIN moot_sessions s ON s.number = d.session
+"""
+
+_QUIET: Final = """
+SELECT count(moot_enqueue(s.id, r.queue)) FROM moot_runs r JOIN moot_sessions s ON s.number = r.session
+WHERE s.head > r.seen AND r.due IS NULL AND r.standing NOT IN ('closed', 'foreign', 'left', 'damaged')
+AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.status = 'doing' AND j.lock = 'moot/' || s.id)
+AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.queueing_lock = 'moot/' || s.id)
+"""
+
+# A queue that no worker listens to any more: everybody may try its sessions again.
+_ORPHANED: Final = """
+WITH freed AS (
+    UPDATE moot_runs SET queue = 'moot', left_by = '{}'
+    WHERE queue <> 'moot' AND queue NOT IN (SELECT queue FROM moot_workers)
+)
+UPDATE procrastinate_jobs SET queue_name = 'moot'
+WHERE task_name = 'moot.advance' AND status = 'todo' AND queue_name <> 'moot'
+AND queue_name NOT IN (SELECT queue FROM moot_workers)
+"""
+
+# Cut first, then hand over: a frozen worker that wakes up finds its claims gone. Its late appends fail by their numbers.
+_BURY: Final = """
+WITH dead AS (
+    DELETE FROM moot_workers m WHERE m.started_at < now() - m.lease
+    AND NOT EXISTS (SELECT FROM procrastinate_workers w WHERE w.id = m.worker AND w.last_heartbeat > now() - m.lease)
+    RETURNING m.name, m.worker
+),
+gone AS (DELETE FROM procrastinate_workers w USING dead d WHERE w.id = d.worker),
+cut AS (SELECT a.application_name AS name, count(pg_terminate_backend(a.pid)) AS cut
+        FROM pg_stat_activity a WHERE a.application_name IN (SELECT name FROM dead) GROUP BY 1)
+SELECT dead.name, coalesce(cut.cut, 0) FROM dead LEFT JOIN cut USING (name)
+"""
+
+# Not a retry of the dead job: where a job waits already, that one would break the rule of one waiting job for each session.
+_HAND_OVER: Final = """
+WITH gone AS (
+    DELETE FROM procrastinate_jobs WHERE status = 'doing' AND task_name = 'moot.advance' AND worker_id IS NULL
+    RETURNING args ->> 'session' AS id, queue_name
+)
+SELECT count(moot_enqueue(id, queue_name)) FROM gone
+"""
+
+_COUNT: Final = """
+SELECT (SELECT coalesce(json_object_agg(standing, n), '{}') FROM (SELECT standing, count(*) n FROM moot_runs GROUP BY 1) c)::text,
+       (SELECT count(*) FROM moot_workers),
+       (SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'moot.advance' AND status = 'doing'),
+       count(j.id), coalesce(extract(epoch FROM clock_timestamp() - min(e.at)), 0)::float8
+FROM procrastinate_jobs j LEFT JOIN procrastinate_events e ON e.job_id = j.id AND e.type = 'deferred'
+WHERE j.task_name = 'moot.advance' AND j.status = 'todo'
+"""
+
+log = logging.getLogger("moot")
+
+
+def build_worker_name() -> str:
+    """A name that no other worker has, for all connections of this one."""
+    return f"moot worker {socket.gethostname()[:24]} {os.getpid()} {secrets.token_hex(3)}"
+
+
+class PostgresQueue:
+    """The shared queue of one database. Use as an async context manager; the ledger must have been opened before.
+
+    `name` is that of this worker's connections, `build` says which sessions it can read.
+    """
+
+    def __init__(self, address: str, *, name: str = "moot", build: str = "") -> None:
+        self._address = address
+        self._name = name
+        self._queue = f"{COMMON_QUEUE}:{build}"
+        self._stack = AsyncExitStack()
+        self._pool: asyncpg.Pool[Any] | None = None
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            with translate_errors():
+                settings = {"application_name": self._name}
+                pool = asyncpg.create_pool(self._address, min_size=1, max_size=3, server_settings=settings)
+                self._pool = await stack.enter_async_context(pool)
+                async with self._open_pool().acquire() as connection:
+                    await _install(connection)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None and self._pool is not None:
+            # A database that is out of reach answers no farewell.
+            self._pool.terminate()
+        await self._stack.aclose()
+
+    async def wake(self, sessions: Collection[SessionId], at_once: Collection[SessionId] = ()) -> None:
+        """Have sessions run that have changed, and those `at_once` in any case."""
+        await self._execute(_WAKE, [*{*sessions, *at_once}], list(at_once))
+
+    async def settle(self, session: SessionId, settled: Settled) -> bool:
+        """Record how a worker leaves a session; whether something happened to it meanwhile, so that it is to be run again."""
+        takes = settled.standing in {"waiting", "parked", "closed"}
+        values = (session, settled.seen, settled.standing, settled.due, settled.tries, takes)
+        return bool(await self._fetch_value(_SETTLE, *values)) and settled.standing != "closed"
+
+    async def leave(self, session: SessionId) -> None:
+        """Leave a session to workers of another build: this one cannot read it."""
+        await self._execute(_LEAVE, session, self._queue)
+
+    async def cancel(self, session: SessionId) -> None:
+        """Forget the deadlines of a session, and the job that waits for it."""
+        await self._execute("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = 'moot/' || $1", session)
+        query = (
+            "UPDATE moot_runs r SET due = NULL, seen = s.head FROM moot_sessions s WHERE s.number = r.session AND s.id = $1 "
+            "RETURNING (SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
+        )
+        job = await self._fetch_value(query, session)
+        if job is not None:
+            await self._execute("SELECT procrastinate_cancel_job_v1($1, true, false)", job)
+
+    async def find_retry(self, session: SessionId) -> Retry:
+        query = (
+            "SELECT tries, extract(epoch FROM due - now())::float8 FROM moot_runs "
+            "WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)"
+        )
+        with translate_errors():
+            row = await self._open_pool().fetchrow(query, session, timeout=RETRY_SECONDS * 30)
+        return Retry() if row is None else Retry(tries=row[0], due=row[1])
+
+    async def count(self) -> RunnerStats:
+        with translate_errors():
+            row = await self._open_pool().fetchrow(_COUNT, timeout=RETRY_SECONDS * 30)
+        assert row is not None
+        standings: dict[str, int] = json.loads(row[0])
+        parked = standings.get("parked", 0)
+        return RunnerStats(running=row[2], parked=parked, runnable=row[3], oldest=row[4], workers=row[1], standings=standings)
+
+    async def work(self, advance: Advance, *, concurrency: int, lease: float) -> None:
+        """Run the sessions of the queue until cancelled; raises LedgerUnavailable when this worker has to start anew."""
+        connector = PsycopgConnector(
+            conninfo=self._address, min_size=1, max_size=4, timeout=lease, kwargs={"application_name": self._name}
+        )
+        app = App(connector=connector)
+
+        @app.task(name=TASK)
+        async def run(session: str) -> None:
+            await self._run_job(SessionId(session), advance)
+
+        worker = Worker(
+            app,
+            queues=[COMMON_QUEUE, self._queue],
+            concurrency=concurrency,
+            delete_jobs="always",
+            install_signal_handlers=False,
+            fetch_job_polling_interval=SWEEP_SECONDS,
+            update_heartbeat_interval=lease / 5,
+            stalled_worker_timeout=lease * 100,
+            shutdown_graceful_timeout=STOP_SECONDS,
+        )
+        query = "INSERT INTO moot_workers (name, queue, lease) VALUES ($1, $2, $3)"
+        await self._execute(query, self._name, self._queue, timedelta(seconds=lease))
+        try:
+            async with app.open_async():
+                await _run_together(self._run_worker(worker), self._keep(worker, lease))
+        except (ConnectorException, OSError) as cause:
+            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({cause}); check the server") from cause
+        finally:
+            with suppress(LedgerUnavailable):
+                await self._execute("DELETE FROM moot_workers WHERE name = $1", self._name)
+
+    async def _run_worker(self, worker: Worker) -> None:
+        await worker.run()  # type: ignore[no-untyped-call]
+        raise LedgerUnavailable("the worker lost its queue in the PostgreSQL ledger")
+
+    async def _run_job(self, session: SessionId, advance: Advance) -> None:
+        try:
+            while (settled := await advance(session)).standing != "left":
+                if not await self.settle(session, settled):
+                    return
+            await self.leave(session)
+        except asyncio.CancelledError:
+            # The worker stops, and another one goes on; a session that was cancelled has nothing left to be seen.
+            with suppress(LedgerUnavailable):
+                await self.wake([session])
+            raise
+        except LedgerUnavailable as error:
+            log.warning("session %s: %s; it is tried again", session, error)
+            with suppress(LedgerUnavailable):
+                await self.settle(session, Settled(standing="failing", due=RETRY_SECONDS))
+
+    async def _keep(self, worker: Worker, lease: float) -> None:
+        """Look after what no job announces: deadlines, dead workers, lost jobs, sessions that others cannot read."""
+        loop = asyncio.get_running_loop()
+        quiet_at, known = loop.time(), None
+        pause = min(SWEEP_SECONDS, lease / 4)
+        while True:
+            if known is None and worker.worker_id is not None:
+                known = worker.worker_id
+                await self._execute("UPDATE moot_workers SET worker = $2 WHERE name = $1", self._name, known, timeout=lease)
+            if await self._fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
+                raise LedgerUnavailable("another worker took over the sessions of this one, which was silent for too long")
+            with translate_errors():
+                dead = await self._open_pool().fetch(_BURY, timeout=lease)
+            for name, cut in dead:
+                log.warning("%s is silent: its sessions are handed over (%d connections cut)", name, cut)
+            if dead:
+                await self._execute(_HAND_OVER, timeout=lease)
+            await self._execute(_DUE, timeout=lease)
+            await self._execute(_TAKE_LEFT, self._queue, timeout=lease)
+            if loop.time() >= quiet_at:
+                quiet_at = loop.time() + QUIET_SECONDS
+                for query in (_HAND_OVER, _ORPHANED, _QUIET):
+                    await self._execute(query, timeout=lease)
+            await asyncio.sleep(pause)
+
+    async def _execute(self, query: str, *values: object, timeout: float = 30.0) -> None:
+        with translate_errors():
+            await self._open_pool().execute(query, *values, timeout=timeout)
+
+    async def _fetch_value(self, query: str, *values: object, timeout: float = 30.0) -> Any:
+        with translate_errors():
+            return await self._open_pool().fetchval(query, *values, timeout=timeout)
+
+    def _open_pool(self) -> "asyncpg.Pool[Any]":
+        assert self._pool is not None, "use the queue as an async context manager"
+        return self._pool
+
+
+async def _run_together(*works: Awaitable[None]) -> None:
+    """Run until one of them fails, and raise that failure alone."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        failed = [task for task in tasks if task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in failed:
+        task.result()
+
+
+async def _install(connection: Any) -> None:
+    """Create or migrate the tables of the queue; raises LedgerNewer."""
+    steps = load_migrations("workers")
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/workers', 0))")
+        await connection.execute("CREATE TABLE IF NOT EXISTS moot_workers_schema (version integer NOT NULL)")
+        version = await connection.fetchval("SELECT coalesce(max(version), 0) FROM moot_workers_schema")
+        if version > steps[-1].version:
+            raise LedgerNewer(
+                f"the workers' tables have version {version}, this Moot knows {steps[-1].version}; upgrade Moot on this machine"
+            )
+        if await connection.fetchval("SELECT to_regclass('procrastinate_jobs')") is None:
+            await connection.execute((files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8"))
+        for step in steps:
+            if step.version > version:
+                await connection.execute(step.sql)
+                await connection.execute("INSERT INTO moot_workers_schema (version) VALUES ($1)", step.version)

@@ -1,0 +1,43 @@
+"""The runner port: who advances sessions, in this process or on other machines."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from moot.domain.ids import SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerStats:
+    """What a runner is doing now. `oldest` is for how many seconds the first of the `runnable` sessions has waited for a worker.
+
+    `standings` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run them.
+    """
+
+    running: int = 0
+    parked: int = 0
+    runnable: int = 0
+    oldest: float = 0.0
+    workers: int = 1
+    standings: Mapping[str, int] = field(default_factory=dict)
+
+
+class Runner(Protocol):
+    """Advances sessions. `moot.testing.runner_contract` tests every implementation against this contract."""
+
+    def wake(self, session: SessionId, *, at_once: bool = False) -> None:
+        """Signal that something happened to a session: it is run as far as it goes, once more if it is running now.
+
+        `at_once` looks at a parked session before it is due to be looked at.
+        """
+        ...
+
+    async def run(self) -> None:
+        """Run the sessions that are woken, and those whose deadlines pass, until cancelled."""
+        ...
+
+    async def cancel(self, session: SessionId) -> None:
+        """Stop running a session and forget its deadlines; nothing is written to it."""
+        ...
+
+    async def stats(self) -> RunnerStats: ...

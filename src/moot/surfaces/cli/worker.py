@@ -1,0 +1,50 @@
+"""`moot worker`: runs the sessions of a shared ledger, beside any number of others."""
+
+import logging
+import os
+
+import click
+
+from moot.app.shared_runner import CONCURRENCY, LEASE_SECONDS, run_worker
+from moot.surfaces.cli import output as out
+
+
+@click.command(short_help="Run the sessions of a PostgreSQL ledger, beside other workers.")
+@click.option(
+    "--sessions",
+    "concurrency",
+    type=click.IntRange(1, 10_000),
+    default=CONCURRENCY,
+    show_default=True,
+    help="How many sessions this worker runs at once.",
+)
+@click.option(
+    "--lease",
+    type=click.FloatRange(1.0, 600.0),
+    default=LEASE_SECONDS,
+    show_default=True,
+    help="After how many seconds of silence others take over the sessions of this worker.",
+)
+@click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
+def worker(concurrency: int, lease: float, log_level: str) -> None:
+    """Run the sessions of the PostgreSQL ledger that MOOT_LEDGER names, on any number of machines.
+
+    A server (`moot serve --workers`) takes the calls; whichever worker is free runs what was opened. A worker that is killed,
+    frozen or cut off loses nothing: after its lease others go on with its sessions. Ctrl-C hands them over at once.
+
+    \b
+    export MOOT_LEDGER=postgresql://moot@db/moot
+    moot worker
+    moot worker --sessions 500 --log-level info
+    """
+    logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    if log_level != "debug":
+        # Whatever happens to a session is told by Moot itself.
+        logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
+        logging.getLogger("psycopg").setLevel(logging.CRITICAL)
+
+    async def work() -> None:
+        out.print_note("Moot runs sessions of this ledger  ·  Ctrl-C stops")
+        await run_worker(os.environ, concurrency=concurrency, lease=lease)
+
+    out.run(work)

@@ -1,0 +1,59 @@
+"""N-2: every runner keeps the contract: in this process, and by the queue that workers share."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from itertools import repeat
+
+import pytest
+
+from moot.app.clock import SystemClock
+from moot.app.protocols import find_kinds, find_rules
+from moot.app.runner import LocalRunner
+from moot.app.shared_runner import SharedRunner
+from moot.codec.stored import FactCodec
+from moot.engine.engine import Engine
+from moot.engine.session_loop import ParticipantFactory
+from moot.ledgers.memory import MemoryLedger
+from moot.ledgers.postgres import PostgresLedger
+from moot.ledgers.postgres_queue import PostgresQueue, build_worker_name
+from moot.ports.ledger import Ledger
+from moot.testing.runner_contract import EndedSessions, RunnerContract, RunnerStage
+
+
+def build_engine(ledger: Ledger) -> Engine:
+    return Engine(ledger=ledger, rulebooks=find_rules, codec=FactCodec({}, find_kinds=find_kinds), clock=SystemClock())
+
+
+def look_never_again(seed: int) -> Iterator[float]:
+    return repeat(3_600.0)
+
+
+class TestLocalRunner(RunnerContract):
+    @asynccontextmanager
+    async def _open(self, seating: ParticipantFactory, ended: EndedSessions) -> AsyncIterator[RunnerStage]:
+        engine = build_engine(MemoryLedger())
+        yield RunnerStage(engine, LocalRunner(engine, seating, ended, delays=look_never_again))
+
+    def open_runner(self, seating: ParticipantFactory, ended: EndedSessions) -> AbstractAsyncContextManager[RunnerStage]:
+        return self._open(seating, ended)
+
+
+class TestSharedRunner(RunnerContract):
+    @pytest.fixture(autouse=True)
+    def _place(self, postgres_address: str) -> None:
+        self.address = postgres_address
+
+    @asynccontextmanager
+    async def _open(self, seating: ParticipantFactory, ended: EndedSessions) -> AsyncIterator[RunnerStage]:
+        # Two ledgers as in life: a server's, whose appends wake, and a worker's.
+        name = build_worker_name()
+        async with (
+            PostgresLedger(self.address) as served,
+            PostgresLedger(self.address, name=name) as ledger,
+            PostgresQueue(self.address, name=name, build="test") as queue,
+            SharedRunner(queue, build_engine(ledger), seating, ended, lease=5.0, delays=look_never_again) as runner,
+        ):
+            yield RunnerStage(build_engine(served), runner)
+
+    def open_runner(self, seating: ParticipantFactory, ended: EndedSessions) -> AbstractAsyncContextManager[RunnerStage]:
+        return self._open(seating, ended)
