@@ -77,7 +77,7 @@ class LedgerVerifier:
         """Verify everything."""
         await self._collect_known(None)
         try:
-            held = [head.session for head in await self._ledger.heads()]
+            held = [_check_name(head.session) for head in await self._ledger.heads()]
         except _DAMAGE as error:
             self._found.faults.append(_describe(error))
             held = []
@@ -104,7 +104,7 @@ class LedgerVerifier:
                 report = await self._ledger.inspect(session)
                 self._found.faults += report.faults
                 for name, (seq, digest) in (report.heads or {}).items():
-                    self._know(name, "the list of sessions", seq, digest.hex())
+                    self._know(_check_name(name), "the list of sessions", int(seq), digest.hex())
                 if report.heads is None:
                     self._found.notes.append(
                         "a Moot without a register of heads wrote this ledger: a session that was dropped, "
@@ -178,12 +178,13 @@ class LedgerVerifier:
         fault = fault or self._unreadable.get(session)
         if entries == 0 and fault is None:
             return await self._explain_absence(session, wanted)
-        if fault is None and before is not None:
-            fault = _compare(entries, before.hex(), wanted.pop(0, ()))
+        ends = wanted.pop(0, [])
         if fault is None and wanted:
             seq = max(wanted)
             what = f"entries {entries + 1} to {seq} are" if seq > entries + 1 else f"entry {seq} is"
             fault = f"{what} missing at the end: {wanted[seq][0].source} has {seq} entries"
+        if fault is None and before is not None:
+            fault = _compare(entries, before.hex(), ends)
         head = None if fault is not None or before is None else before.hex()
         return VerifiedSession(session=session, fault=fault, head=head, entries=entries)
 
@@ -216,6 +217,12 @@ class LedgerVerifier:
             notes.append(f"not registered yet: {', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}; `moot heads` does it")
         files = sorted({each.file for session, each in book.archived.items() if session not in held})
         notes.extend(f"archived sessions are in {file}; to verify it: MOOT_LEDGER={file} moot verify" for file in files)
+
+
+def _check_name(name: object) -> SessionId:
+    if not isinstance(name, str):
+        raise TypeError(f"{name!r} is no name of a session")
+    return SessionId(name)
 
 
 def _describe(error: Exception) -> str:

@@ -65,8 +65,8 @@ class MemoryLedger:
         return WrittenSessions(now, frozenset() if after is None else frozenset(self._writes[after:now]))
 
     async def inspect(self, session: SessionId | None = None) -> StorageReport:
-        heads = {session: (records[-1].seq, records[-1].hash) for session, records in self._records.items()}
-        return StorageReport([], heads | {session: (last.seq, last.hash) for session, last in self._removed.items()})
+        lasts = {name: records[-1] for name, records in self._records.items()} | self._removed
+        return StorageReport([], {name: (last.seq, last.hash) for name, last in lasts.items() if session in {None, name}})
 
     async def copy_to(self, path: Path) -> None:
         from moot.ledgers.sqlite_copy import write_copy

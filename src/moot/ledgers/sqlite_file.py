@@ -61,8 +61,10 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     """Open a file that may only be read, also without its WAL; raises LedgerUnavailable or LedgerNewer."""
     try:
         connection = _connect_read_only(path)
-    except (OSError, sqlite3.Error) as cause:
+    except OSError as cause:
         raise LedgerUnavailable(f"the ledger {path} cannot be read ({cause}); check its rights") from cause
+    except sqlite3.Error as cause:
+        raise translate_error(cause, path) from cause
     try:
         version = _check_version(connection, path)
     except sqlite3.Error as cause:
