@@ -161,7 +161,8 @@ class LocalRunner:
         self._alarms[session] = loop.call_at(retry.due, self.nudge, session)
 
     def _set_alarm(self, snapshot: Snapshot) -> None:
-        deadlines = [pending.deadline for pending in snapshot.session_state.pending.values() if pending.deadline is not None]
+        pending = snapshot.session_state.pending.values()
+        deadlines = [deadline for each in pending if (deadline := self._engine.extend_deadline(each)) is not None]
         if not deadlines:
             return
         wait = (min(deadlines) - datetime.now(UTC)).total_seconds()

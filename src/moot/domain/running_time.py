@@ -1,7 +1,7 @@
 """Computes how long a session has run: only time in which a process runs it counts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from moot.domain.facts import (
@@ -26,11 +26,12 @@ from moot.domain.ids import AskId
 
 @dataclass(frozen=True, slots=True)
 class PendingAsk:
-    """An ask that was sent and is not yet answered. `attempts` counts the processes that have sent it."""
+    """An ask that was sent and is not yet answered. `attempts` counts the processes that have sent it, last `put_at`."""
 
     deadline: datetime | None
     outside: bool = False
     attempts: int = 1
+    put_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +65,13 @@ def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], 
     return RunningTime(entry.at, seconds=0.0 if isinstance(entry.fact, SessionResumed) else gap)
 
 
-def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact) -> Mapping[AskId, PendingAsk]:
-    """Return the pending asks after a fact."""
+def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime | None = None) -> Mapping[AskId, PendingAsk]:
+    """Return the pending asks after a fact that was recorded `at` a time."""
     match fact:
         case Reply(ask=ask) | SeatLost(ask=ask):
             return remove_asks(pending, (ask,))
         case AsksPut(asks=asks, deadline=deadline, outside=outside):
-            return {**pending, **dict.fromkeys(asks, PendingAsk(deadline, outside))}
+            return {**pending, **dict.fromkeys(asks, PendingAsk(deadline, outside, put_at=at))}
         case AsksWithdrawn(asks=asks):
             return remove_asks(pending, asks)
         # No process holds them any more: whoever resumes the session puts them again, with deadlines of its own.

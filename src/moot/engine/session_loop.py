@@ -5,16 +5,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from moot.codec.answers import build_reply
 from moot.domain.effects import Ask
-from moot.domain.facts import Fact, SeatLost, SessionResumed
+from moot.domain.facts import Fact, Loss, SeatLost, SessionResumed
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.domain.session_state import MOST_ATTEMPTS
 from moot.engine.events import EntryAdded, EventHub, TextDelta
 from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
+from moot.engine.pauses import LEAP_SECONDS, PauseWatch
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
 from moot.errors import BadAnswer, SeqConflict
@@ -26,10 +28,11 @@ LISTEN_AGAIN_SECONDS = 0.2
 LONGEST_DETAIL = 500
 GRACE_SECONDS = 2.0
 """How long a cancelled participant may take to stop."""
-# Wall time that runs ahead of the monotonic clock by more than this means that the machine was suspended or its clock was set.
-LEAP_SECONDS = 60.0
 NEW_SECONDS = 5.0
 """How soon after its opening a session counts as running without a pause."""
+
+BROKEN: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "error"))
+"""Losses that a pause of this process can cause: the seat is asked again, for the time that it has left."""
 
 ParticipantFactory = Callable[[Seat], Participant | None]
 """Returns the participant that fills a seat; None if the seat answers from outside."""
@@ -43,6 +46,7 @@ class EngineContext:
     writer: RecordWriter
     clock: Clock
     hub: EventHub
+    pauses: PauseWatch
 
 
 class SessionRun:
@@ -70,6 +74,7 @@ class SessionRun:
         self._seen = (snapshot.session_state.at, 0.0)
         self._is_taken_up = False
         self._is_stale = False
+        self._pauses = 0
 
     def notify_appended(self) -> None:
         """Signal that another writer appended to the session, so that the loop reads the new entries."""
@@ -144,18 +149,22 @@ class SessionRun:
         """Start counting time: the time before, when no process ran the session, does not count."""
         self._since = self._world.clock.now()
         self._seen = (self._since, asyncio.get_running_loop().time())
+        self._world.pauses.start()
+        self._pauses = self._world.pauses.look()
         is_new = self.snapshot.seq == 1 and (self._since - self.snapshot.session_state.at).total_seconds() < NEW_SECONDS
         self._is_taken_up = not is_new
 
     def _read_clock(self) -> datetime:
         """Return the time.
 
-        A jump of the clock (a suspended machine, a clock that was set) is treated as a pause without a process.
+        A jump of the clock (a suspended machine, a clock that was set) is treated as a pause without a process. One in which this
+        process was stopped is, too, where time costs something; deadlines are extended by it anyway.
         """
         now, ticks = self._world.clock.now(), asyncio.get_running_loop().time()
         leap = (now - self._seen[0]).total_seconds() - (ticks - self._seen[1])
         self._seen = (now, ticks)
-        if leap > LEAP_SECONDS:
+        paused, self._pauses = self._world.pauses.look() - self._pauses, self._world.pauses.count
+        if leap > LEAP_SECONDS or (paused and self.snapshot.session_state.opened.budget.seconds is not None):
             self._since, self._is_taken_up = now, True
         else:
             # Not after a jump: deadlines that passed while the machine slept are first moved by SessionResumed.
@@ -238,7 +247,12 @@ class SessionRun:
 
         try:
             brief = self.snapshot.build_brief(ask)
-            response = await participant.respond(brief, on_text)
+            while True:
+                pauses = self._world.pauses.look()
+                response = await participant.respond(brief, on_text)
+                # Its own deadline passed, or its connection broke, while this process stood still: that is not its silence.
+                if not isinstance(response, NoAnswer) or response.reason not in BROKEN or self._world.pauses.look() == pauses:
+                    break
         except asyncio.CancelledError:
             task = asyncio.current_task()
             # `cancelling` separates a cancellation by the loop, which must propagate, from a participant that cancelled itself.
@@ -352,9 +366,9 @@ class SessionRun:
         session_state = self.snapshot.session_state
         held = self._outages.held
         waits = [
-            (pending.deadline - now).total_seconds()
+            (deadline - now).total_seconds()
             for ask, pending in session_state.pending.items()
-            if pending.deadline and ask not in held
+            if ask not in held and (deadline := self._world.pauses.extend_deadline(pending))
         ]
         if session_state.is_waiting_outside and asyncio.get_running_loop().time() < self._waits_until < math.inf:
             waits.append(self._waits_until - asyncio.get_running_loop().time())
@@ -374,7 +388,8 @@ class SessionRun:
     def _time_out(self, now: datetime) -> None:
         """Record a timeout for every ask whose deadline has passed."""
         for ask, pending in self.snapshot.session_state.pending.items():
-            if pending.deadline is None or pending.deadline > now:
+            deadline = self._world.pauses.extend_deadline(pending)
+            if deadline is None or deadline > now:
                 continue
             task = self._tasks.pop(ask, None)
             # No task and not outside: its participant was not started yet, or its answer waits in `_arrived`.
