@@ -275,6 +275,11 @@ class Server:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def address(self) -> str:
         return f"127.0.0.1:{self._port}"
 

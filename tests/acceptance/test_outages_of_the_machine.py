@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,8 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.acceptance.doors import Cli, until
-from tests.acceptance.server import first_line
+from tests.acceptance.server import Server, first_line
 
 STOPPED_SECONDS = 9.0
 
@@ -66,3 +68,34 @@ def test_a_stopped_process_is_no_seats_silence(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="the limit of another process cannot be set here")
+def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: Path) -> None:
+    """Callers are told to repeat the call, a session that runs waits and goes on, and nobody is asked twice."""
+    marker, recipe = tmp_path / "marker", tmp_path / "slow.toml"
+    said = json.dumps({"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8})
+    line = json.dumps(f"echo asked >> {marker}; sleep 2; echo '{said}'")
+    recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
+    with Server(Cli(tmp_path / "home", tmp_path)) as server:
+        other = server.local.opened()
+        seats = [{"id": "ada", "platform": f"command:{recipe}"}, "bob"]
+        session = server.local("moot.openSession", topic="t", protocol="debate", seats=seats)["sessionId"]
+        until(marker.exists)
+        # Files cannot grow beyond this: the log still can, the ledger's -wal is larger already.
+        limit_files(server.pid, "16384:unlimited")
+        time.sleep(3)
+        error = server.local.refused("cstp.contribute", deliberationId=other, participant="minski", **json.loads(said))
+        assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
+        assert "check that the disk is neither full nor broken" in error.message
+        assert server.local("moot.listSessions")["sessions"]
+        limit_files(server.pid, "unlimited:unlimited")
+        assert server.local.say(other, "minski", "propose")
+        until(lambda: "Yes." in json.dumps(server.local.read(session, participant="ada")))
+        assert marker.read_text() == "asked\n"
+        assert "Traceback" not in server.log.read_text()
+        assert server.log.read_text().count("trying again for") == 1
+
+
+def limit_files(pid: int, size: str) -> None:
+    subprocess.run(["prlimit", f"--pid={pid}", f"--fsize={size}"], check=True)

@@ -1,11 +1,13 @@
 """The run loop of one session: step, append, ask, wait; until it is closed or this process has nothing left to do."""
 
 import asyncio
+import logging
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from moot.codec.answers import build_reply
 from moot.domain.effects import Ask
@@ -19,13 +21,21 @@ from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, expla
 from moot.engine.pauses import LEAP_SECONDS, PauseWatch
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
-from moot.errors import BadAnswer, SeqConflict
+from moot.errors import BadAnswer, LedgerUnavailable, SeqConflict
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, Participant
 
+log = logging.getLogger("moot")
+
+T = TypeVar("T")
+
 LISTEN_AGAIN_SECONDS = 0.2
 LONGEST_DETAIL = 500
+LEDGER_SECONDS = 30.0
+"""For how long a ledger that is away is tried again before the run ends with one sentence."""
+FIRST_RETRY_SECONDS = 0.25
+LONGEST_RETRY_SECONDS = 4.0
 GRACE_SECONDS = 2.0
 """How long a cancelled participant may take to stop."""
 NEW_SECONDS = 5.0
@@ -190,8 +200,10 @@ class SessionRun:
             return True
         # `_arrived` can grow during the append: only the facts that this batch has taken in may be removed after it.
         taken = len(self._arrived)
+        records = [written.record for written in batch.written]
         try:
-            await self._world.ledger.append(batch.snapshot.session, [written.record for written in batch.written])
+            # One that failed on its way may be durable all the same: then the next try conflicts with it, and it is read back.
+            await self._insist(lambda: self._world.ledger.append(batch.snapshot.session, records))
         except SeqConflict:
             self._is_stale = True
             return False
@@ -206,11 +218,28 @@ class SessionRun:
 
     async def _catch_up(self) -> None:
         self._is_stale = False
-        records = await self._world.ledger.read(self.snapshot.session, self.snapshot.seq)
+        records = await self._insist(lambda: self._world.ledger.read(self.snapshot.session, self.snapshot.seq))
         for record in records:
             entry = self._world.writer.validate_record(self.snapshot, record)
             self.snapshot = self.snapshot.apply_entry(entry, record.hash)
             self._world.hub.publish(EntryAdded(self.snapshot.session, entry))
+
+    async def _insist(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do something on the ledger; one that is away (a full disk, a lost server) is tried again for a while.
+
+        Those who are asked meanwhile go on, and what they say is kept here.
+        """
+        ends, delay = asyncio.get_running_loop().time() + LEDGER_SECONDS, FIRST_RETRY_SECONDS
+        while True:
+            try:
+                return await work()
+            except LedgerUnavailable as error:
+                if asyncio.get_running_loop().time() + delay > ends:
+                    raise
+                if delay == FIRST_RETRY_SECONDS:
+                    log.warning("%s; trying again for %.0f s", error, LEDGER_SECONDS)
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, LONGEST_RETRY_SECONDS)
 
     def _withdraw(self) -> None:
         pending = self.snapshot.session_state.pending
@@ -402,9 +431,11 @@ class SessionRun:
 
     async def _listen(self) -> None:
         while True:
-            head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
-            if head > self.snapshot.seq:
-                self.notify_appended()
+            # A ledger that is away tells nothing; whoever reads or writes meets that, too, and says so.
+            with suppress(LedgerUnavailable):
+                head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
+                if head > self.snapshot.seq:
+                    self.notify_appended()
             # Limits how often a busy session reads its own appends back: `changed` also reports those of this process.
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 

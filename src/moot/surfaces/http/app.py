@@ -291,8 +291,8 @@ async def _follow_sessions(context: ServerContext) -> None:
                     context.runner.nudge(line.session)
                     # Not all at once: each holds a lock while it is looked at.
                     await asyncio.sleep(TAKE_UP_SECONDS)
-        except WorldError:
-            log.exception("the ledger cannot be read; looking again")
+        except WorldError as error:
+            log.warning("%s; looking again", error)
         await asyncio.sleep(LOOK_SECONDS)
 
 
