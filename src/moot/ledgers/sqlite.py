@@ -29,6 +29,7 @@ CAUTIOUS_SECONDS: Final = 1.0
 """How long commits stay on the thread after a slow one."""
 POLL_SECONDS: Final = 0.2
 LARGEST_GROUP: Final = 1_000
+MOST_NUMBERS: Final = 4_096
 
 _NUMBER = "SELECT number FROM sessions WHERE id = ?"
 _NEWEST = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
@@ -58,7 +59,7 @@ class SqliteLedger:
         self._idle.set()
         self._is_closed = False
         self._cautious_until = 0.0
-        # Row numbers of sessions, to spare a query per append.
+        # Row numbers of sessions, to spare a query per append; forgotten all at once when they are many.
         self._numbers: dict[SessionId, int] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
@@ -244,6 +245,8 @@ class SqliteLedger:
         if number is None:
             number = connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
         assert number is not None
+        if len(self._numbers) >= MOST_NUMBERS:
+            self._numbers.clear()
         self._numbers[session] = number
         for record in records:
             connection.execute(_INSERT, (number, *record))

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Final
 
-from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from moot.app.deliberations import build_deliberation_state, find_council_rules
 from moot.app.folded_sessions import FoldedSession
+from moot.codec.schemas import get_adapter
 from moot.domain.budget import Budget, Spent
 from moot.domain.facts import Opened
 from moot.domain.roster import MAILBOX, Seat, parse_kind
@@ -226,7 +226,7 @@ def _build_settings(opened: Opened) -> Json:
     settings = getattr(opened, "settings", None)
     if settings is None or not is_dataclass(settings):
         return {}
-    plain = TypeAdapter(type(settings)).dump_python(settings, mode="json")
+    plain = get_adapter(type(settings)).dump_python(settings, mode="json")
     return {to_camel(name): value for name, value in plain.items() if value is not None}
 
 
