@@ -226,7 +226,8 @@ def _build_settings(opened: Opened) -> Json:
     settings = getattr(opened, "settings", None)
     if settings is None or not is_dataclass(settings):
         return {}
-    plain = get_adapter(type(settings)).dump_python(settings, mode="json")
+    shape: type = type(settings)
+    plain = get_adapter(shape).dump_python(settings, mode="json")
     return {to_camel(name): value for name, value in plain.items() if value is not None}
 
 
