@@ -64,9 +64,9 @@ class Served:
 
 
 @contextmanager
-def serve(home: Path) -> Iterator[Served]:
-    """`moot serve` on this home."""
-    environ = {**environ_of(home), "PATH": os.environ.get("PATH", "")}
+def serve(home: Path, **more: str) -> Iterator[Served]:
+    """`moot serve` on this home, with `more` in its environment."""
+    environ = {**environ_of(home), "PATH": os.environ.get("PATH", ""), **more}
     process = subprocess.Popen(
         [MOOT, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ, text=True
     )

@@ -275,6 +275,11 @@ class Server:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def address(self) -> str:
         return f"127.0.0.1:{self._port}"
 
@@ -343,7 +348,7 @@ class Server:
         return self._process.returncode
 
 
-def first_line(process: "Process") -> str:
+def first_line(process: "Process | subprocess.Popen[bytes]") -> str:
     """The first line that a process prints; what it said so far if it ends before that."""
     assert process.stdout is not None
     end, found = time.monotonic() + DEADLINE, b""

@@ -18,7 +18,7 @@ from tests.acceptance.doors import Cli, held, round_robin, write_script
 from tests.acceptance.test_older_ledgers import WRITTEN
 
 from moot.codec.chain import compute_record_hash, compute_root_hash
-from moot.codec.export import dump_export, parse_export
+from moot.codec.export import dump_export_head, dump_export_lines, parse_export
 from moot.domain.records import StoredRecord
 from moot.ledgers.sqlite import SqliteLedger
 
@@ -50,7 +50,7 @@ def age(text: str) -> str:
     for record in records:
         before = compute_record_hash(before, record.seq, record.at - DAYS, record.body)
         older.append(StoredRecord(record.seq, record.at - DAYS, record.body, before))
-    return dump_export(session, older)
+    return dump_export_head(session) + dump_export_lines(older)
 
 
 def list_faults(cli: Cli, *words: str, code: int = 5) -> dict[str, str]:

@@ -212,19 +212,23 @@ def test_a_remote_caller_may_seat_only_kinds_that_say_so(machine: Machine) -> No
         """
 from moot.errors import BadRoster, UnknownPlatform
 from moot.surfaces.api.deliberation import build_seat
-from moot.surfaces.api.method import Caller
+from moot import Moot
+from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.shapes import ParticipantIn
+
+context = ServerContext(Moot(), None, None)
+owner, local = (Call(context=context, caller=Caller(role=role)) for role in ("owner", "local"))
 
 for platform in ("proverb:/etc/passwd", "python:os", "script:x", "human", "embedded", "command:codex", "SCRIPT:x", "measure",
                  "http://10.0.0.1/v1", "ollama://x"):
     try:
-        build_seat(Caller(role="owner"), ParticipantIn(id="ada", platform=platform))
+        build_seat(owner, ParticipantIn(id="ada", platform=platform))
         print("TAKEN", platform)
     except (BadRoster, UnknownPlatform):
         pass
 for platform in ("mailbox", "openai:gpt-5-mini", "ollama:llama3.2"):
-    build_seat(Caller(role="owner"), ParticipantIn(id="ada", platform=platform))
-build_seat(Caller(), ParticipantIn(id="ada", platform="proverb:/etc/hosts"))
+    build_seat(owner, ParticipantIn(id="ada", platform=platform))
+build_seat(local, ParticipantIn(id="ada", platform="proverb:/etc/hosts"))
 """
     )
     assert told == ""

@@ -398,10 +398,14 @@ class Moot:
         book = await open_head_register(self.ledger, self._clock).state()
         return {session: each for session, each in sorted(book.archived.items()) if session in removed}
 
+    async def find_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
+        """Return these sessions as a list has them; those that do not exist are left out."""
+        heads = [head for name in sorted(sessions) for head in await self.engine.heads(name) if head.session == name]
+        return [self._build_session_line(head) for head in heads if not is_register(head.session)]
+
     async def load_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions as a list has them, with their outcomes; those that do not exist are left out."""
-        heads = [head for name in sorted(sessions) for head in await self.engine.heads(name) if head.session == name]
-        return await self.add_outcomes([self._build_session_line(head) for head in heads if not is_register(head.session)])
+        return await self.add_outcomes(await self.find_lines(sessions))
 
     async def search_sessions(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LOOK_AGAIN_SECONDS: Final = 1.0
 """How soon to retry a session that another process runs, or that could not be written."""
 LONGEST_WAIT_SECONDS: Final = 3_600.0
+OUTAGE_AGAIN_SECONDS: Final = 60.0
 
 RUNNER: Final = "MOOT_RUNNER"
 """The variable that says who runs a server's sessions: `local` (the default) or `workers`."""
@@ -66,6 +67,7 @@ class LocalRunner:
         self._again: set[SessionId] = set()
         self._alarms: dict[SessionId, asyncio.TimerHandle] = {}
         self._retries: dict[SessionId, _Retry] = {}
+        self._outage = ("", 0.0)
 
     async def __aenter__(self) -> Self:
         return self
@@ -159,9 +161,16 @@ class LocalRunner:
             # Neither heals by itself: retrying every second would only fill the log.
             except (LedgerDamaged, LedgerNewer):
                 raise
-            except WorldError:
-                log.exception("session %s: trying again", session)
+            except WorldError as error:
+                self._tell_outage(error)
         return None
+
+    def _tell_outage(self, error: WorldError) -> None:
+        """One sentence for an outage, not one for each session and second of it."""
+        now = asyncio.get_running_loop().time()
+        if str(error) != self._outage[0] or now - self._outage[1] > OUTAGE_AGAIN_SECONDS:
+            self._outage = (str(error), now)
+            log.error("%s; trying again", error)
 
     async def _is_over(self, snapshot: Snapshot) -> bool:
         """Whether the outage of a parked session is over; before it is due to be looked at, it is not."""
@@ -185,7 +194,8 @@ class LocalRunner:
         self._alarms[session] = loop.call_at(retry.due, self.wake, session)
 
     def _set_alarm(self, snapshot: Snapshot) -> None:
-        deadlines = [pending.deadline for pending in snapshot.session_state.pending.values() if pending.deadline is not None]
+        pending = snapshot.session_state.pending.values()
+        deadlines = [deadline for each in pending if (deadline := self._engine.extend_deadline(each)) is not None]
         if not deadlines:
             return
         wait = (min(deadlines) - datetime.now(UTC)).total_seconds()

@@ -6,10 +6,11 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from moot.app.consultations import Consult
 from moot.app.panels import Panel
+from moot.codec.schemas import get_adapter
 from moot.domain.budget import Budget
 from moot.domain.roster import MOST_PATIENCE, Seat
 from moot.domain.safe_text import fix_surrogates
@@ -98,7 +99,7 @@ def validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Sequen
     if "blind" in names:
         values.setdefault("blind", len(seats) >= plugin.blind_from)
     try:
-        return TypeAdapter(plugin.settings).validate_python(values)
+        return get_adapter(plugin.settings).validate_python(values)
     except ValidationError as cause:
         first = cause.errors(include_url=False)[0]
         where, said = ".".join(map(str, first["loc"])), str(first["input"])[:60]

@@ -1,7 +1,7 @@
 """Computes how long a session has run: only time in which a process runs it counts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -30,11 +30,12 @@ _FROM_OUTSIDE: Final = (InputGiven, CloseCalled, SeatsSwapped, FamilyStated, Ses
 
 @dataclass(frozen=True, slots=True)
 class PendingAsk:
-    """An ask that was sent and is not yet answered. `attempts` counts the processes that have sent it."""
+    """An ask that was sent and is not yet answered. `attempts` counts the processes that have sent it, last `put_at`."""
 
     deadline: datetime | None
     outside: bool = False
     attempts: int = 1
+    put_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,13 @@ def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], 
     return RunningTime(entry.at, seconds=0.0 if isinstance(entry.fact, SessionResumed) else gap)
 
 
-def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact) -> Mapping[AskId, PendingAsk]:
-    """Return the pending asks after a fact."""
+def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime | None = None) -> Mapping[AskId, PendingAsk]:
+    """Return the pending asks after a fact that was recorded `at` a time."""
     # The facts of every turn come first, and without a pattern.
     if isinstance(fact, Reply):
         return {key: value for key, value in pending.items() if key != fact.ask}
     if isinstance(fact, AsksPut):
-        return {**pending, **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside))}
+        return {**pending, **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside, put_at=at))}
     match fact:
         case SeatLost(ask=ask):
             return remove_asks(pending, (ask,))

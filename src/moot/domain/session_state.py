@@ -80,7 +80,7 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
     # Before `update_pending`: whether the interval counts depends on the asks that were open during it, not after it.
     time = compute_running_time(session_state.ran_at, session_state.pending, entry)
     spent = session_state.spent.with_seconds(time.seconds) if time.seconds else session_state.spent
-    pending = update_pending(session_state.pending, fact)
+    pending = update_pending(session_state.pending, fact, entry.at)
     if isinstance(fact, _CHARGED):
         # A failed answer costs money, too: the provider charges for tokens that could not be parsed.
         spent = spent.plus(fact.usage)
@@ -117,7 +117,7 @@ def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> Ses
             return fast_replace(
                 session_state,
                 parked=None,
-                pending={key: _renew_pending(value, gap) for key, value in session_state.pending.items()},
+                pending={key: _renew_pending(value, gap, session_state.at) for key, value in session_state.pending.items()},
             )
         case InputGiven(key=key) if key:
             return fast_replace(session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:])
@@ -137,10 +137,10 @@ def _with_swaps(session_state: SessionState, swaps: tuple[Swap, ...]) -> Session
     return fast_replace(session_state, seats=swap_seats(session_state.seats, swaps), out=out)
 
 
-def _renew_pending(pending: PendingAsk, gap: float) -> PendingAsk:
+def _renew_pending(pending: PendingAsk, gap: float, at: datetime) -> PendingAsk:
     if pending.outside:
         return pending
     # Nobody worked on the ask while no process ran: its deadline moves by the gap, so that a restart neither shortens nor extends
     # the time that is left.
     deadline = None if pending.deadline is None else pending.deadline + timedelta(seconds=max(0.0, gap))
-    return PendingAsk(deadline, False, pending.attempts + 1)
+    return PendingAsk(deadline, False, pending.attempts + 1, put_at=at)

@@ -1,35 +1,48 @@
 """The run loop of one session: step, append, ask, wait; until it is closed or this process has nothing left to do."""
 
 import asyncio
+import logging
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, TypeVar
 
 from moot.codec.answers import build_reply
 from moot.domain.effects import Ask
-from moot.domain.facts import Fact, SeatLost, SessionResumed
+from moot.domain.facts import Fact, Loss, SeatLost, SessionResumed
 from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.domain.session_state import MOST_ATTEMPTS
 from moot.engine.events import EntryAdded, EventHub, TextDelta
 from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
+from moot.engine.pauses import LEAP_SECONDS, PauseWatch
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
-from moot.errors import BadAnswer, SeqConflict
+from moot.errors import BadAnswer, LedgerUnavailable, SeqConflict
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, Participant
 
+log = logging.getLogger("moot")
+
+T = TypeVar("T")
+
 LISTEN_AGAIN_SECONDS = 0.2
 LONGEST_DETAIL = 500
+LEDGER_SECONDS = 30.0
+"""For how long a ledger that is away is tried again before the run ends with one sentence."""
+FIRST_RETRY_SECONDS = 0.25
+LONGEST_RETRY_SECONDS = 4.0
 GRACE_SECONDS = 2.0
 """How long a cancelled participant may take to stop."""
-# Wall time that runs ahead of the monotonic clock by more than this means that the machine was suspended or its clock was set.
-LEAP_SECONDS = 60.0
 NEW_SECONDS = 5.0
 """How soon after its opening a session counts as running without a pause."""
+
+BROKEN: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "error"))
+"""Losses that a pause of this process can cause: the seat is asked again, for the time that it has left."""
 
 ParticipantFactory = Callable[[Seat], Participant | None]
 """Returns the participant that fills a seat; None if the seat answers from outside."""
@@ -43,6 +56,7 @@ class EngineContext:
     writer: RecordWriter
     clock: Clock
     hub: EventHub
+    pauses: PauseWatch
 
 
 class SessionRun:
@@ -70,6 +84,7 @@ class SessionRun:
         self._seen = (snapshot.session_state.at, 0.0)
         self._is_taken_up = False
         self._is_stale = False
+        self._pauses = 0
 
     def notify_appended(self) -> None:
         """Signal that another writer appended to the session, so that the loop reads the new entries."""
@@ -146,18 +161,22 @@ class SessionRun:
         """Start counting time: the time before, when no process ran the session, does not count."""
         self._since = self._world.clock.now()
         self._seen = (self._since, asyncio.get_running_loop().time())
+        self._world.pauses.start()
+        self._pauses = self._world.pauses.look()
         is_new = self.snapshot.seq == 1 and (self._since - self.snapshot.session_state.at).total_seconds() < NEW_SECONDS
         self._is_taken_up = not is_new
 
     def _read_clock(self) -> datetime:
         """Return the time.
 
-        A jump of the clock (a suspended machine, a clock that was set) is treated as a pause without a process.
+        A jump of the clock (a suspended machine, a clock that was set) is treated as a pause without a process. One in which this
+        process was stopped is, too, where time costs something; deadlines are extended by it anyway.
         """
         now, ticks = self._world.clock.now(), asyncio.get_running_loop().time()
         leap = (now - self._seen[0]).total_seconds() - (ticks - self._seen[1])
         self._seen = (now, ticks)
-        if leap > LEAP_SECONDS:
+        paused, self._pauses = self._world.pauses.look() - self._pauses, self._world.pauses.count
+        if leap > LEAP_SECONDS or (paused and self.snapshot.session_state.opened.budget.seconds is not None):
             self._since, self._is_taken_up = now, True
         else:
             # Not after a jump: deadlines that passed while the machine slept are first moved by SessionResumed.
@@ -183,8 +202,10 @@ class SessionRun:
             return True
         # `_arrived` can grow during the append: only the facts that this batch has taken in may be removed after it.
         taken = len(self._arrived)
+        records = [written.record for written in batch.written]
         try:
-            await self._world.ledger.append(batch.snapshot.session, [written.record for written in batch.written])
+            # One that failed on its way may be durable all the same: then the next try conflicts with it, and it is read back.
+            await self._insist(lambda: self._world.ledger.append(batch.snapshot.session, records))
         except SeqConflict:
             self._is_stale = True
             return False
@@ -200,11 +221,28 @@ class SessionRun:
 
     async def _catch_up(self) -> None:
         self._is_stale = False
-        records = await self._world.ledger.read(self.snapshot.session, self.snapshot.seq)
+        records = await self._insist(lambda: self._world.ledger.read(self.snapshot.session, self.snapshot.seq))
         for record in records:
             entry = self._world.writer.validate_record(self.snapshot, record)
             self.snapshot = self.snapshot.apply_entry(entry, record.hash)
             self._world.hub.publish(EntryAdded(self.snapshot.session, entry))
+
+    async def _insist(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do something on the ledger; one that is away (a full disk, a lost server) is tried again for a while.
+
+        Those who are asked meanwhile go on, and what they say is kept here.
+        """
+        ends, delay = asyncio.get_running_loop().time() + LEDGER_SECONDS, FIRST_RETRY_SECONDS
+        while True:
+            try:
+                return await work()
+            except LedgerUnavailable as error:
+                if asyncio.get_running_loop().time() + delay > ends:
+                    raise
+                if delay == FIRST_RETRY_SECONDS:
+                    log.warning("%s; trying again for %.0f s", error, LEDGER_SECONDS)
+            await asyncio.sleep(delay)
+            delay = min(2 * delay, LONGEST_RETRY_SECONDS)
 
     def _withdraw(self) -> None:
         pending = self.snapshot.session_state.pending
@@ -243,7 +281,12 @@ class SessionRun:
 
         try:
             brief = self.snapshot.build_brief(ask)
-            response = await participant.respond(brief, on_text)
+            while True:
+                pauses = self._world.pauses.look()
+                response = await participant.respond(brief, on_text)
+                # Its own deadline passed, or its connection broke, while this process stood still: that is not its silence.
+                if not isinstance(response, NoAnswer) or response.reason not in BROKEN or self._world.pauses.look() == pauses:
+                    break
         except asyncio.CancelledError:
             task = asyncio.current_task()
             # `cancelling` separates a cancellation by the loop, which must propagate, from a participant that cancelled itself.
@@ -357,9 +400,9 @@ class SessionRun:
         session_state = self.snapshot.session_state
         held = self._outages.held
         waits = [
-            (pending.deadline - now).total_seconds()
+            (deadline - now).total_seconds()
             for ask, pending in session_state.pending.items()
-            if pending.deadline and ask not in held
+            if ask not in held and (deadline := self._world.pauses.extend_deadline(pending))
         ]
         if session_state.is_waiting_outside and asyncio.get_running_loop().time() < self._waits_until < math.inf:
             waits.append(self._waits_until - asyncio.get_running_loop().time())
@@ -379,7 +422,8 @@ class SessionRun:
     def _time_out(self, now: datetime) -> None:
         """Record a timeout for every ask whose deadline has passed."""
         for ask, pending in self.snapshot.session_state.pending.items():
-            if pending.deadline is None or pending.deadline > now:
+            deadline = self._world.pauses.extend_deadline(pending)
+            if deadline is None or deadline > now:
                 continue
             task = self._tasks.pop(ask, None)
             # No task and not outside: its participant was not started yet, or its answer waits in `_arrived`.
@@ -395,9 +439,11 @@ class SessionRun:
             # Limits how often a busy session reads its own appends back: `changed` also reports those of this process. Before the
             # first time, too: a short session needs no listener, and an append on an old state fails in any case.
             await asyncio.sleep(LISTEN_AGAIN_SECONDS)
-            head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
-            if head > self.snapshot.seq:
-                self.notify_appended()
+            # A ledger that is away tells nothing; whoever reads or writes meets that, too, and says so.
+            with suppress(LedgerUnavailable):
+                head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
+                if head > self.snapshot.seq:
+                    self.notify_appended()
 
 
 def _shorten(detail: str) -> str:

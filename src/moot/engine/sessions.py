@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from weakref import WeakValueDictionary
 
 from moot.codec.stored import FactCodec
@@ -17,7 +18,9 @@ from moot.domain.facts import (
 )
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
+from moot.domain.running_time import PendingAsk
 from moot.engine.events import EventHub, EventQueue
+from moot.engine.pauses import PauseWatch
 from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moot.engine.step import StepResult, step
@@ -53,13 +56,17 @@ class Sessions:
     ) -> None:
         self._explain_absence = explain_absence
         self._writer = RecordWriter(codec, rulebooks)
-        self._world = EngineContext(ledger, self._writer, clock, EventHub())
+        self._world = EngineContext(ledger, self._writer, clock, EventHub(), PauseWatch(clock))
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
         # Writers of one session in this process wait here for each other; otherwise many at once would keep losing append races.
         # Weak values: a lock disappears when nobody holds it or waits for it.
         self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+
+    def extend_deadline(self, pending: PendingAsk) -> datetime | None:
+        """Until when an ask is waited for: its deadline, and the pauses of this process that fell before it."""
+        return self._world.pauses.extend_deadline(pending)
 
     async def is_running(self, session: SessionId) -> bool:
         """Whether any process runs the session now."""

@@ -50,6 +50,7 @@ BUSY_PAUSE: Final = 1.0
 """How long commits stay on the thread after another process held the file, and appends in groups after a second session wrote."""
 POLL_SECONDS: Final = 0.2
 LARGEST_GROUP: Final = 1_000
+MOST_HEADS: Final = 4_096
 
 _NUMBER = "SELECT number FROM sessions WHERE id = ?"
 _NEWEST = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
@@ -104,6 +105,7 @@ class SqliteLedger:
         self._last_session: SessionId | None = None
         self._shared_until = 0.0
         # To spare a query per append: entries are never deleted, so that an entry which was there is there.
+        # Forgotten all at once when they are many.
         self._heads: dict[SessionId, _SessionHead] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
@@ -440,6 +442,8 @@ class SqliteLedger:
             connection.execute(_MOVE_HEAD, (*head, number))
         assert number is not None
         _insert_rows(connection, [(number, *record) for record in records])
+        if len(self._heads) >= MOST_HEADS:
+            self._heads.clear()
         self._heads[session] = _SessionHead(number, records[-1].seq)
         return None
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any, Final
 
-from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from moot.app.deliberations import build_deliberation_state, find_council_rules
 from moot.app.folded_sessions import FoldedSession
+from moot.codec.schemas import get_adapter
 from moot.domain.budget import Budget, Spent
 from moot.domain.facts import Opened
 from moot.domain.roster import MAILBOX, Seat, parse_kind
@@ -39,8 +39,6 @@ from moot.surfaces.api.views import (
 
 HUES: Final = 8
 _KINDS: Final = {"human": "person", MAILBOX: "outside", "command": "agent", "script": "script", "embedded": "model"}
-_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
-"""By class of settings: to build one takes longer than the rest of a view."""
 VOTE_LENSES: Final = ("vote_table", "votes", "candidates", "positions")
 
 
@@ -228,9 +226,8 @@ def _build_settings(opened: Opened) -> Json:
     settings: Any = getattr(opened, "settings", None)
     if not is_dataclass(type(settings)):
         return {}
-    kind = type(settings)
-    adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
-    plain = adapter.dump_python(settings, mode="json")
+    shape: type = type(settings)
+    plain = get_adapter(shape).dump_python(settings, mode="json")
     return {to_camel(name): value for name, value in plain.items() if value is not None}
 
 

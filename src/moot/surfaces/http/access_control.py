@@ -13,9 +13,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moot.app.owner_key import is_loopback
-from moot.errors import NotAllowed
+from moot.errors import NotAllowed, WorldError
 from moot.memory.tokens import AccessDenied, TokenStore
-from moot.surfaces.api.errors import CODES, TOO_MUCH
+from moot.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
 from moot.surfaces.api.method import Caller
 from moot.surfaces.http.chat_errors import CHAT_PATHS, reshape_refusal
 from moot.surfaces.http.page_files import is_page_path
@@ -121,7 +121,10 @@ class AccessControl:
         request = Request(scope)
         refused = self._refuse_other_origin(request)
         if refused is None and not _is_open(request):
-            found = await self._identify_caller(request)
+            try:
+                found: Known | Response = await self._identify_caller(request)
+            except WorldError as error:
+                found = _build_unavailable(error)
             if isinstance(found, Response):
                 refused = found
             else:
@@ -261,6 +264,11 @@ def _build_too_many(seconds: float) -> Response:
     wait = max(1, math.ceil(seconds))
     body = build_refusal(TOO_MUCH.number, f"too many calls; wait {wait} s", "TooMuch")
     return Response(body, 429, {"Retry-After": str(wait)}, media_type="application/json")
+
+
+def _build_unavailable(error: WorldError) -> Response:
+    body = build_refusal(find_error_code(error), f"{error}; repeat the call", type(error).__name__)
+    return Response(body, 503, {"Retry-After": "2"}, media_type="application/json")
 
 
 def _refuse_large(request: Request, largest: int) -> Response | None:

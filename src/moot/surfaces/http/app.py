@@ -279,17 +279,21 @@ async def _find_caller(request: Any) -> Caller:
 
 async def _follow_sessions(context: ServerContext) -> None:
     """Go on with the sessions that a server is to run and that have not ended, also where another process wrote to one."""
-    seen: dict[SessionId, int] = {}
+    position: int | None = None
     while True:
         try:
-            for line in await context.moot.sessions():
-                if line.is_hosted and line.status in {"thinking", "parked"} and seen.get(line.session) != line.entries:
-                    seen[line.session] = line.entries
+            # First all of them, then those alone that were written to: a look costs nothing where nothing happens.
+            written = await context.moot.engine.list_written(position)
+            is_all = position is None or written.sessions is None
+            lines = await context.moot.sessions() if is_all else await context.moot.find_lines(written.sessions or ())
+            position = written.position
+            for line in lines:
+                if line.is_hosted and line.status in {"thinking", "parked"}:
                     context.runner.wake(line.session)
                     # Not all at once: each holds a lock while it is looked at.
                     await asyncio.sleep(TAKE_UP_SECONDS)
-        except WorldError:
-            log.exception("the ledger cannot be read; looking again")
+        except WorldError as error:
+            log.warning("%s; looking again", error)
         await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from moot.errors import WorldError
 from moot.memory.tokens import LONGEST_LOGIN, AccessDenied, TokenStore
 from moot.surfaces.api.method import Caller
 from moot.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
@@ -46,7 +47,10 @@ class Login:
         secret = _parse_login(await _read_start(request))
         if secret is None:
             return JSONResponse({"error": 'expected {"ticket": "…"} or {"token": "…"}'}, 400)
-        login = await self._access().log_in(secret)
+        try:
+            login = await self._access().log_in(secret)
+        except WorldError as error:
+            return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
             self._refusals.take(who)
             await self._brake.hold(who)

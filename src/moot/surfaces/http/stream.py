@@ -229,8 +229,8 @@ class ViewHub:
             except (LedgerDamaged, LedgerNewer, UnknownSession) as error:
                 self.publish("gone", session, {"sessionId": session, "why": str(error)})
                 return
-            except MootError:
-                log.exception("session %s cannot be followed; trying again", session)
+            except MootError as error:
+                log.warning("session %s cannot be followed: %s; trying again", session, error)
                 await asyncio.sleep(RETRY_SECONDS)
 
     def _let_go(self) -> None:
@@ -299,8 +299,8 @@ class ViewHub:
                 for line in await self._context.moot.load_lines(names):
                     out = build_session_out(line).model_dump(mode="json", by_alias=True)
                     self.publish("line", line.session, out)
-            except MootError:
-                log.exception("the list of sessions cannot be read; trying again")
+            except MootError as error:
+                log.warning("the list of sessions cannot be read: %s; trying again", error)
             self._let_go()
             await rest(began, LIST_SECONDS)
 

@@ -1,0 +1,101 @@
+"""What happens around a session: its process is stopped, its disk is full, its ledger is away."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.doors import Cli, until
+from tests.acceptance.server import Server, first_line
+
+STOPPED_SECONDS = 9.0
+
+MEETING = """
+import asyncio, sys
+from moot import Moot, Seat
+
+async def main(recipe):
+    seats = [
+        Seat(id="ada", platform=f"command:{recipe}", patience=8.0),
+        Seat(id="bob", platform="mailbox", patience=8.0),
+        Seat(id="cem", platform="mailbox", patience=8.0),
+    ]
+    async with Moot() as moot:
+        session = await moot.open("Shall we?", seats=seats, protocol="debate", check=False, session="s")
+        print(session, flush=True)
+        await moot.run(session, wait=True)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+def facts_of(cli: Cli, kind: str) -> list[Any]:
+    entries = [json.loads(line) for line in cli("export", "s", "jsonl").out.splitlines()]
+    found = [json.loads(each["body"]) if isinstance(each.get("body"), str) else each for each in entries]
+    return [each for each in found if kind in json.dumps(each)]
+
+
+def test_a_stopped_process_is_no_seats_silence(tmp_path: Path) -> None:
+    """Past the deadlines of a program and of outside seats; all have what was left of their time, and use it."""
+    recipe = tmp_path / "slow.toml"
+    said = json.dumps({"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8})
+    recipe.write_text(
+        f"argv = [{json.dumps('/bin/sh')}, '-c', {json.dumps(f'sleep 2; echo {chr(39)}{said}{chr(39)}')}, '{{prompt}}']\n"
+    )
+    cli = Cli(tmp_path / "home", tmp_path)
+    # The first command loads Moot, which takes longer than the seats have.
+    cli("list")
+    words = [sys.executable, "-c", MEETING, str(recipe)]
+    process = subprocess.Popen(words, env=cli.environ, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert first_line(process) == "s\n"
+        until(lambda: facts_of(cli, "asks_put"))
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(STOPPED_SECONDS)
+        os.kill(process.pid, signal.SIGCONT)
+        cli("answer", "s", "--seat", "bob", stdin=said)
+        until(lambda: len(facts_of(cli, '"Yes.')) == 2)
+        assert facts_of(cli, "seat_lost") == []
+        # Who says nothing after it is lost all the same.
+        until(lambda: facts_of(cli, "seat_lost"))
+        assert '"cem"' in json.dumps(facts_of(cli, "seat_lost")[0])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="the limit of another process cannot be set here")
+def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: Path) -> None:
+    """Callers are told to repeat the call, a session that runs waits and goes on, and nobody is asked twice."""
+    marker, recipe = tmp_path / "marker", tmp_path / "slow.toml"
+    said = json.dumps({"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8})
+    line = json.dumps(f"echo asked >> {marker}; sleep 2; echo '{said}'")
+    recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
+    with Server(Cli(tmp_path / "home", tmp_path)) as server:
+        other = server.local.opened()
+        seats = [{"id": "ada", "platform": f"command:{recipe}"}, "bob"]
+        session = server.local("moot.openSession", topic="t", protocol="debate", seats=seats)["sessionId"]
+        until(marker.exists)
+        # Files cannot grow beyond this: the log still can, the ledger's -wal is larger already.
+        limit_files(server.pid, "16384:unlimited")
+        time.sleep(3)
+        error = server.local.refused("cstp.contribute", deliberationId=other, participant="minski", **json.loads(said))
+        assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
+        assert "check that the disk is neither full nor broken" in error.message
+        assert server.local("moot.listSessions")["sessions"]
+        limit_files(server.pid, "unlimited:unlimited")
+        assert server.local.say(other, "minski", "propose")
+        until(lambda: "Yes." in json.dumps(server.local.read(session, participant="ada")))
+        assert marker.read_text() == "asked\n"
+        assert "Traceback" not in server.log.read_text()
+        assert server.log.read_text().count("trying again for") == 1
+
+
+def limit_files(pid: int, size: str) -> None:
+    subprocess.run(["prlimit", f"--pid={pid}", f"--fsize={size}"], check=True)
