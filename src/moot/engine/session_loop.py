@@ -17,7 +17,7 @@ from moot.engine.events import EntryAdded, EventHub, TextDelta
 from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
-from moot.errors import BadAnswer, SeqConflict
+from moot.errors import BadAnswer, SeqConflict, SessionBusy
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 from moot.ports.participant import Answer, NoAnswer, Participant
@@ -28,6 +28,8 @@ GRACE_SECONDS = 2.0
 """How long a cancelled participant may take to stop."""
 # Wall time that runs ahead of the monotonic clock by more than this means that the machine was suspended or its clock was set.
 LEAP_SECONDS = 60.0
+FROZEN_SECONDS = 1.0
+"""An append that took longer may have been the sleep of this process: the ledger is read again before anybody is asked."""
 NEW_SECONDS = 5.0
 """How soon after its opening a session counts as running without a pause."""
 
@@ -102,6 +104,10 @@ class SessionRun:
                 continue
             if self.snapshot.is_closed:
                 return
+            # A process that was frozen since may have a successor, which has asked already.
+            if asyncio.get_running_loop().time() - self._seen[1] > FROZEN_SECONDS:
+                self._is_stale = True
+                continue
             # After the append, never before: a participant is called only for an ask that is durable, so that a restart asks it
             # again.
             self._withdraw()
@@ -200,6 +206,10 @@ class SessionRun:
         records = await self._world.ledger.read(self.snapshot.session, self.snapshot.seq)
         for record in records:
             entry = self._world.writer.validate_record(self.snapshot, record)
+            # Only whoever takes a session up writes this: it is not ours any more, and its participants are asked by another.
+            if isinstance(entry.fact, SessionResumed):
+                session = self.snapshot.session
+                raise SessionBusy(f"session {session!r} was taken over by another process; follow it with `moot watch {session}`")
             self.snapshot = self.snapshot.apply_entry(entry, record.hash)
             self._world.hub.publish(EntryAdded(self.snapshot.session, entry))
 

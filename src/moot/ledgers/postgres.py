@@ -354,8 +354,10 @@ class _translate_errors:  # noqa: N801 - reads as a verb where it is used
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(error, asyncpg.exceptions.DiskFullError):
             raise LedgerFull(f"the ledger has no room to write ({error}); free disk space on the database server") from error
-        if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
-            raise LedgerUnavailable(f"the PostgreSQL ledger failed ({error}); check MOOT_LEDGER and the server") from error
+        # InternalClientError: the driver's own state after a connection was cut in the middle of an answer.
+        if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError):
+            why = (str(error) or type(error).__name__).splitlines()[0]
+            raise LedgerUnavailable(f"the PostgreSQL ledger failed ({why}); check MOOT_LEDGER and the server") from error
 
 
 translate_errors = _translate_errors

@@ -66,14 +66,13 @@ Advance = Callable[[SessionId], Awaitable[Settled]]
 # A job that came in meanwhile is taken with it: the queue would start it only when it looks again.
 _SETTLE: Final = """
 WITH again AS (
-    DELETE FROM procrastinate_jobs WHERE $6 AND status = 'todo' AND queueing_lock = 'moot/' || $1 AND scheduled_at IS NULL
-    RETURNING 1
+    DELETE FROM procrastinate_jobs WHERE $6::boolean AND status = 'todo' AND queueing_lock = 'moot/' || $1 RETURNING 1
 ),
 settled AS (
     UPDATE moot_runs SET seen = greatest(seen, $2), standing = $3, due = now() + $4::float8 * interval '1 second', tries = $5
     WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)
     -- What a worker says that was frozen meanwhile is older than what its successor said.
-    AND ($2 >= seen OR $2 = 0)
+    AND ($2 >= seen OR $2 = 0) AND EXISTS (SELECT FROM moot_workers WHERE name = $7)
 )
 SELECT EXISTS (SELECT FROM again)
 """
@@ -207,7 +206,7 @@ class PostgresQueue:
     async def settle(self, session: SessionId, settled: Settled) -> bool:
         """Record how a worker leaves a session; whether something happened to it meanwhile, so that it is to be run again."""
         takes = settled.standing in {"waiting", "parked", "closed"}
-        values = (session, settled.seen, settled.standing, settled.due, settled.tries, takes)
+        values = (session, settled.seen, settled.standing, settled.due, settled.tries, takes, self._name)
         return bool(await self._fetch_value(_SETTLE, *values)) and settled.standing != "closed"
 
     async def leave(self, session: SessionId) -> None:
@@ -242,8 +241,11 @@ class PostgresQueue:
         parked = standings.get("parked", 0)
         return RunnerStats(running=row[2], parked=parked, runnable=row[3], oldest=row[4], workers=row[1], standings=standings)
 
-    async def work(self, advance: Advance, *, concurrency: int, lease: float) -> None:
-        """Run the sessions of the queue until cancelled; raises LedgerUnavailable when this worker has to start anew."""
+    async def work(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+        """Run the sessions of the queue until cancelled; raises LedgerUnavailable when this worker has to start anew.
+
+        `over` is set as soon as that is known: to let go of what was held can take long.
+        """
         connector = PsycopgConnector(
             conninfo=self._address, min_size=1, max_size=4, timeout=lease, kwargs={"application_name": self._name}
         )
@@ -268,7 +270,7 @@ class PostgresQueue:
         await self._execute(query, self._name, self._queue, timedelta(seconds=lease))
         try:
             async with app.open_async():
-                await _run_together(self._run_worker(worker), self._keep(worker, lease))
+                await _run_together(over, self._run_worker(worker), self._keep(worker, lease))
         except (ConnectorException, OSError) as cause:
             raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({cause}); check the server") from cause
         finally:
@@ -333,11 +335,12 @@ class PostgresQueue:
         return self._pool
 
 
-async def _run_together(*works: Awaitable[None]) -> None:
-    """Run until one of them fails, and raise that failure alone."""
+async def _run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
+    """Run until one of them fails, set `over`, and raise that failure alone."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        over.set()
     finally:
         failed = [task for task in tasks if task.done()]
         for task in tasks:
