@@ -298,6 +298,7 @@ class _WorkerLife:
 
     async def live(self) -> None:
         from moot.app.moot import Moot
+        from moot.ledgers.postgres_limits import PostgresLimits
         from moot.ledgers.postgres_queue import PostgresQueue, build_worker_name
 
         # Before others rely on this worker's signs of life: imports hold up everything else in the process.
@@ -305,8 +306,8 @@ class _WorkerLife:
         name = build_worker_name()
         async with (
             open_ledger(self._address, name=name) as ledger,
-            Moot(environ=self._environ, ledger=ledger, participants=self._participants) as moot,
             PostgresQueue(self._address, name=name, build=describe_build(self._participants or ())) as queue,
+            Moot(environ=self._environ, ledger=ledger, participants=self._participants, limits=PostgresLimits(queue)) as moot,
             SharedRunner(
                 queue,
                 moot.engine,

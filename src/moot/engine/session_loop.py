@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from moot.codec.answers import build_reply
 from moot.domain.effects import Ask
@@ -20,7 +20,7 @@ from moot.engine.step import StepResult, step
 from moot.errors import BadAnswer, SeqConflict, SessionBusy
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
-from moot.ports.participant import Answer, NoAnswer, Participant
+from moot.ports.participant import ON_WAITING, Answer, NoAnswer, Participant
 
 LISTEN_AGAIN_SECONDS = 0.2
 LONGEST_DETAIL = 500
@@ -63,6 +63,9 @@ class SessionRun:
         # only the loop writes to the ledger.
         self._arrived: list[Fact] = []
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
+        # For how long each ask has waited for its provider's turn, and since when it waits now: time that is not the seat's.
+        self._waited: dict[AskId, float] = {}
+        self._waiting: dict[AskId, float] = {}
         self._outages = HeldOutages()
         self._unready: dict[SeatId, str] = {}
         self._is_parking = False
@@ -246,6 +249,7 @@ class SessionRun:
         def on_text(text: str) -> None:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
+        ON_WAITING.set(lambda is_waiting: self._note_waiting(ask.id, is_waiting))
         try:
             brief = self.snapshot.build_brief(ask)
             response = await participant.respond(brief, on_text)
@@ -260,6 +264,17 @@ class SessionRun:
         # Not registered any more: the ask was withdrawn or timed out in the meantime, and this answer comes too late.
         if self._tasks.pop(ask.id, None) is not None:
             self._record_response(ask, response)
+
+    def _note_waiting(self, ask: AskId, is_waiting: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        if is_waiting:
+            self._waiting[ask] = now
+        else:
+            self._waited[ask] = self._waited.get(ask, 0.0) + now - self._waiting.pop(ask, now)
+
+    def _get_waited(self, ask: AskId) -> float:
+        since = self._waiting.get(ask)
+        return self._waited.get(ask, 0.0) + (0.0 if since is None else asyncio.get_running_loop().time() - since)
 
     def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> None:
         """Queue the result of an ask. The participant's value is validated first, because the ledger must stay readable."""
@@ -362,7 +377,7 @@ class SessionRun:
         session_state = self.snapshot.session_state
         held = self._outages.held
         waits = [
-            (pending.deadline - now).total_seconds()
+            (pending.deadline - now).total_seconds() + self._get_waited(ask)
             for ask, pending in session_state.pending.items()
             if pending.deadline and ask not in held
         ]
@@ -384,7 +399,7 @@ class SessionRun:
     def _time_out(self, now: datetime) -> None:
         """Record a timeout for every ask whose deadline has passed."""
         for ask, pending in self.snapshot.session_state.pending.items():
-            if pending.deadline is None or pending.deadline > now:
+            if pending.deadline is None or pending.deadline + timedelta(seconds=self._get_waited(ask)) > now:
                 continue
             task = self._tasks.pop(ask, None)
             # No task and not outside: its participant was not started yet, or its answer waits in `_arrived`.
