@@ -247,16 +247,20 @@ async def run_worker(
     participants: "Mapping[str, GivenParticipant] | None" = None,
     concurrency: int = CONCURRENCY,
     lease: float = LEASE_SECONDS,
+    on_start: Callable[[], None] | None = None,
 ) -> None:
     """Run sessions of the shared ledger until cancelled. A database that goes away is waited for.
 
-    `participants` are the program's own, as `Moot` takes them: sessions with others are left to workers that have them.
+    `on_start` is called once, when the database was reached. `participants` are the program's own, as `Moot` takes them: sessions
+    with others are left to workers that have them.
+
     Raises BadSetting, MissingExtra, LedgerNewer, and LedgerUnavailable if the database cannot be reached at the start.
     """
     address = resolve_shared_ledger(environ)
     has_worked = False
     while True:
         life = _WorkerLife(environ, address, participants=participants, concurrency=concurrency, lease=lease)
+        life.on_start = None if has_worked else on_start
         living = asyncio.create_task(life.live())
         over = asyncio.create_task(life.is_over.wait())
         try:
@@ -293,6 +297,7 @@ class _WorkerLife:
         self._participants = participants
         self._concurrency = concurrency
         self._lease = lease
+        self.on_start: Callable[[], None] | None = None
         self.has_worked = False
         self.is_over = asyncio.Event()
 
@@ -319,5 +324,7 @@ class _WorkerLife:
             ) as runner,
         ):
             self.has_worked = True
+            if self.on_start is not None:
+                self.on_start()
             log.info("%s runs sessions", name)
             await runner.run()

@@ -11,8 +11,8 @@ from moot.domain.ids import SessionId
 class RunnerStats:
     """What a runner is doing now. `oldest` is for how many seconds the first of the `runnable` sessions has waited for a worker.
 
-    `standings` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run them; `calls`
-    are those of providers under way, and `provider_waits` counts how often one had to wait for a provider's limits.
+    `standings` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run
+    them; `calls` are those of providers under way, and `provider_waits` counts how often one had to wait for a provider's limits.
     """
 
     running: int = 0

@@ -42,8 +42,10 @@ def worker(concurrency: int, lease: float, log_level: str) -> None:
         quiet_libraries()
 
     async def work() -> None:
-        out.print_note("Moot runs sessions of this ledger  ·  Ctrl-C stops")
-        await run_worker(os.environ, concurrency=concurrency, lease=lease)
+        def tell() -> None:
+            out.print_line("Moot runs sessions of this ledger  ·  Ctrl-C stops")
+
+        await run_worker(os.environ, concurrency=concurrency, lease=lease, on_start=tell)
 
     out.run(work)
 
