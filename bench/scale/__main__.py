@@ -168,9 +168,8 @@ async def break_things(stage: Stage) -> list[str]:
 
 async def soak(moot: Moot, runner: Runner, stage: Stage, minutes: float) -> None:
     """Open debates and answer parked ones for so long; memory and latency at the end of each sixth."""
-    print(
-        "\n| minute | sessions ended | largest worker, MB | median s to the first call | oldest runnable, s |\n|---|---|---|---|---|"
-    )
+    print("\n| minute | sessions ended | largest worker, MB | median s to the first call | oldest runnable, s |")
+    print("|---|---|---|---|---|")
     began, seed, sessions = time.monotonic(), 10_000_000, list[SessionId]()
     for part in range(6):
         opened_at: dict[str, float] = {}
@@ -220,9 +219,8 @@ async def measure(given: argparse.Namespace, stage: Stage) -> int:
         )
         faults = await check(moot, stage, sessions)
         repeated = len(stage.list_calls()) - steps
-        print(
-            f"\nlost, doubled, damaged, calls for recorded answers: {faults}; calls repeated because theirs was lost: {repeated}"
-        )
+        print(f"\nlost, doubled, damaged, calls for recorded answers: {faults}")
+        print(f"calls repeated because the first was under way when its worker or the database was lost: {repeated}")
         if given.parked:
             ended = await answer_parked(moot, runner, given.parked)
             print(f"seconds from an answer to the next ask, of parked sessions: median {ended:.3f}")

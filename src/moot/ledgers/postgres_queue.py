@@ -26,7 +26,7 @@ from procrastinate.worker import Worker
 from moot.domain.ids import SessionId
 from moot.errors import LedgerNewer, LedgerUnavailable
 from moot.ledgers.migrations import load_migrations
-from moot.ledgers.postgres import translate_errors
+from moot.ledgers.postgres import keep_connection, translate_errors
 from moot.ports.runner import RunnerStats
 
 TASK: Final = "moot.advance"
@@ -187,7 +187,7 @@ class PostgresQueue:
         async with AsyncExitStack() as stack:
             with translate_errors():
                 settings = {"application_name": self._name}
-                pool = asyncpg.create_pool(self._address, min_size=1, max_size=3, server_settings=settings)
+                pool = asyncpg.create_pool(self._address, min_size=0, max_size=3, server_settings=settings, reset=keep_connection)
                 self._pool = await stack.enter_async_context(pool)
                 async with self._open_pool().acquire() as connection:
                     await _install(connection)
