@@ -24,7 +24,7 @@ from moot.domain.ids import SessionId
 from moot.testing.ledger_contract import build_chain, run_with_deadline
 
 ROOT = Path(__file__).resolve().parents[2]
-LEASE = 3.0
+LEASE = 5.0
 LATEST = LEASE + 10.0
 """N-3: within how many seconds the sessions of a lost worker go on."""
 
@@ -217,7 +217,7 @@ def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(postgres_address: st
     """N-5: an old worker beside a new one, through an upgrade; what was left goes on as soon as one comes that knows it."""
 
     async def work(workers: Workers) -> None:
-        (old,) = workers.start_command(["-m", "moot.surfaces.cli.main", "worker", "--lease", "3"])
+        (old,) = workers.start_command(["-m", "moot.surfaces.cli.main", "worker", "--lease", "5"])
         async with opened(workers) as moot, open_shared_runner(moot) as runner:
             sessions = await open_debates(moot, 3)
             while (await runner.stats()).standings != {"left": 3}:  # noqa: ASYNC110
