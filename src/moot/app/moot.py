@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from moot.memory.tokens import TokenStore
     from moot.participants.function import AnswerFunction
     from moot.participants.human import AskPerson
+    from moot.ports.limits import ProviderLimits
     from moot.ports.plugin import AnyPlugin
     from moot.reports.decision import Decision, Status
 
@@ -137,6 +138,7 @@ class Moot:
     `environ` stands for the process's environment (keys, MOOT_HOME, MOOT_LEDGER); `ask_person` puts questions to human seats.
     `participants` are the program's own, by the name that seats have as their platform: functions that take a brief and return
     the answer, objects with `respond` and `ready`, or `ParticipantKind`s. `ledger` is one that the program has opened itself.
+    `limits` are those of providers, where they are shared with other processes.
     """
 
     def __init__(
@@ -146,12 +148,14 @@ class Moot:
         ask_person: "AskPerson | None" = None,
         participants: "Mapping[str, GivenParticipant] | None" = None,
         ledger: Ledger | None = None,
+        limits: "ProviderLimits | None" = None,
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
         # Kept until the first seat is filled: most commands fill none.
         self._ask_person = ask_person
         self._participants = participants
         self._ledger = ledger
+        self._limits = limits
         self._stack = AsyncExitStack()
         self._clock = SystemClock()
         self._is_recalled = False
@@ -193,7 +197,7 @@ class Moot:
         """Who fills the seats."""
         from moot.app.seats import Seating
 
-        seating = Seating(resolve_home(self.environ), self.environ, self._ask_person, self._participants)
+        seating = Seating(resolve_home(self.environ), self.environ, self._ask_person, self._participants, self._limits)
         self._stack.push_async_callback(seating.aclose)
         return seating
 

@@ -21,7 +21,9 @@ from moot.participants.function import AnswerFunction, FunctionParticipant
 from moot.participants.human import AskPerson
 from moot.participants.kinds import KindTable, ParticipantKind, SeatRequest, build_command
 from moot.participants.lookup import Lookup, LookupParticipant
+from moot.participants.provider_limits import LocalLimits
 from moot.participants.record_writer import RecorderParticipant
+from moot.ports.limits import ProviderLimits
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 
 SEARCH = "MOOT_SEARCH"
@@ -55,7 +57,9 @@ class Seating:
         environ: Mapping[str, str],
         ask_person: AskPerson | None = None,
         given: Mapping[str, GivenParticipant] | None = None,
+        limits: ProviderLimits | None = None,
     ) -> None:
+        self._limits = limits or LocalLimits()
         self._home = home
         self._models = home / "models"
         self._environ = environ
@@ -132,6 +136,7 @@ class Seating:
             home=self._home,
             ask_person=self._ask_person,
             known=self.kinds.usages,
+            limits=self._limits,
         )
 
     def search(self) -> CommandParticipant | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 from moot.app.environment import is_postgres, open_ledger, resolve_ledger_address
 from moot.app.parking import LONGEST_OUTAGE, explain_unready_seats, iterate_delays
 from moot.app.plugins import load_plugins
-from moot.app.protocols import list_protocol_names
+from moot.app.protocols import list_protocol_names, load_protocols
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
 from moot.engine.session_loop import ParticipantFactory
@@ -59,7 +59,8 @@ OnClosed = Callable[[SessionId], Awaitable[object]]
 class SharedRunner:
     """Wakes sessions for the workers of a ledger, and runs them where `run` is called. Use as an async context manager.
 
-    `closed` is called for each session that ended here; `delays` says how long to wait before each look at a parked session.
+    `closed` is called for each session that ended here; `delays` says how long to wait before each look at a parked session;
+    `over` is set when `run` has lost the database, before what it held is let go.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class SharedRunner:
         concurrency: int = CONCURRENCY,
         lease: float = LEASE_SECONDS,
         delays: Callable[[int], Iterator[float]] = iterate_delays,
+        over: asyncio.Event | None = None,
     ) -> None:
         self._queue = queue
         self._engine = engine
@@ -80,6 +82,7 @@ class SharedRunner:
         self._concurrency = concurrency
         self._lease = lease
         self._delays = delays
+        self._over = over or asyncio.Event()
         self._woken: dict[SessionId, bool] = {}
         self._has_woken = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
@@ -101,7 +104,7 @@ class SharedRunner:
         self._has_woken.set()
 
     async def run(self) -> None:
-        await self._queue.work(self.advance, concurrency=self._concurrency, lease=self._lease)
+        await self._queue.work(self.advance, self._over, concurrency=self._concurrency, lease=self._lease)
 
     async def cancel(self, session: SessionId) -> None:
         self._woken.pop(session, None)
@@ -244,50 +247,84 @@ async def run_worker(
     participants: "Mapping[str, GivenParticipant] | None" = None,
     concurrency: int = CONCURRENCY,
     lease: float = LEASE_SECONDS,
+    on_start: Callable[[], None] | None = None,
 ) -> None:
     """Run sessions of the shared ledger until cancelled. A database that goes away is waited for.
 
-    `participants` are the program's own, as `Moot` takes them: sessions with others are left to workers that have them.
+    `on_start` is called once, when the database was reached. `participants` are the program's own, as `Moot` takes them: sessions
+    with others are left to workers that have them.
+
     Raises BadSetting, MissingExtra, LedgerNewer, and LedgerUnavailable if the database cannot be reached at the start.
     """
     address = resolve_shared_ledger(environ)
-    has_worked = asyncio.Event()
+    has_worked = False
     while True:
-        life = asyncio.create_task(_live(environ, address, participants, concurrency, lease, has_worked))
+        life = _WorkerLife(environ, address, participants=participants, concurrency=concurrency, lease=lease)
+        life.on_start = None if has_worked else on_start
+        living = asyncio.create_task(life.live())
+        over = asyncio.create_task(life.is_over.wait())
         try:
-            await asyncio.wait([life])
+            await asyncio.wait([living, over], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            life.cancel()
+            over.cancel()
+            if not life.is_over.is_set():
+                living.cancel()
             # Bounded: a database behind a cut cable does not answer when a connection is closed.
-            await asyncio.wait([life], timeout=LEAVE_SECONDS)
-        try:
-            life.result()
-        except LedgerUnavailable as error:
-            if not has_worked.is_set():
-                raise
-            log.warning("%s; starting again in %g s", error, RECONNECT_SECONDS)
+            await asyncio.wait([living], timeout=LEAVE_SECONDS)
+        has_worked = has_worked or life.has_worked
+        error = living.exception() if living.done() else LedgerUnavailable("the PostgreSQL ledger does not answer")
+        if error is not None and not (has_worked and isinstance(error, LedgerUnavailable)):
+            raise error
+        log.warning("%s; starting again in %g s", error, RECONNECT_SECONDS)
+        living.cancel()
         await asyncio.sleep(RECONNECT_SECONDS)
 
 
-async def _live(
-    environ: Mapping[str, str],
-    address: str,
-    participants: "Mapping[str, GivenParticipant] | None",
-    concurrency: int,
-    lease: float,
-    has_worked: asyncio.Event,
-) -> None:
+class _WorkerLife:
     """One life of a worker, under a name of its own: it ends when it loses the database, or is taken for dead."""
-    from moot.app.moot import Moot
-    from moot.ledgers.postgres_queue import PostgresQueue, build_worker_name
 
-    name = build_worker_name()
-    async with (
-        open_ledger(address, name=name) as ledger,
-        Moot(environ=environ, ledger=ledger, participants=participants) as moot,
-        PostgresQueue(address, name=name, build=describe_build(participants or ())) as queue,
-        SharedRunner(queue, moot.engine, moot.seating, moot.remember_if_possible, concurrency=concurrency, lease=lease) as runner,
-    ):
-        has_worked.set()
-        log.info("%s runs sessions", name)
-        await runner.run()
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        address: str,
+        *,
+        participants: "Mapping[str, GivenParticipant] | None",
+        concurrency: int,
+        lease: float,
+    ) -> None:
+        self._environ = environ
+        self._address = address
+        self._participants = participants
+        self._concurrency = concurrency
+        self._lease = lease
+        self.on_start: Callable[[], None] | None = None
+        self.has_worked = False
+        self.is_over = asyncio.Event()
+
+    async def live(self) -> None:
+        from moot.app.moot import Moot
+        from moot.ledgers.postgres_limits import PostgresLimits
+        from moot.ledgers.postgres_queue import PostgresQueue, build_worker_name
+
+        # Before others rely on this worker's signs of life: imports hold up everything else in the process.
+        await asyncio.to_thread(load_protocols)
+        name = build_worker_name()
+        async with (
+            open_ledger(self._address, name=name) as ledger,
+            PostgresQueue(self._address, name=name, build=describe_build(self._participants or ())) as queue,
+            Moot(environ=self._environ, ledger=ledger, participants=self._participants, limits=PostgresLimits(queue)) as moot,
+            SharedRunner(
+                queue,
+                moot.engine,
+                moot.seating,
+                moot.remember_if_possible,
+                concurrency=self._concurrency,
+                lease=self._lease,
+                over=self.is_over,
+            ) as runner,
+        ):
+            self.has_worked = True
+            if self.on_start is not None:
+                self.on_start()
+            log.info("%s runs sessions", name)
+            await runner.run()

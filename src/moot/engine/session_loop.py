@@ -6,7 +6,7 @@ import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from moot.codec.answers import build_reply
@@ -21,10 +21,10 @@ from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, expla
 from moot.engine.pauses import LEAP_SECONDS, PauseWatch
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import StepResult, step
-from moot.errors import BadAnswer, LedgerUnavailable, SeqConflict
+from moot.errors import BadAnswer, LedgerUnavailable, SeqConflict, SessionBusy
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
-from moot.ports.participant import Answer, NoAnswer, Participant
+from moot.ports.participant import ON_WAITING, Answer, NoAnswer, Participant
 
 log = logging.getLogger("moot")
 
@@ -38,6 +38,8 @@ FIRST_RETRY_SECONDS = 0.25
 LONGEST_RETRY_SECONDS = 4.0
 GRACE_SECONDS = 2.0
 """How long a cancelled participant may take to stop."""
+FROZEN_SECONDS: Final = 1.0
+"""An append that took longer may have been the sleep of this process: the ledger is read again before anybody is asked."""
 NEW_SECONDS = 5.0
 """How soon after its opening a session counts as running without a pause."""
 
@@ -75,6 +77,10 @@ class SessionRun:
         # only the loop writes to the ledger.
         self._arrived: list[Fact] = []
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
+        # For how long each ask has waited for its provider's turn, and since when it waits now: time that is not the seat's.
+        self._waited: dict[AskId, float] = {}
+        self._waiting: dict[AskId, float] = {}
+        self._put_again: set[AskId] = set()
         self._outages = HeldOutages()
         self._unready: dict[SeatId, str] = {}
         self._is_parking = False
@@ -117,6 +123,10 @@ class SessionRun:
                 continue
             if self.snapshot.is_closed:
                 return
+            # A process that was frozen since may have a successor, which has asked already.
+            if asyncio.get_running_loop().time() - self._seen[1] > FROZEN_SECONDS:
+                self._is_stale = True
+                continue
             # After the append, never before: a participant is called only for an ask that is durable, so that a restart asks it
             # again.
             self._withdraw()
@@ -224,6 +234,10 @@ class SessionRun:
         records = await self._insist(lambda: self._world.ledger.read(self.snapshot.session, self.snapshot.seq))
         for record in records:
             entry = self._world.writer.validate_record(self.snapshot, record)
+            # Only whoever takes a session up writes this: it is not ours any more, and its participants are asked by another.
+            if isinstance(entry.fact, SessionResumed):
+                session = self.snapshot.session
+                raise SessionBusy(f"session {session!r} was taken over by another process; follow it with `moot watch {session}`")
             self.snapshot = self.snapshot.apply_entry(entry, record.hash)
             self._world.hub.publish(EntryAdded(self.snapshot.session, entry))
 
@@ -271,14 +285,21 @@ class SessionRun:
                 )
                 continue
             self._outages.note_ask(ask.seat, self._tasks)
-            self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant))
+            self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant, asyncio.get_running_loop().time()))
 
-    async def _ask_participant(self, ask: Ask, participant: Participant) -> None:
+    async def _ask_participant(self, ask: Ask, participant: Participant, put_at: float) -> None:
         session = self.snapshot.session
+        # As in `_loop`: the process slept before this task began. Once: on a machine that is merely slow the next try counts.
+        if asyncio.get_running_loop().time() - put_at > FROZEN_SECONDS and ask.id not in self._put_again:
+            self._put_again.add(ask.id)
+            self._tasks.pop(ask.id, None)
+            self.notify_appended()
+            return
 
         def on_text(text: str) -> None:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
+        ON_WAITING.set(lambda is_waiting: self._note_waiting(ask.id, is_waiting))
         try:
             brief = self.snapshot.build_brief(ask)
             while True:
@@ -298,6 +319,17 @@ class SessionRun:
         # Not registered any more: the ask was withdrawn or timed out in the meantime, and this answer comes too late.
         if self._tasks.pop(ask.id, None) is not None:
             self._record_response(ask, response)
+
+    def _note_waiting(self, ask: AskId, is_waiting: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        if is_waiting:
+            self._waiting[ask] = now
+        else:
+            self._waited[ask] = self._waited.get(ask, 0.0) + now - self._waiting.pop(ask, now)
+
+    def _get_waited(self, ask: AskId) -> float:
+        since = self._waiting.get(ask)
+        return self._waited.get(ask, 0.0) + (0.0 if since is None else asyncio.get_running_loop().time() - since)
 
     def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> None:
         """Queue the result of an ask. The participant's value is validated first, because the ledger must stay readable."""
@@ -400,7 +432,7 @@ class SessionRun:
         session_state = self.snapshot.session_state
         held = self._outages.held
         waits = [
-            (deadline - now).total_seconds()
+            (deadline - now).total_seconds() + self._get_waited(ask)
             for ask, pending in session_state.pending.items()
             if ask not in held and (deadline := self._world.pauses.extend_deadline(pending))
         ]
@@ -423,7 +455,7 @@ class SessionRun:
         """Record a timeout for every ask whose deadline has passed."""
         for ask, pending in self.snapshot.session_state.pending.items():
             deadline = self._world.pauses.extend_deadline(pending)
-            if deadline is None or deadline > now:
+            if deadline is None or deadline + timedelta(seconds=self._get_waited(ask)) > now:
                 continue
             task = self._tasks.pop(ask, None)
             # No task and not outside: its participant was not started yet, or its answer waits in `_arrived`.

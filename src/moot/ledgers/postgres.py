@@ -104,7 +104,13 @@ class PostgresLedger:
         async with AsyncExitStack() as stack:
             with _translate_errors():
                 self._pool = await asyncpg.create_pool(
-                    self._address, min_size=1, max_size=4, command_timeout=COMMAND_SECONDS, server_settings=self._settings
+                    self._address,
+                    # None in reserve: the driver would log each try to restore it while the server is away.
+                    min_size=0,
+                    max_size=4,
+                    command_timeout=COMMAND_SECONDS,
+                    server_settings=self._settings,
+                    reset=keep_connection,
                 )
                 stack.push_async_callback(self._pool.close)
                 stack.push_async_callback(self._close_writer)
@@ -408,6 +414,10 @@ class PostgresLedger:
             await self._pen.close()
 
 
+async def keep_connection(connection: Any) -> None:
+    """Leave a pool's connection as it is: nothing here changes its state, and a reset costs a round trip for each query."""
+
+
 async def _migrate(connection: Any) -> None:
     steps = load_migrations("postgres")
     async with connection.transaction():
@@ -441,8 +451,10 @@ class _translate_errors:  # noqa: N801 - reads as a verb where it is used
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if isinstance(error, asyncpg.exceptions.DiskFullError):
             raise LedgerFull(f"the ledger has no room to write ({error}); free disk space on the database server") from error
-        if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | OSError):
-            raise LedgerUnavailable(f"the PostgreSQL ledger failed ({error}); check MOOT_LEDGER and the server") from error
+        # InternalClientError: the driver's own state after a connection was cut in the middle of an answer.
+        if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError):
+            why = (str(error) or type(error).__name__).splitlines()[0]
+            raise LedgerUnavailable(f"the PostgreSQL ledger failed ({why}); check MOOT_LEDGER and the server") from error
 
 
 translate_errors = _translate_errors

@@ -26,7 +26,7 @@ from procrastinate.worker import Worker
 from moot.domain.ids import SessionId
 from moot.errors import LedgerNewer, LedgerUnavailable
 from moot.ledgers.migrations import load_migrations
-from moot.ledgers.postgres import translate_errors
+from moot.ledgers.postgres import keep_connection, translate_errors
 from moot.ports.runner import RunnerStats
 
 TASK: Final = "moot.advance"
@@ -66,14 +66,13 @@ Advance = Callable[[SessionId], Awaitable[Settled]]
 # A job that came in meanwhile is taken with it: the queue would start it only when it looks again.
 _SETTLE: Final = """
 WITH again AS (
-    DELETE FROM procrastinate_jobs WHERE $6 AND status = 'todo' AND queueing_lock = 'moot/' || $1 AND scheduled_at IS NULL
-    RETURNING 1
+    DELETE FROM procrastinate_jobs WHERE $6::boolean AND status = 'todo' AND queueing_lock = 'moot/' || $1 RETURNING 1
 ),
 settled AS (
     UPDATE moot_runs SET seen = greatest(seen, $2), standing = $3, due = now() + $4::float8 * interval '1 second', tries = $5
     WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)
     -- What a worker says that was frozen meanwhile is older than what its successor said.
-    AND ($2 >= seen OR $2 = 0)
+    AND ($2 >= seen OR $2 = 0) AND EXISTS (SELECT FROM moot_workers WHERE name = $7)
 )
 SELECT EXISTS (SELECT FROM again)
 """
@@ -156,6 +155,7 @@ SELECT count(moot_enqueue(id, queue_name)) FROM gone
 _COUNT: Final = """
 SELECT (SELECT coalesce(json_object_agg(standing, n), '{}') FROM (SELECT standing, count(*) n FROM moot_runs GROUP BY 1) c)::text,
        (SELECT count(*) FROM moot_workers),
+       (SELECT count(*) FROM moot_calls WHERE ends_at > now()), (SELECT coalesce(sum(waits), 0)::bigint FROM moot_limits),
        (SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'moot.advance' AND status = 'doing'),
        count(j.id), coalesce(extract(epoch FROM clock_timestamp() - min(e.at)), 0)::float8
 FROM procrastinate_jobs j LEFT JOIN procrastinate_events e ON e.job_id = j.id AND e.type = 'deferred'
@@ -187,7 +187,7 @@ class PostgresQueue:
         async with AsyncExitStack() as stack:
             with translate_errors():
                 settings = {"application_name": self._name}
-                pool = asyncpg.create_pool(self._address, min_size=1, max_size=3, server_settings=settings)
+                pool = asyncpg.create_pool(self._address, min_size=0, max_size=3, server_settings=settings, reset=keep_connection)
                 self._pool = await stack.enter_async_context(pool)
                 async with self._open_pool().acquire() as connection:
                     await _install(connection)
@@ -202,28 +202,28 @@ class PostgresQueue:
 
     async def wake(self, sessions: Collection[SessionId], at_once: Collection[SessionId] = ()) -> None:
         """Have sessions run that have changed, and those `at_once` in any case."""
-        await self._execute(_WAKE, [*{*sessions, *at_once}], list(at_once))
+        await self.execute(_WAKE, [*{*sessions, *at_once}], list(at_once))
 
     async def settle(self, session: SessionId, settled: Settled) -> bool:
         """Record how a worker leaves a session; whether something happened to it meanwhile, so that it is to be run again."""
         takes = settled.standing in {"waiting", "parked", "closed"}
-        values = (session, settled.seen, settled.standing, settled.due, settled.tries, takes)
-        return bool(await self._fetch_value(_SETTLE, *values)) and settled.standing != "closed"
+        values = (session, settled.seen, settled.standing, settled.due, settled.tries, takes, self._name)
+        return bool(await self.fetch_value(_SETTLE, *values)) and settled.standing != "closed"
 
     async def leave(self, session: SessionId) -> None:
         """Leave a session to workers of another build: this one cannot read it."""
-        await self._execute(_LEAVE, session, self._queue)
+        await self.execute(_LEAVE, session, self._queue)
 
     async def cancel(self, session: SessionId) -> None:
         """Forget the deadlines of a session, and the job that waits for it."""
-        await self._execute("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = 'moot/' || $1", session)
+        await self.execute("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = 'moot/' || $1", session)
         query = (
             "UPDATE moot_runs r SET due = NULL, seen = s.head FROM moot_sessions s WHERE s.number = r.session AND s.id = $1 "
             "RETURNING (SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
         )
-        job = await self._fetch_value(query, session)
+        job = await self.fetch_value(query, session)
         if job is not None:
-            await self._execute("SELECT procrastinate_cancel_job_v1($1, true, false)", job)
+            await self.execute("SELECT procrastinate_cancel_job_v1($1, true, false)", job)
 
     async def find_retry(self, session: SessionId) -> Retry:
         query = (
@@ -239,11 +239,22 @@ class PostgresQueue:
             row = await self._open_pool().fetchrow(_COUNT, timeout=RETRY_SECONDS * 30)
         assert row is not None
         standings: dict[str, int] = json.loads(row[0])
-        parked = standings.get("parked", 0)
-        return RunnerStats(running=row[2], parked=parked, runnable=row[3], oldest=row[4], workers=row[1], standings=standings)
+        return RunnerStats(
+            running=row[4],
+            parked=standings.get("parked", 0),
+            runnable=row[5],
+            oldest=row[6],
+            workers=row[1],
+            calls=row[2],
+            provider_waits=row[3],
+            standings=standings,
+        )
 
-    async def work(self, advance: Advance, *, concurrency: int, lease: float) -> None:
-        """Run the sessions of the queue until cancelled; raises LedgerUnavailable when this worker has to start anew."""
+    async def work(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+        """Run the sessions of the queue until cancelled; raises LedgerUnavailable when this worker has to start anew.
+
+        `over` is set as soon as that is known: to let go of what was held can take long.
+        """
         connector = PsycopgConnector(
             conninfo=self._address, min_size=1, max_size=4, timeout=lease, kwargs={"application_name": self._name}
         )
@@ -265,15 +276,15 @@ class PostgresQueue:
             shutdown_graceful_timeout=STOP_SECONDS,
         )
         query = "INSERT INTO moot_workers (name, queue, lease) VALUES ($1, $2, $3)"
-        await self._execute(query, self._name, self._queue, timedelta(seconds=lease))
+        await self.execute(query, self._name, self._queue, timedelta(seconds=lease))
         try:
             async with app.open_async():
-                await _run_together(self._run_worker(worker), self._keep(worker, lease))
+                await _run_together(over, self._run_worker(worker), self._keep(worker, lease))
         except (ConnectorException, OSError) as cause:
             raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({cause}); check the server") from cause
         finally:
             with suppress(LedgerUnavailable):
-                await self._execute("DELETE FROM moot_workers WHERE name = $1", self._name)
+                await self.execute("DELETE FROM moot_workers WHERE name = $1", self._name)
 
     async def _run_worker(self, worker: Worker) -> None:
         await worker.run()  # type: ignore[no-untyped-call]
@@ -303,28 +314,28 @@ class PostgresQueue:
         while True:
             if known is None and worker.worker_id is not None:
                 known = worker.worker_id
-                await self._execute("UPDATE moot_workers SET worker = $2 WHERE name = $1", self._name, known, timeout=lease)
-            if await self._fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
+                await self.execute("UPDATE moot_workers SET worker = $2 WHERE name = $1", self._name, known, timeout=lease)
+            if await self.fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
                 raise LedgerUnavailable("another worker took over the sessions of this one, which was silent for too long")
             with translate_errors():
                 dead = await self._open_pool().fetch(_BURY, timeout=lease)
             for name, cut in dead:
                 log.warning("%s is silent: its sessions are handed over (%d connections cut)", name, cut)
             if dead:
-                await self._execute(_HAND_OVER, timeout=lease)
-            await self._execute(_DUE, timeout=lease)
-            await self._execute(_TAKE_LEFT, self._queue, timeout=lease)
+                await self.execute(_HAND_OVER, timeout=lease)
+            await self.execute(_DUE, timeout=lease)
+            await self.execute(_TAKE_LEFT, self._queue, timeout=lease)
             if loop.time() >= quiet_at:
                 quiet_at = loop.time() + QUIET_SECONDS
                 for query in (_HAND_OVER, _ORPHANED, _QUIET):
-                    await self._execute(query, timeout=lease)
+                    await self.execute(query, timeout=lease)
             await asyncio.sleep(pause)
 
-    async def _execute(self, query: str, *values: object, timeout: float = 30.0) -> None:
+    async def execute(self, query: str, *values: object, timeout: float = 30.0) -> None:
         with translate_errors():
             await self._open_pool().execute(query, *values, timeout=timeout)
 
-    async def _fetch_value(self, query: str, *values: object, timeout: float = 30.0) -> Any:
+    async def fetch_value(self, query: str, *values: object, timeout: float = 30.0) -> Any:
         with translate_errors():
             return await self._open_pool().fetchval(query, *values, timeout=timeout)
 
@@ -333,11 +344,12 @@ class PostgresQueue:
         return self._pool
 
 
-async def _run_together(*works: Awaitable[None]) -> None:
-    """Run until one of them fails, and raise that failure alone."""
+async def _run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
+    """Run until one of them fails, set `over`, and raise that failure alone."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        over.set()
     finally:
         failed = [task for task in tasks if task.done()]
         for task in tasks:

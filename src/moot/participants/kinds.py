@@ -23,6 +23,7 @@ from moot.participants.model import ModelParticipant
 from moot.participants.platforms import list_providers, parse_platform
 from moot.participants.script import ScriptParticipant
 from moot.participants.similarity_seat import MeasureParticipant
+from moot.ports.limits import ProviderLimits
 from moot.ports.participant import Participant
 
 NamedFile = Literal["", "any", "toml"]
@@ -33,7 +34,7 @@ class SeatRequest:
     """What a participant is made from: the seat, what stands behind the colon of its platform, and the user's environment.
 
     `home` is Moot's folder; `ask_person` puts a question to the person at this terminal, where there is one; `known` are the
-    platforms to name to somebody who mistyped one.
+    platforms to name to somebody who mistyped one; `limits` are the providers', counted over all who share them.
     """
 
     seat: Seat
@@ -42,6 +43,7 @@ class SeatRequest:
     home: Path
     ask_person: AskPerson | None = None
     known: tuple[str, ...] = ()
+    limits: ProviderLimits | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +117,7 @@ def _make_measure(request: SeatRequest) -> Participant:
 
 def _make_model(request: SeatRequest) -> Participant:
     # Whatever is no model either is refused here, with a sentence that lists what is known.
-    return ModelParticipant(parse_platform(request.seat.platform, request.known), request.environ)
+    return ModelParticipant(parse_platform(request.seat.platform, request.known), request.environ, limits=request.limits)
 
 
 BUILT_IN: Final = (

@@ -34,6 +34,15 @@ from moot.participants.model_request import (
 )
 from moot.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
 from moot.participants.prompt_assembly import build_user_prompt
+from moot.participants.provider_limits import (
+    LIMITS,
+    LocalLimits,
+    ProviderAccount,
+    hook_client,
+    name_account,
+    parse_limits,
+)
+from moot.ports.limits import Allowance, ProviderLimits
 from moot.ports.participant import Answer, NoAnswer, OnText
 
 if TYPE_CHECKING:
@@ -71,7 +80,12 @@ class ModelParticipant:
     """
 
     def __init__(
-        self, platform: Platform, environ: Mapping[str, str] = os.environ, *, pace: RetryPolicy = DEFAULT_RETRY_POLICY
+        self,
+        platform: Platform,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        pace: RetryPolicy = DEFAULT_RETRY_POLICY,
+        limits: ProviderLimits | None = None,
     ) -> None:
         self._platform = platform
         self._environ = environ
@@ -81,10 +95,14 @@ class ModelParticipant:
         self._takes_schema = True
         self._prefixes = PrefixCache()
         self._tells_tokens = platform.intents == "token"
+        key = find_key(platform, environ).value
+        account = name_account(platform.provider, find_address(platform, environ), key)
+        allowance = parse_limits(environ.get(LIMITS, "")).get(platform.provider, Allowance())
+        self._account = ProviderAccount(limits or LocalLimits(), account, allowance)
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         sampling = Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
-        asking = BriefRequest(brief, on_text, self._pace, sampling, self._prefixes)
+        asking = BriefRequest(brief, on_text, self._pace, sampling, self._prefixes, account=self._account)
         try:
             read = await self._probe_intent(asking, brief)
             if read is None:
@@ -173,6 +191,7 @@ class ModelParticipant:
         async with line.lock:
             if line.model is None:
                 provider = await asyncio.to_thread(_build_provider, self._platform, self._environ)
+                hook_client(provider.client)
                 if self._name is None:
                     self._name = await self._find_first_model(provider)
                 model = await asyncio.to_thread(_build_model, self._platform, self._name, provider)

@@ -5,7 +5,8 @@ Built on `pydantic_ai.direct`, which is imported at the first call, because the 
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -15,6 +16,7 @@ from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.seeded_random import model_seed, random_unit
 from moot.participants.failures import FailureKind, ModelFailure, translate_error
+from moot.participants.provider_limits import MeteredCall, ProviderAccount
 from moot.ports.participant import OnText
 
 if TYPE_CHECKING:
@@ -115,7 +117,14 @@ class BriefRequest:
     """
 
     def __init__(
-        self, brief: Brief, on_text: OnText, pace: RetryPolicy, sampling: Sampling, prefixes: PrefixCache | None = None
+        self,
+        brief: Brief,
+        on_text: OnText,
+        pace: RetryPolicy,
+        sampling: Sampling,
+        prefixes: PrefixCache | None = None,
+        *,
+        account: ProviderAccount | None = None,
     ) -> None:
         self.usage: Usage = FREE
         self._prefixes = prefixes or PrefixCache()
@@ -126,6 +135,19 @@ class BriefRequest:
         self._sampling = sampling
         self._end = asyncio.get_running_loop().time() + brief.ask.patience
         self._is_heard = False
+        self._account = account
+
+    @asynccontextmanager
+    async def _take_turn(self, user: str, settings: "ModelSettings") -> AsyncIterator[MeteredCall]:
+        """Wait until the provider's limits allow the request: time that is not the seat's."""
+        if self._account is None:
+            yield MeteredCall()
+            return
+        # Rounded up: about three characters a token, and an answer as long as it is asked for.
+        tokens = (len(self._brief.system) + len(user)) // 3 + self._brief.form.max_tokens
+        async with self._account.call(tokens, settings.get("timeout") or self._brief.ask.patience) as call:
+            self._end += call.waited
+            yield call
 
     async def run_with_retries(self, attempt: Callable[[Attempt], Awaitable[T]]) -> T:
         """Return the result of the first attempt that succeeds; raises ModelFailure."""
@@ -168,7 +190,10 @@ class BriefRequest:
         settings = self._build_settings(room, min(self._compute_timeout(), self._brief.ask.patience / 2))
         shown = ThinkFilter()
         try:
-            async with model_request_stream(model, [message], model_settings=settings) as stream:
+            async with (
+                self._take_turn(user, settings) as call,
+                model_request_stream(model, [message], model_settings=settings) as stream,
+            ):
                 async for event in stream:
                     match event:
                         case PartStartEvent(part=TextPart(content=piece)):
@@ -178,6 +203,7 @@ class BriefRequest:
                         case _:
                             pass
                 self._emit_text(shown.flush_held())
+                call.tokens = stream.get().usage.total_tokens
         except (AgentRunError, UserError) as error:
             raise translate_error(error) from error
         response = stream.get()
@@ -206,7 +232,9 @@ class BriefRequest:
 
         message = self._build_message(model, user)
         try:
-            response = await model_request(model, [message], model_settings=settings, model_request_parameters=parameters)
+            async with self._take_turn(user, settings) as call:
+                response = await model_request(model, [message], model_settings=settings, model_request_parameters=parameters)
+                call.tokens = response.usage.total_tokens
         except (AgentRunError, UserError) as error:
             raise translate_error(error) from error
         except (AttributeError, IndexError, KeyError, TypeError) as error:

@@ -1,6 +1,8 @@
 """The participant port: a model, agent, person or script that fills a seat."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -9,6 +11,23 @@ from moot.domain.effects import Brief
 from moot.domain.facts import Loss
 
 OnText = Callable[[str], None]
+
+OnWaiting = Callable[[bool], None]
+"""Told when a participant begins and ends to wait for its turn at a provider."""
+ON_WAITING: ContextVar[OnWaiting | None] = ContextVar("moot_on_waiting", default=None)
+
+
+@contextmanager
+def note_waiting() -> Iterator[None]:
+    """While a participant waits for its turn at a provider: that time is not the seat's, and its deadline moves by it."""
+    told = ON_WAITING.get()
+    if told is not None:
+        told(True)
+    try:
+        yield
+    finally:
+        if told is not None:
+            told(False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ from moot.domain.ids import SessionId
 class RunnerStats:
     """What a runner is doing now. `oldest` is for how many seconds the first of the `runnable` sessions has waited for a worker.
 
-    `standings` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run them.
+    `standings` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run
+    them; `calls` are those of providers under way, and `provider_waits` counts how often one had to wait for a provider's limits.
     """
 
     running: int = 0
@@ -19,6 +20,8 @@ class RunnerStats:
     runnable: int = 0
     oldest: float = 0.0
     workers: int = 1
+    calls: int = 0
+    provider_waits: int = 0
     standings: Mapping[str, int] = field(default_factory=dict)
 
 

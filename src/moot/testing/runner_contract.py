@@ -84,7 +84,9 @@ def build_contribution(phase: str) -> Contribution:
     return Contribution(**said[phase])
 
 
-def build_debate(*, outside: bool = False, patience: float = 3_600.0, hosted: bool = True) -> DebateOpened:
+def build_debate(
+    *, outside: bool = False, patience: float = 3_600.0, patience_inside: float = 180.0, hosted: bool = True
+) -> DebateOpened:
     """A debate of one participant, and of a second one from outside."""
     seats = [Seat(id=ADA, platform="test"), *([Seat(id=EVE, platform=MAILBOX)] if outside else [])]
     return DebateOpened(
@@ -92,7 +94,7 @@ def build_debate(*, outside: bool = False, patience: float = 3_600.0, hosted: bo
         language="en",
         seed=1,
         seats=tuple(seats),
-        settings=CouncilSettings(early_stop=False, order="open"),
+        settings=CouncilSettings(early_stop=False, order="open", patience=patience_inside),
         budget=Budget(),
         outside_patience=patience,
         hosted=hosted,

@@ -9,7 +9,7 @@ run out, the last step is repeated. A step may also be a function from the reque
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Self, assert_never
 
 from moot.testing.stub_bodies import (
@@ -43,6 +43,7 @@ class StubServer:
     With an `api_key`, any other is answered with 401. With `models`, these are listed and any other is answered with 404.
     `listing` is what `GET /models` does instead. `reject` looks at a body first and may refuse it without taking a step: a server
     that does not know `response_format`, say. A `port` lets a server come back where it was before; 0 chooses a free one.
+    `headers` go with every answer.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class StubServer:
         listing: Step | None = None,
         reject: Callable[[Json], Fail | None] | None = None,
         port: int = 0,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.requests: list[Request] = []
         self.base_url = ""
@@ -63,6 +65,7 @@ class StubServer:
         self._models = models
         self._listing = listing
         self._reject = reject
+        self.headers = dict(headers or {})
         self.port = port
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -101,7 +104,8 @@ class StubServer:
             writer.transport.abort()
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
-        await _perform_step(self._choose_step(request), request, writer)
+        more = [f"{name}: {value}" for name, value in self.headers.items()]
+        await _perform_step(self._choose_step(request), request, writer, more)
 
     def _choose_step(self, request: Request) -> Step:
         if self._api_key is not None and request.headers.get("authorization") != f"Bearer {self._api_key}":
@@ -126,26 +130,26 @@ class StubServer:
         return step(request) if callable(step) else step
 
 
-async def _perform_step(step: Step, request: Request, writer: asyncio.StreamWriter) -> None:
+async def _perform_step(step: Step, request: Request, writer: asyncio.StreamWriter, more: Sequence[str]) -> None:
     match step:
         case Hang():
             await asyncio.Event().wait()
         case Drop():
             raise _CloseConnection
         case Raw(body=body, status=status, content_type=content_type):
-            await _send_response(writer, status, body, f"content-type: {content_type}")
+            await _send_response(writer, status, body, f"content-type: {content_type}", *more)
         case Fail(status=status, retry_after=retry_after):
             wait = [] if retry_after is None else [f"retry-after: {retry_after}"]
             await _send_response(
-                writer, status, json.dumps(build_error_body(step)).encode(), "content-type: application/json", *wait
+                writer, status, json.dumps(build_error_body(step)).encode(), "content-type: application/json", *wait, *more
             )
         case StubReply():
             await asyncio.sleep(step.delay)
             if request.body.get("stream"):
-                await _send_events(writer, step, stream_events(step, request))
+                await _send_events(writer, step, stream_events(step, request), more)
             else:
                 await _send_response(
-                    writer, 200, json.dumps(build_body(step, request)).encode(), "content-type: application/json"
+                    writer, 200, json.dumps(build_body(step, request)).encode(), "content-type: application/json", *more
                 )
         case _:
             assert_never(step)
@@ -174,8 +178,11 @@ async def _send_response(writer: asyncio.StreamWriter, status: int, body: bytes,
     await writer.drain()
 
 
-async def _send_events(writer: asyncio.StreamWriter, reply: StubReply, events: AsyncIterator[Json]) -> None:
-    writer.write(b"HTTP/1.1 200 Stub\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+async def _send_events(
+    writer: asyncio.StreamWriter, reply: StubReply, events: AsyncIterator[Json], more: Sequence[str] = ()
+) -> None:
+    head = ["HTTP/1.1 200 Stub", "content-type: text/event-stream", "transfer-encoding: chunked", *more]
+    writer.write("\r\n".join(head).encode() + b"\r\n\r\n")
     async for body in events:
         if body is BREAK:
             await _break_off(writer, reply)

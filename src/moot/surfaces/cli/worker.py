@@ -39,12 +39,20 @@ def worker(concurrency: int, lease: float, log_level: str) -> None:
     """
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     if log_level != "debug":
-        # Whatever happens to a session is told by Moot itself.
-        logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
-        logging.getLogger("psycopg").setLevel(logging.CRITICAL)
+        quiet_libraries()
 
     async def work() -> None:
-        out.print_note("Moot runs sessions of this ledger  ·  Ctrl-C stops")
-        await run_worker(os.environ, concurrency=concurrency, lease=lease)
+        def tell() -> None:
+            out.print_line("Moot runs sessions of this ledger  ·  Ctrl-C stops")
+
+        await run_worker(os.environ, concurrency=concurrency, lease=lease, on_start=tell)
 
     out.run(work)
+
+
+def quiet_libraries() -> None:
+    """Whatever happens to a session or to the database is told by Moot itself, in one sentence."""
+    for name in ("procrastinate", "psycopg", "asyncpg"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    # A job whose worker was taken for dead has been handed over: that it cannot be finished any more is no news.
+    logging.getLogger("asyncio").addFilter(lambda record: "process job moot.advance" not in record.getMessage())

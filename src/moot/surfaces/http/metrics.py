@@ -22,6 +22,10 @@ class Metrics:
             "moot_oldest_runnable_seconds", "For how long the first of them has waited.", registry=self._registry
         )
         self._workers = Gauge("moot_workers", "Processes that run sessions of this ledger.", registry=self._registry)
+        self._in_flight = Gauge("moot_provider_calls", "Calls of providers under way.", registry=self._registry)
+        self._provider_waits = Gauge(
+            "moot_provider_waits", "How often a call had to wait for a provider's limits.", registry=self._registry
+        )
         self._sessions = Gauge("moot_sessions", "Sessions that workers know, by state.", ["state"], registry=self._registry)
         self._watching = Gauge("moot_watchers", "Open event streams.", registry=self._registry)
 
@@ -41,6 +45,8 @@ class Metrics:
         self._runnable.set(stats.runnable)
         self._oldest.set(stats.oldest)
         self._workers.set(stats.workers)
+        self._in_flight.set(stats.calls)
+        self._provider_waits.set(stats.provider_waits)
         for standing, count in stats.standings.items():
             self._sessions.labels(standing).set(count)
         return generate_latest(self._registry)

@@ -53,3 +53,64 @@ CREATE TRIGGER moot_moved AFTER UPDATE OF head ON moot_sessions FOR EACH ROW
     EXECUTE FUNCTION moot_wake();
 
 INSERT INTO moot_runs (session) SELECT number FROM moot_sessions WHERE NOT starts_with(id, '_');
+
+-- What is left of a provider's limits for one key, and the calls under way.
+CREATE TABLE moot_limits (
+    account text PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    requests float8,
+    tokens float8,
+    learned_requests float8,
+    learned_tokens float8,
+    closed_until timestamptz NOT NULL DEFAULT '-infinity',
+    waits bigint NOT NULL DEFAULT 0
+);
+
+CREATE TABLE moot_calls (
+    call text PRIMARY KEY,
+    account text NOT NULL,
+    ends_at timestamptz NOT NULL
+);
+
+CREATE INDEX moot_calls_account ON moot_calls (account);
+
+-- A tenth of a minute's allowance may be spent at once, the rest flows in evenly: no minute has more than the allowance.
+-- `least` and `greatest` ignore NULL, which stands for no limit.
+CREATE FUNCTION moot_take(of text, name text, wanted float8, rpm float8, tpm float8, most integer, lasts float8)
+RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+    b moot_limits;
+    now timestamptz;
+    passed float8;
+    wait float8;
+BEGIN
+    INSERT INTO moot_limits (account) VALUES (of) ON CONFLICT DO NOTHING;
+    SELECT * INTO b FROM moot_limits WHERE account = of FOR UPDATE;
+    now := clock_timestamp();
+    passed := greatest(0, extract(epoch FROM now - b.at));
+    rpm := least(rpm, b.learned_requests);
+    tpm := least(tpm, b.learned_tokens);
+    -- A full bucket where there was none; no bucket where there is no limit.
+    IF rpm IS NULL THEN b.requests := NULL;
+    ELSE b.requests := least(greatest(1, rpm * 0.1), coalesce(b.requests, rpm) + rpm * 0.9 * passed / 60); END IF;
+    IF tpm IS NULL THEN b.tokens := NULL;
+    ELSE b.tokens := least(greatest(1, tpm * 0.1), coalesce(b.tokens, tpm) + tpm * 0.9 * passed / 60); END IF;
+    wait := greatest(
+        0,
+        CASE WHEN b.closed_until > now THEN extract(epoch FROM b.closed_until - now) END,
+        (1 - b.requests) * 60 / (rpm * 0.9),
+        (least(wanted, greatest(1, tpm * 0.1)) - b.tokens) * 60 / (tpm * 0.9)
+    );
+    IF most IS NOT NULL AND wait = 0 THEN
+        DELETE FROM moot_calls WHERE account = of AND ends_at <= now;
+        IF (SELECT count(*) FROM moot_calls WHERE account = of) >= most THEN wait := 1; END IF;
+    END IF;
+    IF wait > 0 THEN
+        UPDATE moot_limits SET waits = waits + 1 WHERE account = of;
+        RETURN wait;
+    END IF;
+    UPDATE moot_limits SET at = now, requests = b.requests - 1, tokens = b.tokens - wanted WHERE account = of;
+    INSERT INTO moot_calls (call, account, ends_at) VALUES (name, of, now + lasts * interval '1 second') ON CONFLICT DO NOTHING;
+    RETURN 0;
+END;
+$$;

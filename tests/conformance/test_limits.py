@@ -1,0 +1,35 @@
+"""N-4: limits of a provider, kept in this process and across all workers."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+
+import pytest
+
+from moot.ledgers.postgres import PostgresLedger
+from moot.ledgers.postgres_limits import PostgresLimits
+from moot.ledgers.postgres_queue import PostgresQueue
+from moot.participants.provider_limits import LocalLimits
+from moot.ports.limits import ProviderLimits
+from moot.testing.limits_contract import LimitsContract
+
+
+class TestLocalLimits(LimitsContract):
+    def open_limits(self) -> AbstractAsyncContextManager[ProviderLimits]:
+        return nullcontext(LocalLimits())
+
+
+class TestPostgresLimits(LimitsContract):
+    @pytest.fixture(autouse=True)
+    def _place(self, postgres_address: str) -> None:
+        self.address = postgres_address
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[ProviderLimits]:
+        # The tables of the queue stand beside those of the ledger.
+        async with PostgresLedger(self.address):
+            pass
+        async with PostgresQueue(self.address) as queue:
+            yield PostgresLimits(queue)
+
+    def open_limits(self) -> AbstractAsyncContextManager[ProviderLimits]:
+        return self._open()
