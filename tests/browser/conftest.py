@@ -72,7 +72,8 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def visit(browser: Browser) -> Iterator[Visit]:
     """Opens a page in a browser profile of its own: `visit(server, "/new")`; options are those of `Browser.new_context`.
 
-    `context=page.context` opens it in the same profile as another page, `forgiven=[…]` expects faults.
+    `context=page.context` opens it in the same profile as another page, `forgiven=[…]` expects faults, and `origin` is the
+    only place that it may load from (that of the server).
     """
     watches: list[Watch] = []
     with ExitStack() as stack:
@@ -83,13 +84,14 @@ def visit(browser: Browser) -> Iterator[Visit]:
             *,
             context: BrowserContext | None = None,
             forgiven: Sequence[str] = (),
+            origin: str = "",
             **options: Any,
         ) -> Page:
-            origin = f"http://{server.address}"
-            watch = Watch(origin, forgiven)
+            served = f"http://{server.address}"
+            watch = Watch(origin or served, forgiven)
             watches.append(watch)
             if context is None:
-                context = browser.new_context(**{"locale": "en-US", "base_url": origin, **options})
+                context = browser.new_context(**{"locale": "en-US", "base_url": served, **options})
                 context.set_default_timeout(PATIENCE)
                 context.add_init_script(TELL_VIOLATIONS)
                 stack.callback(context.close)
@@ -97,7 +99,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
             page.on("console", watch.hear_console)
             page.on("pageerror", watch.see_exception)
             page.on("request", watch.see_request)
-            page.goto(path if path.startswith("http") else f"{origin}{path}")
+            page.goto(f"{served}{path}" if path.startswith("/") else path)
             return page
 
         yield open_page

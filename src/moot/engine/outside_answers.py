@@ -83,6 +83,12 @@ class OutsideAnswers(Sessions):
         # A retry without a key arrives here: the ask is no longer open, so the entry that answered it is looked up.
         return entry or await self._get_earlier_answer(await self.load_snapshot(session), ask, raw)
 
+    async def find_answered_brief(self, session: SessionId, ask: AskId) -> Brief | None:
+        """Return the brief whose answer is recorded; None if there is no answer, or today's rules do not ask for it."""
+        snapshot = await self.load_snapshot(session)
+        found = await self._find_reply(session, ask)
+        return None if found is None else await self._rebuild_brief(snapshot, *found)
+
     async def contribute(
         self,
         session: SessionId,
@@ -223,12 +229,18 @@ class OutsideAnswers(Sessions):
         ask = next((each for each in asks if each.id == fact.ask), None)
         return None if ask is None else snapshot.rules.brief(state, ask)
 
+    async def _find_reply(self, session: SessionId, ask: AskId) -> tuple[Entry, Reply] | None:
+        """The entry that answered an ask, with its fact."""
+        entries = await self.entries(session)
+        return next(((each, each.fact) for each in entries if isinstance(each.fact, Reply) and each.fact.ask == ask), None)
+
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
-        for entry in await self.entries(snapshot.session):
-            if isinstance(entry.fact, Reply) and entry.fact.ask == ask:
-                if await self._is_same_answer(snapshot, entry, entry.fact, raw):
-                    return entry
-                raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
+        found = await self._find_reply(snapshot.session, ask)
+        if found is not None:
+            entry, fact = found
+            if await self._is_same_answer(snapshot, entry, fact, raw):
+                return entry
+            raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
         if snapshot.is_closed:
             raise SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
         open_asks = ", ".join(snapshot.session_state.pending) or "none"
