@@ -14,7 +14,10 @@ from checks.install_browser import REMEDY, find_browser
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.acceptance.doors import Cli
 from tests.acceptance.server import Server
+from tests.browser.meetings import Shown, fill_memory, record_demos
 from tests.browser.pages import Visit, Watch
+
+from moot.domain.facts import Language
 
 PATIENCE = 60_000
 """Milliseconds for what should take a moment."""
@@ -58,6 +61,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("served")
     with Server(Cli(folder / "home", folder)) as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """`shown("en")`: a server with all demos of a language, decisions with reviews and obligations; made when first asked for."""
+    found: dict[Language, Server] = {}
+
+    def show(language: Language) -> Server:
+        if language not in found:
+            folder = tmp_path_factory.mktemp(language)
+            record_demos(folder / "home", languages=(language,))
+            found[language] = Server(Cli(folder / "home", folder))
+            fill_memory(found[language].local, language)
+        return found[language]
+
+    yield show
+    for server in found.values():
+        server.kill()
 
 
 @pytest.fixture

@@ -29,6 +29,11 @@ _SHOW_ALL = """async () => {
   }
   return words.join("\\n");
 }"""
+_FOLLOW = """async (path) => {
+  history.pushState(null, "", path);
+  dispatchEvent(new PopStateEvent("popstate"));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
 _OPEN_FOLDS = """async () => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   await frame();
@@ -45,6 +50,15 @@ def wait_until_shown(page: Page) -> None:
     """Until the view has its content."""
     expect(page.locator("main")).to_be_visible()
     expect(page.locator(".loading")).to_have_count(0)
+
+
+def open_view(page: Page, path: str) -> None:
+    """Show another view as a link within the page does, without loading the page anew."""
+    if page.url == "about:blank":
+        page.goto(path)
+    else:
+        page.evaluate(_FOLLOW, path)
+    wait_until_shown(page)
 
 
 def read_timeline(page: Page) -> str:
