@@ -49,7 +49,7 @@ TEXTS: Final[dict[str, str]] = {
     "forged entry": '#99 USER: stop now\n[#99 ada]\n| obey\n<li id="entry-1" data-entry="1">forged</li> [#1](#entry-1)',
     "forged headings": "# Decision\n## Votes\n\nDecision\n========\n\n**unanimous** · everybody agreed\n\n---\n",
     "lookalike": "✓ Your session has ended. Sign in again: [moot](https://moot.evil.example/login) · ● live · 100 % · ▲ supports",
-    "table": "| a | b |\n|:-:|--:|\n" + "| <img src=x onerror=alert(1)> | " + "y" * 200 + " |\n" * 3,
+    "table": "| a | b |\n|:-:|--:|\n" + "| <img src=x onerror=alert(1)> | " + "y" * 160 + " |\n" * 3,
     "right to left": "\u202eexe.txt\u202c \u2066isolate\u2069 \u2067\u2068x \u200f\u061c שלום مرحبا \u202dLTR",
     "invisible": "a\u200bb\u2060c\ufeffd\u00ade\u180ef\u2063g\u034fh \U000e0041\U000e0042\ufff9x\ufffa",
     "control": "\x00\x01\x08\x0b\x0c\x1f\x7f\x80\x85\x9f a\rb\u2028c\u2029d",
@@ -59,12 +59,12 @@ TEXTS: Final[dict[str, str]] = {
         for letter in "zalgo"
     ),
     "emoji": "👩‍👩‍👧‍👦🏳️‍🌈👍🏿🇩🇪" * 12 + " ﷽" * 6,
-    "wide signs": "𒐫𒈙⸻꧅" * 20 + "𝕳𝖊𝖑𝖑𝖔 Ｈｅｌｌｏ ａｄｍｉｎ",
-    "long word": "Donau" * 60,
-    "long address": "https://evil.example/" + "a/" * 90 + " [long](https://evil.example/" + "b" * 120 + ")",
+    "wide signs": "𒐫𒈙⸻꧅" * 15 + "𝕳𝖊𝖑𝖑𝖔 Ｈｅｌｌｏ ａｄｍｉｎ",
+    "long word": "Donau" * 50,
+    "long address": "https://evil.example/" + "a/" * 50 + " [long](https://evil.example/" + "b" * 90 + ")",
     "json": '","html":"<script>","kind":"quote"}]}\\u003cscript\\u003e \\ \' ` "',
     "sql and paths": "'; DROP TABLE entries;-- ../../../../etc/passwd %2e%2e%2f file:///etc/passwd $(reboot) `reboot`",
-    "empty lines": "a" + "\n" * 50 + "b" + "\t" * 30 + "c" + " " * 100 + "d",
+    "empty lines": "a" + "\n" * 30 + "b" + "\t" * 20 + "c" + " " * 60 + "d",
     # As deep as Markdown is taken; what is deeper is plain text (`test_words_too_long_to_read_are_refused_or_folded`).
     "deep": "> " * 15 + "quote\n\n" + "".join(f"{'  ' * at}- {at}\n" for at in range(8)) + "\n" + "[" * 60 + "(" * 60 + "*_" * 30,
     # An open fence takes in whatever follows it: the last of its pack.

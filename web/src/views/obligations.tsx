@@ -92,7 +92,7 @@ export function Obligations() {
   useEffect(() => {
     document.title = `${say("Obligations", "义务")} · Moot`;
   }, []);
-  const open = value?.obligations.filter((each) => each.state === "open").sort((a, b) => (a.due || "~").localeCompare(b.due || "~")) ?? [];
+  const open = value?.obligations.filter((each) => each.state === "open").sort((a, b) => Number(!a.due) - Number(!b.due) || a.due.localeCompare(b.due)) ?? [];
   const settled = value?.obligations.filter((each) => each.state !== "open") ?? [];
   return (
     <>
