@@ -15,12 +15,10 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(VENV)/.run
 	@$(BIN)/moot $(if $(filter file,$(origin TOPIC)),try,run) "$(TOPIC)"
 
-# What looks at every word of every view in a browser takes longer than all the rest; `make test-page` runs it.
-LONG := tests/browser/test_safety.py tests/browser/test_accessibility.py tests/browser/test_pictures.py
-
 test: check $(VENV)/.browser
-	@$(BIN)/python -m pytest -n 2 --dist worksteal $(LONG:%=--ignore=%)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
+# The page alone.
 test-page: $(VENV)/.dev $(VENV)/.browser
 	@$(BIN)/python -m pytest -n 2 --dist worksteal tests/browser
 

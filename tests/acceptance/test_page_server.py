@@ -15,7 +15,7 @@ from tests.acceptance.server import DEADLINE, SEATS, Answer, Client, Server
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types moot-quote"
 )
 
 

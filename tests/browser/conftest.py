@@ -15,7 +15,10 @@ from checks.install_browser import REMEDY, find_browser
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.acceptance.doors import Cli
 from tests.acceptance.server import Server
+from tests.browser.meetings import Shown, fill_memory, record_demos
 from tests.browser.pages import Visit, Watch
+
+from moot.domain.facts import Language
 
 PATIENCE = 60_000
 """Milliseconds for what should take a moment."""
@@ -61,6 +64,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
 
 
+@pytest.fixture(scope="session")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """`shown("en")`: a server with all demos of a language, decisions with reviews and obligations; made when first asked for."""
+    found: dict[Language, Server] = {}
+
+    def show(language: Language) -> Server:
+        if language not in found:
+            folder = tmp_path_factory.mktemp(language)
+            record_demos(folder / "home", languages=(language,))
+            found[language] = Server(Cli(folder / "home", folder))
+            fill_memory(found[language].local, language)
+        return found[language]
+
+    yield show
+    for server in found.values():
+        server.kill()
+
+
 @pytest.fixture
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One for a single test, which may kill it."""
@@ -81,8 +102,9 @@ def sign_in(server: Server) -> Any:
 def visit(browser: Browser) -> Iterator[Visit]:
     """Opens a page in a browser profile of its own: `visit(server, "/new")`; options are those of `Browser.new_context`.
 
-    `context=page.context` opens it in the same profile as another page, `forgiven=[…]` expects faults. The browser is signed
-    in as the owner of the server's home, unless it `is_nobody`.
+    `context=page.context` opens it in the same profile as another page, `forgiven=[…]` expects faults, and `origin` is the
+    only place that it may load from (that of the server). The browser is signed in as the owner of the server's home, unless it
+    `is_nobody`.
     """
     watches: list[Watch] = []
     with ExitStack() as stack:
@@ -94,13 +116,14 @@ def visit(browser: Browser) -> Iterator[Visit]:
             context: BrowserContext | None = None,
             forgiven: Sequence[str] = (),
             is_nobody: bool = False,
+            origin: str = "",
             **options: Any,
         ) -> Page:
-            origin = f"http://{server.address}"
-            watch = Watch(origin, forgiven)
+            served = f"http://{server.address}"
+            watch = Watch(origin or served, forgiven)
             watches.append(watch)
             if context is None:
-                context = browser.new_context(**{"locale": "en-US", "base_url": origin, **options})
+                context = browser.new_context(**{"locale": "en-US", "base_url": served, **options})
                 context.set_default_timeout(PATIENCE)
                 if not is_nobody:
                     context.add_cookies([sign_in(server)])
@@ -110,7 +133,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
             page.on("console", watch.hear_console)
             page.on("pageerror", watch.see_exception)
             page.on("request", watch.see_request)
-            page.goto(path if path.startswith("http") else f"{origin}{path}")
+            page.goto(f"{served}{path}" if path.startswith("/") else path)
             return page
 
         yield open_page

@@ -17,21 +17,30 @@ _SHOW_ALL = """async () => {
     timeline.scrollTop = 0;
     for (let at = 0; at <= 400; at++) {
       await frame();
-      for (const fold of timeline.querySelectorAll("details:not([open])")) fold.open = true;
-      await frame();
+      const folds = timeline.querySelectorAll("details:not([open])");
+      for (const fold of folds) fold.open = true;
+      if (folds.length) await frame();
       words.push(timeline.innerText);
       const before = timeline.scrollTop;
-      timeline.scrollTop += timeline.clientHeight * 2;
+      // What is less than 1,000 pixels off the screen is filled.
+      timeline.scrollTop += timeline.clientHeight + 1500;
       if (timeline.scrollTop === before) break;
     }
   }
   return words.join("\\n");
 }"""
+_FOLLOW = """async (path) => {
+  history.pushState(null, "", path);
+  dispatchEvent(new PopStateEvent("popstate"));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+}"""
 _OPEN_FOLDS = """async () => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  await frame();
   for (let depth = 0; depth < 4; depth++) {
-    for (const fold of document.querySelectorAll("#app details:not([open])")) fold.open = true;
-    for (const button of document.querySelectorAll(".figures button[aria-expanded=false]:not(:disabled)")) button.click();
+    const folds = document.querySelectorAll("#app details:not([open])");
+    for (const fold of folds) fold.open = true;
+    if (!folds.length) break;
     await frame();
   }
 }"""
@@ -41,6 +50,15 @@ def wait_until_shown(page: Page) -> None:
     """Until the view has its content."""
     expect(page.locator("main")).to_be_visible()
     expect(page.locator(".loading")).to_have_count(0)
+
+
+def open_view(page: Page, path: str) -> None:
+    """Show another view as a link within the page does, without loading the page anew."""
+    if page.url == "about:blank":
+        page.goto(path)
+    else:
+        page.evaluate(_FOLLOW, path)
+    wait_until_shown(page)
 
 
 def read_timeline(page: Page) -> str:
@@ -66,6 +84,15 @@ def visit_lenses(page: Page) -> Iterator[str]:
         )
         page.evaluate(_OPEN_FOLDS)
         yield address
+
+
+def visit_figures(page: Page) -> Iterator[str]:
+    """Every figure of the decision, opened to how it came about; its name."""
+    page.keyboard.press("Escape")
+    for button in page.locator(".figures button[aria-expanded]:enabled").all():
+        button.evaluate("button => button.click()")
+        page.evaluate(_OPEN_FOLDS)
+        yield button.inner_text()
 
 
 def measure_width(page: Page) -> dict[str, Any]:

@@ -4,13 +4,13 @@ Everything is recorded by the real engine, before a server is started on the sam
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from tests.acceptance.server import Client
+from tests.acceptance.server import Client, Server
 
 from moot.app.demos import build_demo_options, load_demo
 from moot.app.moot import Moot
@@ -20,6 +20,9 @@ from moot.participants.demo import find_script
 
 PROTOCOLS: Final = ("persona", "debate", "advisory", "consensus", "roundtable", "consultation", "swarm", "pipeline")
 SEATS: Final = ("ada", "bob", "eve")
+
+Shown = Callable[[Language], Server]
+"""`shown(language)`; see conftest.py."""
 
 T = TypeVar("T")
 

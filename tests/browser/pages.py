@@ -10,6 +10,18 @@ from playwright.sync_api import ConsoleMessage, Error, Page, Request
 Visit = Callable[..., Page]
 """`visit(server, path, **options)`; see conftest.py."""
 
+KEEP_NOTICES = """
+window.notices = [];
+window.Notification = class {
+  static permission = "granted";
+  static requestPermission = async () => "granted";
+  constructor(title, options) { window.notices.push([title, options.body]); }
+};
+"""
+"""For an init script: notifications are allowed, and kept in `window.notices`."""
+HIDE = "is => Object.defineProperty(document, 'hidden', { configurable: true, get: () => is })"
+"""Whether another tab is in front of a page."""
+
 
 @dataclass
 class Watch:

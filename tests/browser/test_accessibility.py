@@ -2,38 +2,51 @@
 # ruff: noqa: E501  # scripts and markup for the browser
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, Literal
 
 import pytest
 from checks.page_build import WEB, install_packages
 from playwright.sync_api import Locator, Page, expect
-from tests.acceptance.doors import Cli
 from tests.acceptance.server import Server
-from tests.browser.looking import PHONE, WIDE, check_width, read_timeline, visit_lenses, wait_until_shown
-from tests.browser.meetings import PROTOCOLS, SEATS, fill_memory, record_demos
+from tests.browser.looking import (
+    PHONE,
+    WIDE,
+    check_width,
+    open_view,
+    read_timeline,
+    visit_figures,
+    visit_lenses,
+    wait_until_shown,
+)
+from tests.browser.meetings import PROTOCOLS, SEATS, Shown
 from tests.browser.pages import Visit
 
 from moot.domain.facts import Language
 
+Theme = Literal["light", "dark"]
 LOCALES: Mapping[Language, str] = {"en": "en-US", "zh": "zh-CN"}
+THEMES: Mapping[Language, Theme] = {"en": "light", "zh": "dark"}
 PLACES = ("/", "/new", "/decisions", "/obligations", "/trust", "/trust/ada", "/breakers", "/login", "DECISION", "WAITING", "SEAT")
 HAN = re.compile(r"[一-鿿]")
-ENGLISH = re.compile(r"[A-Za-z]{3,}(?:[ ,:]+[A-Za-z]{2,})+")
+ENGLISH = re.compile(r"[A-Za-z]{3,}(?:[,:]? +[A-Za-z]{2,})+")
 """Two English words in a row: a name such as PostgreSQL stays what it is in both languages."""
-RUN_AXE = """async () => {
-  const found = await axe.run(document, { resultTypes: ["violations"] });
+RUN_AXE = """async (within) => {
+  const found = await axe.run(within, { resultTypes: ["violations"] });
   return found.violations
     .filter((each) => each.impact === "serious" || each.impact === "critical")
     .map((each) => `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)).join(" | ")}`);
 }"""
-OWN_WORDS = """() => {
+OWN_WORDS = """(within) => {
   // What participants wrote stays in their language; so do names, ids and addresses.
-  const theirs = ".quote, .line-topic, .topic, .question, .choice, code, pre, kbd, [lang], .who, .seats, .about, select, .id";
-  const walker = document.createTreeWalker(document.getElementById("app"), NodeFilter.SHOW_TEXT);
+  const theirs = ".quote, .line-topic, .topic, .question, .choice, code, pre, kbd, #app [lang], .who, .seats, .about, select, .id";
+  const app = within === "html" ? document.getElementById("app") : document.querySelector(within);
+  const walker = document.createTreeWalker(app, NodeFilter.SHOW_TEXT);
   const found = [];
   while (walker.nextNode()) if (!walker.currentNode.parentElement.closest(theirs)) found.push(walker.currentNode.data.trim());
-  for (const each of document.querySelectorAll("#app [aria-label], #app [title], #app [placeholder]"))
+  for (const each of app.querySelectorAll("[aria-label], [title], [placeholder]"))
     if (!each.closest(theirs)) found.push(each.ariaLabel ?? "", each.title, each.placeholder ?? "");
   return found.filter(Boolean);
 }"""
@@ -44,21 +57,6 @@ def axe() -> str:
     """axe-core, which the page's lock file names."""
     install_packages()
     return (WEB / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[Language, Server]]:
-    """A server for each language: the demos, decisions with reviews and obligations, one meeting that waits for a person."""
-    languages: tuple[Language, ...] = ("en", "zh")
-    found: dict[Language, Server] = {}
-    for language in languages:
-        folder = tmp_path_factory.mktemp(language)
-        record_demos(folder / "home", languages=(language,))
-        found[language] = Server(Cli(folder / "home", folder))
-        fill_memory(found[language].local, language)
-    yield found
-    for server in found.values():
-        server.kill()
 
 
 def name_paths(server: Server, language: Language) -> list[str]:
@@ -75,67 +73,79 @@ def name_paths(server: Server, language: Language) -> list[str]:
     return [known.get(place, place) for place in PLACES]
 
 
-def check_axe(page: Page, axe: str, where: str) -> None:
-    if not page.evaluate("typeof axe === 'object'"):
-        page.evaluate(axe)
-    assert page.evaluate(RUN_AXE) == [], where
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """Looks at a page as axe and as a reader of its language do."""
+
+    page: Page
+    axe: str
+    language: Language
+
+    def check(self, where: str, theme: Theme, within: str = "html") -> None:
+        """No serious fault in a theme, and no word of another language."""
+        self.page.emulate_media(color_scheme=theme)
+        if not self.page.evaluate("typeof axe === 'object'"):
+            self.page.evaluate(self.axe)
+        assert self.page.evaluate(RUN_AXE, within) == [], (where, theme)
+        foreign = HAN if self.language == "en" else ENGLISH
+        names = re.compile("|".join(SEATS))
+        assert [text for text in self.page.evaluate(OWN_WORDS, within) if foreign.search(names.sub("", text))] == [], where
+
+    def check_phone(self, where: str) -> None:
+        """No scrollbar at the foot of a narrow page, and nothing sticks out of it."""
+        self.page.set_viewport_size(PHONE)
+        check_width(self.page, f"{where} on a phone")
+        self.page.set_viewport_size(WIDE)
 
 
-@pytest.mark.parametrize(("language", "theme"), [("en", "dark"), ("zh", "light")])
-def test_axe_finds_no_serious_fault_in_the_views(
-    sites: Mapping[Language, Server], visit: Visit, axe: str, language: Language, theme: Literal["light", "dark"]
-) -> None:
-    """W-10: every view but those of a session's protocol; and none has a scrollbar at its foot on a phone."""
-    server = sites[language]
+@pytest.mark.parametrize("language", LOCALES)
+def test_no_view_has_a_serious_fault(shown: Shown, visit: Visit, axe: str, language: Language) -> None:
+    """W-10: every view light in English and dark in Chinese, every protocol in both; its lenses, a seat, an entry and a figure.
+
+    None has a serious fault by axe or a word of the other language, and on a phone nothing sticks out of any.
+    """
+    server, theme = shown(language), THEMES[language]
+    page = visit(server, "about:blank", viewport=WIDE, locale=LOCALES[language], reduced_motion="reduce")
+    checker = Checker(page, axe, language)
     for path in name_paths(server, language):
-        page = visit(server, path, viewport=WIDE, color_scheme=theme, locale=LOCALES[language])
-        wait_until_shown(page)
-        check_axe(page, axe, f"{path} {theme}")
-        page.set_viewport_size(PHONE)
-        check_width(page, path)
-        check_axe(page, axe, f"{path} {theme} on a phone")
-        page.keyboard.press("?")
-        expect(page.locator("dialog")).to_be_visible()
-        check_axe(page, axe, f"help over {path}")
-        page.context.close()
+        open_view(page, path)
+        checker.check(path, theme)
+        checker.check_phone(path)
+    # The last view is a seat's, whose panel comes up from below.
+    page.set_viewport_size(PHONE)
+    page.locator(".grip").click()
+    checker.check("a seat on a phone", theme)
+    page.keyboard.press("?")
+    expect(page.locator("dialog")).to_be_visible()
+    checker.check("help", theme)
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.documentElement.lang") == LOCALES[language].removesuffix("-US")
+    for name in PROTOCOLS[list(LOCALES).index(language) :: len(LOCALES)]:
+        check_session(checker, f"/s/{name}_{language}")
 
 
-@pytest.mark.parametrize(("name", "language"), [(name, ("en", "zh")[at % 2]) for at, name in enumerate(PROTOCOLS)])
-def test_axe_finds_no_serious_fault_in_a_session(
-    sites: Mapping[Language, Server], visit: Visit, axe: str, name: str, language: Language
-) -> None:
-    """W-10: every lens of every protocol, light in English, dark in Chinese; on a phone nothing sticks out."""
-    theme = "light" if language == "en" else "dark"
-    page = visit(sites[language], f"/s/{name}_{language}", viewport=WIDE, color_scheme=theme, locale=LOCALES[language])
-    wait_until_shown(page)
+def check_session(checker: Checker, path: str) -> None:
+    page, themes = checker.page, cycle(THEMES.values())
+    page.set_viewport_size(WIDE)
+    open_view(page, path)
     read_timeline(page)
+    for theme in THEMES.values():
+        checker.check(path, theme)
+    checker.check_phone(path)
     for address in visit_lenses(page):
-        check_axe(page, axe, address)
-        check_width(page, address)
-        page.set_viewport_size(PHONE)
-        check_width(page, f"{address} on a phone")
-        page.set_viewport_size(WIDE)
+        checker.check(address, next(themes), ".panel")
     page.locator(".seats .seat").first.click()
-    check_axe(page, axe, "a seat")
-    page.locator(".timeline .number").first.click()
-    check_axe(page, axe, "an entry")
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_a_page_speaks_one_language(sites: Mapping[Language, Server], visit: Visit, language: Language) -> None:
-    """W-10: labels, tooltips and titles of every view and lens are in the language of the reader."""
-    server, foreign = sites[language], HAN if language == "en" else ENGLISH
-    page = visit(server, "/", viewport=WIDE, locale=LOCALES[language])
-    for path in name_paths(server, language):
-        page.goto(f"http://{server.address}{path}")
-        wait_until_shown(page)
-        assert [text for text in page.evaluate(OWN_WORDS) if foreign.search(text)] == [], path
-    for name in PROTOCOLS:
-        page.goto(f"http://{server.address}/s/{name}_{language}")
-        wait_until_shown(page)
-        for address in visit_lenses(page):
-            assert [text for text in page.evaluate(OWN_WORDS) if foreign.search(text)] == [], address
-    assert page.evaluate("document.documentElement.lang") == {"en": "en", "zh": "zh-CN"}[language]
+    checker.check(f"{path}: a seat", next(themes), ".panel")
+    # A consultation is one call: its timeline has no numbered entries.
+    if page.locator(".timeline .number").count():
+        page.locator(".timeline .number").first.click()
+        checker.check(f"{path}: an entry", next(themes), ".panel")
+    for figure in visit_figures(page):
+        checker.check(f"{path}: {figure}", next(themes), ".how")
+        break
+    page.set_viewport_size(PHONE)
+    for address in visit_lenses(page):
+        check_width(page, f"{address} on a phone")
 
 
 def focused(page: Page) -> str:
@@ -157,9 +167,9 @@ def press_until(page: Page, key: str, wanted: Locator, most: int = 60) -> None:
     raise AssertionError(f"{key} does not lead there")
 
 
-def test_the_whole_story_goes_by_keyboard_alone(sites: Mapping[Language, Server], visit: Visit) -> None:
+def test_the_whole_story_goes_by_keyboard_alone(shown: Shown, visit: Visit) -> None:
     """W-10: home, session, entry, lens, slider, a word to the meeting, back; j k ← → / i ? Esc; the focus is seen and never lost."""
-    server = sites["en"]
+    server = shown("en")
     session = server.local.opened(topic="Keys only?", participants=list(SEATS))
     for number in range(4):
         server.local("moot.giveInput", sessionId=session, text=f"word {number}")
@@ -229,9 +239,9 @@ def test_the_whole_story_goes_by_keyboard_alone(sites: Mapping[Language, Server]
     expect(page.locator("a.session-line").first).to_be_visible()
 
 
-def test_a_dialog_keeps_the_focus_and_gives_it_back(sites: Mapping[Language, Server], visit: Visit) -> None:
+def test_a_dialog_keeps_the_focus_and_gives_it_back(shown: Shown, visit: Visit) -> None:
     """W-10: the invitation, opened and closed by keys."""
-    server = sites["en"]
+    server = shown("en")
     page = visit(server, f"/s/{server.local.opened(topic='Who comes?', participants=list(SEATS))}", viewport=WIDE)
     wait_until_shown(page)
     button = page.get_by_role("button", name="Invite")
@@ -252,11 +262,11 @@ MOVING = """() => [...document.querySelectorAll("#app *")].flatMap((each) => [""
   .filter((style) => (style.animationName !== "none" && parseFloat(style.animationDuration) > 0) || parseFloat(style.transitionDuration) > 0).length"""
 
 
-def test_nothing_moves_for_who_wants_no_motion(sites: Mapping[Language, Server], visit: Visit) -> None:
+def test_nothing_moves_for_who_wants_no_motion(shown: Shown, visit: Visit) -> None:
     """W-10: `prefers-reduced-motion`; without it bars grow."""
     moving: dict[str, Any] = {}
     for wish in ("no-preference", "reduce"):
-        page = visit(sites["en"], "/s/persona_en", viewport=PHONE, reduced_motion=wish)
+        page = visit(shown("en"), "/s/persona_en", viewport=PHONE, reduced_motion=wish)
         wait_until_shown(page)
         page.locator(".grip").click()
         moving[wish] = page.evaluate(MOVING)

@@ -33,6 +33,9 @@ def test_an_outcome_is_reviewed_in_two_clicks_and_counts(server: Server, decided
     page.get_by_text(re.compile(r"^\d+ contributions$")).click()
     expect(page.locator(".said").get_by_text("No production benchmarks", exact=True)).to_be_visible()
     expect(page.get_by_text("Nobody has said yet.")).to_be_visible()
+    # In plain words: names of calls are for programs.
+    expect(page.get_by_text("1 obligation is open. Was each met, waived or failed?")).to_be_visible()
+    assert "settle_obligation" not in page.content()
     page.get_by_role("radio", name="turned out well").click()
     page.get_by_role("button", name="Record the outcome").click()
     expect(page.locator(".tag.good").filter(has_text="turned out well")).to_be_visible()
@@ -64,5 +67,6 @@ def test_an_obligation_is_met_with_a_note(server: Server, decided: str, visit: V
     expect(page.get_by_text("Nothing is due.")).to_be_visible()
     found = server.local("cstp.listObligations")["obligations"]
     assert [(each["state"], each["note"]) for each in found] == [("met", "Benchmarks ran for a week.")]
-    page.get_by_role("link", name="the decision").click()
+    page.get_by_role("link", name=HSM["topic"]).click()
     expect(page.locator("[data-test=obligation]")).to_contain_text("met")
+    expect(page.get_by_text("obligation is open")).to_have_count(0)

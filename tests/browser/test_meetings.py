@@ -1,14 +1,13 @@
 """Meetings on the page, from the question to the decision: opened, watched, spoken to, stopped; every protocol in its form."""
 
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.acceptance.doors import Cli, until
-from tests.acceptance.server import DEADLINE, Client, Server
+from tests.acceptance.server import Client, Server
 from tests.browser.pages import Visit, read_session
 from tests.support.model_provider import ModelProvider
 
@@ -28,14 +27,10 @@ LENSES = {
 }
 """A lens that belongs to each protocol's own form."""
 
-GATE = threading.Event()
-
 
 def answer(kind: str, request: Request) -> Step | None:
     """A speaker that falls silent in the middle of a word where the question says so."""
     if kind == "speech" and "fall silent" in request.text:
-        # Not before somebody looks: nobody is told later what was written before.
-        GATE.wait(DEADLINE)
         return StubReply(text=f"{HALF} and therefore we should", stop_after=len(HALF) // 8, then="hang")
     return None
 
@@ -161,15 +156,18 @@ def test_text_appears_while_it_is_produced_and_the_meeting_can_be_stopped(server
     """W-2: who writes is marked; the half sentence is not an entry, and goes when the meeting is stopped."""
     seats = [{"id": name, "platform": "openai:gpt-stub"} for name in ("ada", "bob")]
     session = server.local("moot.openSession", topic="Do speakers fall silent?", protocol="persona", seats=seats)["sessionId"]
+    until(lambda: "writing" in {seat["state"] for seat in server.local("moot.getView", sessionId=session)["seats"]})
     page = visit(server, f"/s/{session}")
     written = page.locator(".item.writing")
     expect(page.locator(".seat.is-writing")).to_contain_text("writes")
-    GATE.set()
     expect(written).to_contain_text("Nobody has tested")
     expect(page.locator(".state-word")).to_have_text("live")
-    # Somebody who looks in later, and somebody who reloads, sees who writes.
+    # Somebody who reloads, and somebody who looks in later, sees who writes and what was written so far.
     page.reload()
-    expect(page.locator(".seat.is-writing")).to_contain_text("writes")
+    late = visit(server, f"/s/{session}")
+    for each in (page, late):
+        expect(each.locator(".seat.is-writing")).to_contain_text("writes")
+        expect(each.locator(".item.writing .stream")).to_have_text(re.compile("^Nobody has tested"))
     page.get_by_role("button", name="Stop").click()
     page.get_by_role("button", name="No", exact=True).click()
     page.get_by_role("button", name="Stop").click()

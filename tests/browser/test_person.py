@@ -6,19 +6,10 @@ from typing import Any
 from playwright.sync_api import Page, expect
 from tests.acceptance.doors import until
 from tests.acceptance.server import Server
-from tests.browser.pages import Visit
+from tests.browser.pages import HIDE, KEEP_NOTICES, Visit
 
 TOPIC = "Do we move the offices to the river?"
 YOUR_TURN = re.compile(f"Your turn.*{re.escape(TOPIC)}")
-KEEP_NOTICES = """
-window.notices = [];
-window.Notification = class {
-  static permission = "granted";
-  static requestPermission = async () => "granted";
-  constructor(title, options) { window.notices.push([title, options.body]); }
-};
-"""
-HIDE = "is => Object.defineProperty(document, 'hidden', { configurable: true, get: () => is })"
 CALL_ALL = """
 async ([methods, given]) => {
   const answers = {};

@@ -12,7 +12,7 @@ import pytest
 from tests.integration.test_session_views import WRITTEN, Rpc, in_memory, open_debate, say, served
 
 from moot.app.moot import Moot
-from moot.errors import BadAnswer, BadSetting, NotAllowed, UnknownAsk, UnknownSeat
+from moot.errors import BadAnswer, BadSetting, KeyReused, NotAllowed, UnknownAsk, UnknownSeat
 from moot.surfaces.api.page_export import export_page
 from moot.testing.ledger_contract import expect_error, run_with_deadline
 
@@ -88,6 +88,33 @@ def test_careless_answers_are_explained_and_record_nothing(tmp_path: Path) -> No
             await expect_error(NotAllowed, mallory("moot.answerAsPerson", **to, answers={"choice": "A", text: "x"}))
             await expect_error(NotAllowed, rpc.with_caller(role="observer")("moot.getPersonAsks", sessionId=session, seat="ada"))
             assert (await rpc("moot.getView", sessionId=session))["head"] == head
+
+    run_with_deadline(work())
+
+
+def test_an_answer_whose_response_was_lost_is_sent_again_and_counts_once(tmp_path: Path) -> None:
+    """W-5: with its key and without, while the session goes on and after its end; other words are refused."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            opened = await rpc("moot.openSession", topic="A or B?", protocol="debate", seats=["ada", "bob"], options=["A", "B"])
+            session = opened["sessionId"]
+            asked = await find_ask(rpc, session, "ada")
+            text = next(step["key"] for step in asked["steps"] if step["long"])
+            to = {"sessionId": session, "seat": "ada", "ask": asked["ask"]["ask"]}
+            given = {**to, "answers": {"choice": "A", text: "It is first."}}
+            first = await rpc("moot.answerAsPerson", **given, idempotencyKey="k")
+            assert await rpc("moot.answerAsPerson", **given, idempotencyKey="k") == first
+            assert await rpc("moot.answerAsPerson", **given) == first
+            head = (await rpc("moot.getView", sessionId=session))["head"]
+            other = {**to, "answers": {"choice": "B", text: "No, second."}}
+            await expect_error(KeyReused, rpc("moot.answerAsPerson", **other, idempotencyKey="k"))
+            await expect_error(UnknownAsk, rpc("moot.answerAsPerson", **other))
+            # The ask of another seat is not answered through this one.
+            await expect_error(UnknownAsk, rpc("moot.answerAsPerson", **{**given, "seat": "bob"}))
+            assert (await rpc("moot.getView", sessionId=session))["head"] == head
+            await rpc("moot.cancelSession", sessionId=session)
+            assert await rpc("moot.answerAsPerson", **given, idempotencyKey="k") == first
 
     run_with_deadline(work())
 

@@ -280,6 +280,18 @@ def test_text_is_streamed_while_it_is_written_unless_it_is_sealed(tmp_path: Path
                 await stage.is_settled(session)
                 writer.begin.set()
                 await asyncio.sleep(0.4)
+                last = ""
+                # Who comes late, or whose place in the stream is not known any more, is told what was written so far.
+                for after in ("", "gone.7"):
+                    with stage.hub.view(OWNER, "", frozenset({session}), after) as late:
+                        heard = [parse(late.queue.get_nowait() or b"") for _ in range(late.queue.qsize())]
+                    last = heard[-1][0]
+                    texts = [data for _, kind, data in heard if kind == "text"]
+                    assert [(data["text"], data["whole"]) for data in texts] == ([] if blind else [("half a sentence", True)])
+                # Who comes back in time has it.
+                with stage.hub.view(OWNER, "", frozenset({session}), last) as back:
+                    heard = [parse(back.queue.get_nowait() or b"") for _ in range(back.queue.qsize())]
+                    assert "text" not in {kind for _, kind, _ in heard}
                 writer.let_go.set()
                 told = await take(viewer, lambda kind, data: kind == "line" and data["entries"] >= 4)
                 await asyncio.sleep(0.5)
@@ -290,5 +302,8 @@ def test_text_is_streamed_while_it_is_written_unless_it_is_sealed(tmp_path: Path
                 views = json.dumps([data for _, kind, data in told if kind == "view"])
                 assert "timeline" in views
                 assert ("the-secret-plan" in views) is not blind
+            with stage.hub.view(OWNER, "", frozenset({session})) as later:
+                heard = [parse(later.queue.get_nowait() or b"") for _ in range(later.queue.qsize())]
+                assert "text" not in {kind for _, kind, _ in heard}
 
     run_with_deadline(work())

@@ -66,6 +66,12 @@ export function formatRange(range: { least: number; most: number }, format: (val
   return range.least === range.most ? format(range.most) : `${format(range.least)} – ${format(range.most)}`;
 }
 
+/** The beginning of a text, in one line. */
+export function shortenText(text: string, most: number): string {
+  const signs = [...text.replace(/\s+/g, " ").trim()];
+  return signs.length <= most ? signs.join("") : `${signs.slice(0, most - 1).join("")}…`;
+}
+
 export function shortenId(id: string): string {
   return id.length <= 22 ? id : `${id.slice(0, 10)}…${id.slice(-8)}`;
 }
@@ -88,6 +94,34 @@ export function nameStrength(strength: string): string {
     default:
       return strength;
   }
+}
+
+const WORDS: Record<string, [string, string]> = {
+  support: ["support", "支持"],
+  conditional_support: ["support with a condition", "有条件支持"],
+  oppose: ["oppose", "反对"],
+  abstain: ["abstain", "弃权"],
+  propose: ["proposes", "提议"],
+  challenge: ["challenges", "质疑"],
+  synthesize: ["synthesizes", "综合"],
+  vote: ["votes", "投票"],
+  pass: ["passes", "跳过"],
+  unanimous: ["unanimous", "一致同意"],
+  convergent: ["convergent", "趋同"],
+  majority: ["majority", "多数"],
+  owner_decision: ["the owner's decision", "负责人决定"],
+  contested: ["contested", "有争议"],
+  no_consensus: ["no consensus", "未达成共识"],
+  low: ["low", "低"],
+  medium: ["medium", "中"],
+  high: ["high", "高"],
+  critical: ["critical", "极高"],
+};
+
+/** A code word of a record in the reader's language: a position, a kind of contribution or consensus, stakes. */
+export function nameWord(word: string | null | undefined): string {
+  const known = WORDS[word ?? ""];
+  return known ? say(...known) : (word ?? "").replaceAll("_", " ");
 }
 
 export function nameOutcome(outcome: string): string {

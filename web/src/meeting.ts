@@ -1,10 +1,11 @@
 // One session as the page knows it: the live view, kept up to date by the stream, and views of earlier entries.
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { parseClean } from "./clean";
 import { say } from "./language";
 import { FIRST, ItemList } from "./items";
 import { CallError, call, describeError, me } from "./rpc";
 import { exported, route } from "./route";
-import { connection, listen, watch } from "./stream";
+import { connection, listen, type TextPiece, watch } from "./stream";
 import type { Item, View, ViewChange } from "./wire";
 
 export interface Draft {
@@ -41,7 +42,7 @@ export class Meeting {
   readonly isCatchingUp: ReadonlySignal<boolean>;
 
   private readonly past = signal<ReadonlyMap<number, { view: View; items: ItemList }>>(new Map());
-  private readonly pieces = new Map<string, { seat: string; text: string }>();
+  private readonly pieces = new Map<string, TextPiece>();
   private readonly stops: (() => void)[] = [];
   private readonly history: Partial<View>[];
   private frame = 0;
@@ -64,7 +65,7 @@ export class Meeting {
     });
     this.isCatchingUp = computed(() => this.at.value !== null && found.value === undefined);
     if (exported !== null) {
-      const { view, history } = JSON.parse(exported) as { view: View; history: Partial<View>[] };
+      const { view, history } = parseClean(exported) as { view: View; history: Partial<View>[] };
       this.history = history;
       this.take(view);
     } else {
@@ -75,7 +76,7 @@ export class Meeting {
           load: () => void this.load(),
           view: (change) => change.sessionId === id && this.change(change),
           gone: (gone) => gone.sessionId === id && (this.error.value = gone.why),
-          text: (piece) => piece.sessionId === id && this.addText(piece.ask, piece.seat, piece.text),
+          text: (piece) => piece.sessionId === id && this.addText(piece),
         }),
       );
       watch([id]);
@@ -211,10 +212,10 @@ export class Meeting {
     this.timer = window.setTimeout(() => void this.load(), REFETCH);
   }
 
-  private addText(ask: string, seat: string, text: string): void {
-    const piece = this.pieces.get(ask);
-    if (piece) piece.text += text;
-    else this.pieces.set(ask, { seat, text });
+  private addText(added: TextPiece): void {
+    const piece = this.pieces.get(added.ask);
+    if (piece && !added.whole) piece.text += added.text;
+    else this.pieces.set(added.ask, { ...added });
     // Tokens come faster than frames: one change of the page for all that came within one.
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
@@ -223,7 +224,7 @@ export class Meeting {
         const added = new Map(drafts);
         for (const [key, each] of this.pieces) {
           const draft = drafts.get(key);
-          if (draft) draft.text.value += each.text;
+          if (draft) draft.text.value = (each.whole ? "" : draft.text.value) + each.text;
           else added.set(key, { seat: each.seat, text: signal(each.text) });
         }
         this.pieces.clear();

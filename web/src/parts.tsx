@@ -170,6 +170,36 @@ export function useLoad<T>(load: () => Promise<T>, key: string): { value: T | nu
   return { value: state.key === key ? state.value : null, error: state.key === key ? state.error : "", again };
 }
 
+/** A table whose cells are given row by row; the columns of `wide` hold words that may be long. */
+export function Table({ heads, rows, wide = [] }: { heads: string[]; rows: ComponentChildren[][]; wide?: number[] }) {
+  return (
+    <div class="table">
+      <table>
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th scope="col" key={head}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>
+              {row.map((cell, index) => (
+                <Cell key={index} name={heads[index]} isWide={wide.includes(index)}>
+                  {cell}
+                </Cell>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
 /** A cell of a table that knows its column's name: where there is no room for columns, it stands before the value. */
 export function Cell({ name, isWide = false, children }: { name: string | undefined; isWide?: boolean; children: ComponentChildren }) {
   return (

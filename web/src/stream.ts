@@ -9,6 +9,8 @@ export interface TextPiece {
   ask: string;
   seat: string;
   text: string;
+  /** All that was written so far, not a piece that follows. */
+  whole?: boolean;
 }
 export interface Asked {
   sessionId: string;

@@ -105,6 +105,8 @@ export interface Obligation {
   state: string;
   note: string;
   settledBy?: string;
+  /** The question that was decided; only where obligations of many decisions are listed. */
+  topic?: string;
 }
 export type Standing =
   "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "not_installed";
@@ -262,7 +264,6 @@ export interface PastDecision {
   reviews: Review[];
   options: string[];
   obligations: Obligation[];
-  note: string;
 }
 export interface DecisionTrace extends PastDecision {
   contributions: {

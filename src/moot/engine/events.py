@@ -1,9 +1,9 @@
 """Events for watchers: entries once they are durable, and text while it is produced."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moot.domain.facts import Entry
 from moot.domain.ids import AskId, SeatId, SessionId
@@ -38,20 +38,37 @@ class EventHub:
     def __init__(self) -> None:
         self._bags: dict[SessionId, list[EventQueue]] = {}
         self.heads = HeadWaiters()
+        self._texts: dict[SessionId, dict[AskId, list[TextDelta]]] = {}
 
     def is_watched(self, session: SessionId) -> bool:
         return session in self._bags
 
     def publish(self, event: Event) -> None:
+        if isinstance(event, TextDelta):
+            self._texts.setdefault(event.session, {}).setdefault(event.ask, []).append(event)
         for queue in self._bags.get(event.session, ()):
             # Never block the session for a slow watcher: a dropped entry is read again from the ledger, dropped text is lost.
             if not queue.full():
                 queue.put_nowait(event)
 
     def subscribe(self, session: SessionId) -> EventQueue:
+        """A queue of what happens from now on; what is being produced comes first, as far as it has got."""
         queue: EventQueue = asyncio.Queue(MOST_WAITING)
+        for pieces in self._texts.get(session, {}).values():
+            queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
         self._bags.setdefault(session, []).append(queue)
         return queue
+
+    def list_writing(self, session: SessionId) -> Collection[AskId]:
+        """The asks whose answers are being produced."""
+        return self._texts.get(session, {}).keys()
+
+    def end_text(self, session: SessionId, ask: AskId) -> None:
+        """Forget what was produced for an ask: it is an entry now, or was lost."""
+        texts = self._texts.get(session, {})
+        texts.pop(ask, None)
+        if not texts:
+            self._texts.pop(session, None)
 
     def unsubscribe(self, session: SessionId, queue: EventQueue) -> None:
         queues = self._bags.get(session, [])

@@ -93,6 +93,13 @@ class OutsideAnswers(Sessions):
         # A retry without a key arrives here: the ask is no longer open, so the entry that answered it is looked up.
         return entry or await self._get_earlier_answer(await self.load_snapshot(session), ask, raw)
 
+    async def find_answered_brief(self, session: SessionId, ask: AskId) -> Brief | None:
+        """Return the brief whose answer is recorded; None if there is no answer, or today's rules do not ask for it."""
+        snapshot = await self.load_snapshot(session)
+        found = await self._find_reply(session, ask)
+        moment = None if found is None else await self._rebuild_moment(snapshot, *found)
+        return None if moment is None else moment[0].rules.brief(moment[0].state, moment[1])
+
     async def contribute(
         self,
         session: SessionId,
@@ -212,26 +219,32 @@ class OutsideAnswers(Sessions):
                 return True
         # What words mean, and what code fills in, depends on what was asked: the answer is read again in the state in which
         # the first one was given. What cannot be read there is another answer.
-        rules = await self._rebuild_rules(snapshot, entry, fact)
+        moment = await self._rebuild_moment(snapshot, entry, fact)
         with suppress(BadAnswer):
-            return rules is not None and _read_outside(rules, raw).said == fact.said
+            return moment is not None and _read_outside(moment[0].build_answer_rules(moment[1]), raw).said == fact.said
         return False
 
-    async def _rebuild_rules(self, snapshot: Snapshot, entry: Entry, fact: Reply) -> AnswerRules | None:
-        """Return how the answer in an entry was read; None if today's rules do not ask for it."""
+    async def _rebuild_moment(self, snapshot: Snapshot, entry: Entry, fact: Reply) -> tuple[Snapshot, Ask] | None:
+        """Return how the session stood before an answer, and its ask; None if today's rules do not ask for it."""
         opening, *later = await self.entries(snapshot.session, 0, entry.seq - 1)
         assert isinstance(opening.fact, Opened)
         state = fold(snapshot.rules, opening.fact, later)
         asks = (effect for effect in snapshot.rules.decide(state) if isinstance(effect, Ask))
         ask = next((each for each in asks if each.id == fact.ask), None)
-        return None if ask is None else snapshot._replace(state=state).build_answer_rules(ask)
+        return None if ask is None else (snapshot._replace(state=state), ask)
+
+    async def _find_reply(self, session: SessionId, ask: AskId) -> tuple[Entry, Reply] | None:
+        """The entry that answered an ask, with its fact."""
+        entries = await self.entries(session)
+        return next(((each, each.fact) for each in entries if isinstance(each.fact, Reply) and each.fact.ask == ask), None)
 
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
-        for entry in await self.entries(snapshot.session):
-            if isinstance(entry.fact, Reply) and entry.fact.ask == ask:
-                if await self._is_same_answer(snapshot, entry, entry.fact, raw):
-                    return entry
-                raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
+        found = await self._find_reply(snapshot.session, ask)
+        if found is not None:
+            entry, fact = found
+            if await self._is_same_answer(snapshot, entry, fact, raw):
+                return entry
+            raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
         if snapshot.is_closed:
             raise SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
         open_asks = ", ".join(snapshot.session_state.pending) or "none"

@@ -316,6 +316,8 @@ class SessionRun:
             response = NoAnswer(reason="error", detail="it cancelled itself")
         except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
             response = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
+        finally:
+            self._world.hub.end_text(session, ask.id)
         # Not registered any more: the ask was withdrawn or timed out in the meantime, and this answer comes too late.
         if self._tasks.pop(ask.id, None) is not None:
             self._record_response(ask, response)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from moot.domain.facts import (
     SessionParked,
     SessionResumed,
 )
-from moot.domain.ids import SessionId
+from moot.domain.ids import AskId, SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.domain.running_time import PendingAsk
 from moot.engine.events import EventHub, EventQueue
@@ -115,6 +115,10 @@ class Sessions:
             yield queue
         finally:
             self._world.hub.unsubscribe(session, queue)
+
+    def list_writing(self, session: SessionId) -> Collection[AskId]:
+        """The asks of a session whose answers are being produced in this process."""
+        return self._world.hub.list_writing(session)
 
     async def load_recent(self, session: SessionId) -> Snapshot:
         """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""

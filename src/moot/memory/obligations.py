@@ -12,7 +12,8 @@ from moot.memory.remembered_decision import RememberedDecision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberedObligation:
-    """An obligation as it stands. `number` counts within its decision; `settled_at` is None while nothing was reported."""
+    """An obligation as it stands. `number` counts within its decision, `topic` is what was decided there; `settled_at` is None
+    while nothing was reported."""
 
     decision: str
     number: int
@@ -23,6 +24,7 @@ class RememberedObligation:
     note: str = ""
     settled_by: str = ""
     settled_at: datetime | None = None
+    topic: str = ""
 
 
 def list_obligations(kept: RememberedDecision) -> tuple[RememberedObligation, ...]:
@@ -30,7 +32,9 @@ def list_obligations(kept: RememberedDecision) -> tuple[RememberedObligation, ..
     last = {settled.fact.number: settled for settled in kept.settlements}
     found = []
     for number, each in enumerate(kept.record.obligations, 1):
-        obligation = RememberedObligation(decision=kept.decision, number=number, by=each.by, text=each.text, due=each.due)
+        obligation = RememberedObligation(
+            decision=kept.decision, number=number, by=each.by, text=each.text, due=each.due, topic=kept.record.topic
+        )
         if number in last:
             at, fact = last[number].at, last[number].fact
             obligation = replace(obligation, state=fact.state, note=fact.note, settled_by=fact.by, settled_at=at)

@@ -1,7 +1,7 @@
 // A person's seat: what is asked in plain words, and a form for the answer. What is typed survives a reload.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { collectWords } from "../blocks";
-import { formatExact } from "../format";
+import { formatExact, shortenText } from "../format";
 import { say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Loading, Notice, useLoad } from "../parts";
@@ -85,7 +85,7 @@ function useTurnNotice(view: View, seat: string, ask: Ask | null): void {
     if (ask === null || told.current === ask.ask) return;
     told.current = ask.ask;
     if (document.hidden && "Notification" in window && Notification.permission === "granted") {
-      const notice = new Notification(say(`It is your turn, ${seat}`, `${seat}，轮到你了`), { body: view.topic.slice(0, 120), tag: ask.ask });
+      const notice = new Notification(say(`It is your turn, ${seat}`, `${seat}，轮到你了`), { body: shortenText(view.topic, 120), tag: ask.ask });
       notice.onclick = () => window.focus();
     }
   }, [ask?.ask]);
@@ -197,8 +197,8 @@ function readDraft(name: string, steps: PersonStep[]): Record<string, string> {
 /** An entry in one line, for a list to choose from. */
 function describeEntry(item: Item): string {
   const [block] = item.blocks;
-  const words = block?.kind === "card" ? collectWords(block.blocks.slice(0, 1)).replace(/\s+/g, " ").trim() : "";
-  return `#${item.entry} ${item.seat ?? ""}: ${words.length > 60 ? `${words.slice(0, 60)}…` : words}`;
+  const words = block?.kind === "card" ? collectWords(block.blocks.slice(0, 1)) : "";
+  return `#${item.entry} ${item.seat ?? ""}: ${shortenText(words, 60)}`;
 }
 
 interface StepProps {

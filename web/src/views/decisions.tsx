@@ -1,12 +1,12 @@
 // What was decided: search, and the whole trace of one decision from its question to its outcome.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { formatShare, nameOutcome } from "../format";
+import { formatShare, nameOutcome, nameWord, shortenText } from "../format";
 import { say } from "../language";
-import { Action, Ago, Cell, CopyId, Loading, Notice, Strength, useLoad } from "../parts";
+import { Action, Ago, CopyId, Loading, Notice, Strength, Table, useLoad } from "../parts";
 import { buildPath, route, setQuery } from "../route";
 import { call, me, newKey } from "../rpc";
 import { Header } from "../shell";
-import type { DecisionTrace, FoundDecision, PastDecision } from "../wire";
+import type { DecisionTrace, FoundDecision, Obligation, PastDecision } from "../wire";
 import { ObligationLine } from "./obligations";
 
 export function OutcomeMark({ outcome }: { outcome: string | null }) {
@@ -134,7 +134,7 @@ function DecisionList({ outcome }: { outcome: string }) {
 export function DecisionView({ id }: { id: string }) {
   const { value, error, again } = useLoad(() => call<DecisionTrace>("cstp.getDecision", { decisionId: id }), id);
   useEffect(() => {
-    if (value) document.title = `${value.topic.slice(0, 80)} · Moot`;
+    if (value) document.title = `${shortenText(value.topic, 80)} · Moot`;
   }, [value]);
   const isOwner = me.value === null || me.value.role === "local" || me.value.role === "owner";
   return (
@@ -173,7 +173,7 @@ export function DecisionView({ id }: { id: string }) {
                             <a data-in href={`${buildPath("s", id)}?entry=${each.id}`}>
                               #{each.id}
                             </a>{" "}
-                            <b>{each.participant}</b> <span class="soft">{each.type}</span>
+                            <b>{each.participant}</b> <span class="soft">{nameWord(each.type)}</span>
                             <p dir="auto">{each.text}</p>
                           </li>
                         ))}
@@ -188,7 +188,7 @@ export function DecisionView({ id }: { id: string }) {
                   </p>
                   {value.choice && value.decision && value.decision !== value.choice && <p dir="auto" class="decision-text">{value.decision}</p>}
                   <p class="soft">
-                    {[value.consensusType.replaceAll("_", " "), value.confidence == null ? "" : say(`confidence ${formatShare(value.confidence)}`, `置信度 ${formatShare(value.confidence)}`)].filter(Boolean).join(" · ")}
+                    {[nameWord(value.consensusType), value.confidence == null ? "" : say(`confidence ${formatShare(value.confidence)}`, `置信度 ${formatShare(value.confidence)}`)].filter(Boolean).join(" · ")}
                     {" · "}
                     <Ago at={value.closedAt} />
                   </p>
@@ -255,7 +255,7 @@ export function DecisionView({ id }: { id: string }) {
                 </div>
                 <div>
                   <dt>{say("Stakes", "重要性")}</dt>
-                  <dd>{value.stakes}</dd>
+                  <dd>{nameWord(value.stakes)}</dd>
                 </div>
                 {value.category && (
                   <div>
@@ -264,7 +264,7 @@ export function DecisionView({ id }: { id: string }) {
                   </div>
                 )}
               </dl>
-              {value.note && <Notice tone="warn">{value.note}</Notice>}
+              <ObligationNotices obligations={value.obligations} isSuccess={value.outcome === "success"} />
               <p>
                 <a data-in href={buildPath("s", value.decisionId)}>
                   {say("Open the meeting", "打开会议")}
@@ -292,40 +292,50 @@ export function DecisionView({ id }: { id: string }) {
   );
 }
 
+/** What whoever judges the decision must know of its conditions. */
+function ObligationNotices({ obligations, isSuccess }: { obligations: Obligation[]; isSuccess: boolean }) {
+  const count = (state: string): number => obligations.filter((each) => each.state === state).length;
+  const [open, failed] = [count("open"), count("failed")];
+  return (
+    <>
+      {open > 0 && (
+        <Notice tone="warn">
+          {say(`${open} ${open === 1 ? "obligation is" : "obligations are"} open. Was each met, waived or failed?`, `${open} 项义务未了结：是已履行、已豁免，还是未履行？`)}
+        </Notice>
+      )}
+      {failed > 0 && isSuccess && (
+        <Notice tone="warn">
+          {say(`It is said to have turned out well, although ${failed} of its obligations failed.`, `虽被评为结果良好，但有 ${failed} 项义务未履行。`)}
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Sureness({ words, confidence }: { words: string | null | undefined; confidence: number | null | undefined }) {
+  return (
+    <>
+      {words || "–"} {confidence != null && <span class="soft">{formatShare(confidence)}</span>}
+    </>
+  );
+}
+
 function Members({ trace }: { trace: DecisionTrace }) {
   if (trace.members.length === 0) return <p class="soft">{say("Not recorded.", "未记录。")}</p>;
   const moved = new Map(trace.changedMinds.map((each) => [each.participant, each]));
   return (
-    <div class="table">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{say("Seat", "席位")}</th>
-            <th scope="col">{say("At first", "最初")}</th>
-            <th scope="col">{say("In the end", "最终")}</th>
-            <th scope="col">{say("Changed by", "因何改变")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {trace.members.map((each) => (
-            <tr key={each.seat}>
-              <Cell name={say("Seat", "席位")}>
-                <a data-in href={buildPath("trust", each.source)}>
-                  {each.seat}
-                </a>
-              </Cell>
-              <Cell name={say("At first", "最初")} isWide>
-                {each.first || "–"} {each.firstConfidence != null && <span class="soft">{formatShare(each.firstConfidence)}</span>}
-              </Cell>
-              <Cell name={say("In the end", "最终")}>
-                {each.position?.replaceAll("_", " ") ?? "–"} {each.confidence != null && <span class="soft">{formatShare(each.confidence)}</span>}
-              </Cell>
-              <Cell name={say("Changed by", "因何改变")}>{moved.get(each.seat)?.movedBy ? `#${moved.get(each.seat)?.movedBy}` : "–"}</Cell>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      heads={[say("Seat", "席位"), say("At first", "最初"), say("In the end", "最终"), say("Changed by", "因何改变")]}
+      wide={[1]}
+      rows={trace.members.map((each) => [
+        <a data-in href={buildPath("trust", each.source)}>
+          {each.seat}
+        </a>,
+        <Sureness words={each.first} confidence={each.firstConfidence} />,
+        <Sureness words={nameWord(each.position)} confidence={each.confidence} />,
+        moved.get(each.seat)?.movedBy ? `#${moved.get(each.seat)?.movedBy}` : "–",
+      ])}
+    />
   );
 }
 

@@ -1,5 +1,6 @@
 // The conditions that decisions were carried with, those that are open first.
 import { useEffect, useState } from "preact/hooks";
+import { shortenText } from "../format";
 import { say } from "../language";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { buildPath } from "../route";
@@ -64,7 +65,7 @@ export function ObligationLine(props: { obligation: Obligation; mayRead: boolean
           <>
             {" · "}
             <a data-in href={buildPath("decisions", obligation.decisionId)}>
-              {say("the decision", "所属决定")}
+              {obligation.topic ? shortenText(obligation.topic, 100) : say("the decision", "所属决定")}
             </a>
           </>
         )}
@@ -91,7 +92,7 @@ export function Obligations() {
   useEffect(() => {
     document.title = `${say("Obligations", "义务")} · Moot`;
   }, []);
-  const open = value?.obligations.filter((each) => each.state === "open").sort((a, b) => (a.due || "~").localeCompare(b.due || "~")) ?? [];
+  const open = value?.obligations.filter((each) => each.state === "open").sort((a, b) => Number(!a.due) - Number(!b.due) || a.due.localeCompare(b.due)) ?? [];
   const settled = value?.obligations.filter((each) => each.state !== "open") ?? [];
   return (
     <>

@@ -253,7 +253,7 @@ function SettingField({ setting, value, onChange }: { setting: Setting; value: s
   const choices = setting.type === "boolean" ? ["true", "false"] : (setting.choices ?? []);
   return (
     <label>
-      <span class="setting-name">{setting.name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)}</span>
+      <span class="setting-name" lang="en">{setting.name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`)}</span>
       <span class="soft">{setting.help}</span>
       {choices.length > 0 ? (
         <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>

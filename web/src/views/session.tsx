@@ -1,6 +1,6 @@
 // A session: the timeline, one panel beside it, a scrubber below.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatCount, formatExact, formatMoney } from "../format";
+import { formatCount, formatExact, formatMoney, shortenText } from "../format";
 import { followLanguage, say } from "../language";
 import { Meeting } from "../meeting";
 import { Action, Ago, Loading, Notice, Strength } from "../parts";
@@ -95,7 +95,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
     if (mySeat !== null) writeStored(`sat.${view.sessionId}`, mySeat);
   }, [mySeat, turn]);
   useEffect(() => {
-    document.title = `${turn ? say("● Your turn · ", "● 轮到你 · ") : ""}${view.topic.slice(0, 80)} · Moot`;
+    document.title = `${turn ? say("● Your turn · ", "● 轮到你 · ") : ""}${shortenText(view.topic, 80)} · Moot`;
   }, [turn, view.topic]);
   return (
     <PlaceContext.Provider value={place}>

@@ -1,22 +1,29 @@
 // Trust by participant with its cases and history, and whether groups did better than their members alone.
 import { useEffect } from "preact/hooks";
 import { Chart } from "../chart";
-import { formatShare } from "../format";
+import { formatShare, nameWord } from "../format";
 import { say } from "../language";
-import { Ago, Cell, Loading, Notice, useLoad } from "../parts";
+import { Ago, Loading, Notice, Table, useLoad } from "../parts";
 import { buildPath } from "../route";
 import { call } from "../rpc";
 import { Header } from "../shell";
 import type { Amplification, Trust, TrustCase } from "../wire";
 import { OutcomeMark } from "./decisions";
 
-function TrustBar({ trust }: { trust: number }) {
+function TrustShare({ trust }: { trust: number }) {
   return (
-    <span class="track wide-track" aria-hidden="true">
-      <i class="fill plain" style={{ width: `${trust * 100}%` }} />
-      <i class="half" />
-    </span>
+    <>
+      <span class="track wide-track" aria-hidden="true">
+        <i class="fill plain" style={{ width: `${trust * 100}%` }} />
+        <i class="half" />
+      </span>{" "}
+      {formatShare(trust)}
+    </>
   );
+}
+
+function formatBrier(brier: number | null | undefined): string {
+  return brier == null ? "–" : brier.toFixed(3);
 }
 
 export function TrustList() {
@@ -44,36 +51,18 @@ export function TrustList() {
             {say("Nobody has a track record yet: it grows with each outcome that is reviewed.", "尚无人有记录：每回顾一个结果，记录就会增长。")}
           </Notice>
         ) : (
-          <div class="table">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">{say("Participant", "参与者")}</th>
-                  <th scope="col">{say("Trust", "信任")}</th>
-                  <th scope="col">{say("Right", "正确率")}</th>
-                  <th scope="col">{say("Cases", "案例")}</th>
-                  <th scope="col">Brier</th>
-                </tr>
-              </thead>
-              <tbody>
-                {value.sources.map((each) => (
-                  <tr key={each.source}>
-                    <Cell name={say("Participant", "参与者")}>
-                      <a data-in href={buildPath("trust", each.source)}>
-                        {each.source}
-                      </a>
-                    </Cell>
-                    <Cell name={say("Trust", "信任")}>
-                      <TrustBar trust={each.trust} /> {formatShare(each.trust)}
-                    </Cell>
-                    <Cell name={say("Right", "正确率")}>{formatShare(each.accuracy)}</Cell>
-                    <Cell name={say("Cases", "案例")}>{each.cases}</Cell>
-                    <Cell name="Brier">{each.brier == null ? "–" : each.brier.toFixed(3)}</Cell>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            heads={[say("Participant", "参与者"), say("Trust", "信任"), say("Right", "正确率"), say("Cases", "案例"), "Brier"]}
+            rows={value.sources.map((each) => [
+              <a data-in href={buildPath("trust", each.source)}>
+                {each.source}
+              </a>,
+              <TrustShare trust={each.trust} />,
+              formatShare(each.accuracy),
+              each.cases,
+              formatBrier(each.brier),
+            ])}
+          />
         )}
         {value && value.sources.length > 0 && (
           <p class="soft">{say("“Right” is how often it was right, by its record. The Brier score measures stated confidence against outcomes: 0 is perfect, 0.25 knows nothing.", "“正确率”按其记录计算。Brier 分数比较声明的把握与结果：0 为完美，0.25 为一无所知。")}</p>
@@ -92,37 +81,20 @@ export function TrustList() {
 }
 
 function GroupTable({ rows }: { rows: Amplification[] }) {
-  const heads = [say("Protocol", "规程"), say("Cases", "案例"), say("Group right", "群体正确"), say("Members right", "成员正确"), say("Majority right", "多数正确"), say("Corrected / misled", "纠正 / 误导"), say("Errors kept", "错误保留")];
   return (
     <>
-      <div class="table">
-        <table>
-          <thead>
-            <tr>
-              {heads.map((head) => (
-                <th scope="col" key={head}>
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((each) => (
-              <tr key={each.protocol}>
-                <Cell name={heads[0]}>{each.protocol}</Cell>
-                <Cell name={heads[1]}>{each.cases}</Cell>
-                <Cell name={heads[2]}>{describeShare(each.group)}</Cell>
-                <Cell name={heads[3]}>{describeShare(each.members)}</Cell>
-                <Cell name={heads[4]}>{describeShare(each.majority)}</Cell>
-                <Cell name={heads[5]}>
-                  {each.corrections} / {each.subversions}
-                </Cell>
-                <Cell name={heads[6]}>{each.amplification == null ? "–" : each.amplification.toFixed(2)}</Cell>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        heads={[say("Protocol", "规程"), say("Cases", "案例"), say("Group right", "群体正确"), say("Members right", "成员正确"), say("Majority right", "多数正确"), say("Corrected / misled", "纠正 / 误导"), say("Errors kept", "错误保留")]}
+        rows={rows.map((each) => [
+          each.protocol,
+          each.cases,
+          describeShare(each.group),
+          describeShare(each.members),
+          describeShare(each.majority),
+          `${each.corrections} / ${each.subversions}`,
+          each.amplification == null ? "–" : each.amplification.toFixed(2),
+        ])}
+      />
       <p class="soft">{say("“Errors kept” is the group's rate of error over its members': below 1 the group corrected them.", "“错误保留”为群体错误率与成员错误率之比：小于 1 表示群体纠正了成员。")}</p>
     </>
   );
@@ -176,7 +148,7 @@ export function TrustView({ source }: { source: string }) {
                 </li>
                 <li>
                   <div class="figure">
-                    <b>{value.brier == null ? "–" : value.brier.toFixed(3)}</b>
+                    <b>{formatBrier(value.brier)}</b>
                     <span>{say("Brier score (0 is perfect, 0.25 knows nothing)", "Brier 分数（0 为完美，0.25 为一无所知）")}</span>
                   </div>
                 </li>
@@ -198,7 +170,7 @@ export function TrustView({ source }: { source: string }) {
                         <span class="line-topic">{each.topic || each.decision}</span>
                         <span class="line-facts">
                           <RightMark right={each.right} />
-                          {each.position?.replaceAll("_", " ")}
+                          {nameWord(each.position)}
                           {each.confidence != null && <span>{say(`${formatShare(each.confidence)} sure`, `把握 ${formatShare(each.confidence)}`)}</span>}
                           <OutcomeMark outcome={each.outcome} />
                           <span class="soft">
@@ -214,30 +186,10 @@ export function TrustView({ source }: { source: string }) {
             {value.categories.length > 0 && (
               <section aria-label={say("By category", "按类别")}>
                 <h2>{say("By category", "按类别")}</h2>
-                <div class="table">
-                  <table>
-                    <thead>
-                      <tr>
-                        <th scope="col">{say("Category", "类别")}</th>
-                        <th scope="col">{say("Trust", "信任")}</th>
-                        <th scope="col">{say("Cases", "案例")}</th>
-                        <th scope="col">Brier</th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      {value.categories.map((each) => (
-                        <tr key={each.category}>
-                          <Cell name={say("Category", "类别")}>{each.category || "–"}</Cell>
-                          <Cell name={say("Trust", "信任")}>
-                            <TrustBar trust={each.trust} /> {formatShare(each.trust)}
-                          </Cell>
-                          <Cell name={say("Cases", "案例")}>{each.cases}</Cell>
-                          <Cell name="Brier">{each.brier == null ? "–" : each.brier.toFixed(3)}</Cell>
-                        </tr>
-                      ))}
-                    </tbody>
-                  </table>
-                </div>
+                <Table
+                  heads={[say("Category", "类别"), say("Trust", "信任"), say("Cases", "案例"), "Brier"]}
+                  rows={value.categories.map((each) => [each.category || "–", <TrustShare trust={each.trust} />, each.cases, formatBrier(each.brier)])}
+                />
               </section>
             )}
           </>

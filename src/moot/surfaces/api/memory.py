@@ -26,6 +26,7 @@ from moot.surfaces.api.memory_shapes import (
     DecisionTraceOut,
     FoundOut,
     HappeningOut,
+    ListedObligationOut,
     MemberOut,
     ObligationsOut,
     ObligationsParams,
@@ -199,7 +200,7 @@ async def list_obligations(call: Call, params: ObligationsParams) -> Obligations
         call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
     found = await memory.list_obligations(decision=params.decision_id, only_open=params.only_open, limit=params.limit)
-    return ObligationsOut(obligations=[ObligationOut.model_validate(each) for each in found])
+    return ObligationsOut(obligations=[ListedObligationOut.model_validate(each) for each in found])
 
 
 async def settle_obligation(call: Call, params: SettleObligationParams) -> ObligationOut:

@@ -108,8 +108,12 @@ class ObligationsParams(Wire):
     limit: Annotated[int, Field(ge=1, le=1_000)] = 200
 
 
+class ListedObligationOut(ObligationOut):
+    topic: str = Field(default="", description="The question that was decided.")
+
+
 class ObligationsOut(Wire):
-    obligations: list[ObligationOut]
+    obligations: list[ListedObligationOut]
 
 
 class SettleObligationParams(Wire):

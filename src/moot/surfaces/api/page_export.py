@@ -94,7 +94,8 @@ def _render_file(data: Json, language: str, title: str, body: list[str]) -> str:
         "zh" if language == "zh" else "en",
         title,
         body,
-        policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:",
+        policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
+        "require-trusted-types-for 'script'; trusted-types moot-quote",
         # The style is switched on by the script: without it, the report has its own.
         head=f'<style id="app-style" media="not all">{style}</style>\n',
         after=(

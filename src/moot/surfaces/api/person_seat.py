@@ -7,7 +7,7 @@ from pydantic import Field
 from moot.codec.person_asks import build_person_ask
 from moot.codec.plain_text import find_command, read_step
 from moot.domain.effects import Brief
-from moot.domain.ids import parse_seat_id, parse_session_id
+from moot.domain.ids import AskId, parse_seat_id, parse_session_id
 from moot.domain.person import PersonAsk, PersonStep
 from moot.domain.safe_text import fix_surrogates, strip_control
 from moot.engine.outside_answers import OutstandingAsk
@@ -101,13 +101,17 @@ async def get_person_asks(call: Call, params: PersonSeatParams) -> PersonAsksOut
 async def answer_as_person(call: Call, params: PersonAnswerParams) -> WrittenOut:
     name = parse_session_id(params.session_id)
     seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    ask = AskId(params.ask)
     open_asks = [each for each in await call.moot.engine.list_outstanding(name) if each.ask.seat == seat]
-    found = next((each for each in open_asks if each.ask.id == params.ask), None)
-    if found is None:
+    brief = next((each.brief for each in open_asks if each.ask.id == ask), None)
+    # Who does not know whether an answer arrived sends it again: then its ask is no longer open. An ask id ends with its seat.
+    if brief is None and ask.split(".", 2)[-1] == seat:
+        brief = await call.moot.engine.find_answered_brief(name, ask)
+    if brief is None:
         raise UnknownAsk(f"the ask {params.ask[:100]!r} is no longer open for {seat!r}; look what is asked now")
-    answer = _build_answer(found.brief, params)
+    answer = _build_answer(brief, params)
     door = await call.find_door(name, seat)
-    entry = await call.moot.answer(name, found.ask.id, answer, params.idempotency_key, via=door)
+    entry = await call.moot.answer(name, ask, answer, params.idempotency_key, via=door)
     call.context.runner.wake(name)
     return WrittenOut(session_id=name, entry=entry.seq)
 

@@ -30,7 +30,7 @@ SAFE_HEADERS: Final = (
     (
         b"content-security-policy",
         b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
-        b"form-action 'none'; frame-ancestors 'none'",
+        b"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types moot-quote",
     ),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),

@@ -90,12 +90,14 @@ class Viewer:
 
 @dataclass(eq=False)
 class _Followed:
-    """A session that is followed: since which event, by which tasks, and until when without viewers."""
+    """A session that is followed: since which event, by which tasks, and until when without viewers; `texts` are the answers that
+    are being written, by ask and seat, as far as they were sent."""
 
     since: int
     tasks: list["asyncio.Task[None]"]
     idle_since: float | None = None
     view: StoredView | None = None
+    texts: dict[tuple[str, str], str] = field(default_factory=dict)
 
 
 class ViewHub:
@@ -150,6 +152,8 @@ class ViewHub:
                 viewer.put(event.data)
         if not missed:
             self._tell_where(viewer)
+        if missed is None or not after:
+            self._tell_texts(viewer)
         try:
             yield viewer
         finally:
@@ -174,6 +178,17 @@ class ViewHub:
                 seq = followed.view.seq
                 at = dump_json({"sessionId": session, "seq": seq, "head": seq}).encode()
                 viewer.put(self._encode(self._number, "view", at))
+
+    def _tell_texts(self, viewer: Viewer) -> None:
+        """Tell a viewer who comes while somebody writes what was written so far."""
+        for session in viewer.sessions:
+            writing = self._context.moot.engine.list_writing(session)
+            texts = self._followed[session].texts
+            for key in [key for key in texts if key[0] not in writing]:
+                del texts[key]
+            for (ask, seat), text in texts.items():
+                data = _build_text(session, ask, seat, text, is_whole=True)
+                viewer.put(self._encode(self._number, "text", dump_json(data).encode()))
 
     def publish(self, kind: EventKind, session: SessionId, value: object, seat: str = "") -> None:
         """Send one event to everybody who may see it and asked for it."""
@@ -268,12 +283,16 @@ class ViewHub:
                 self.publish("asked", session, {"sessionId": session, "seat": each["seat"], "ask": each["ask"]}, each["seat"])
 
     async def _follow_text(self, session: SessionId) -> None:
+        texts = self._followed[session].texts
+        texts.clear()
         with self._context.moot.engine.listen(session) as queue:
             while True:
                 pieces = await _gather_text(queue)
                 if pieces and await self._may_be_read(session, pieces):
                     for (ask, seat), text in pieces.items():
-                        self.publish("text", session, {"sessionId": session, "ask": ask, "seat": seat, "text": text})
+                        before = texts.get((ask, seat), "")
+                        texts[ask, seat] = before + text
+                        self.publish("text", session, _build_text(session, ask, seat, text, is_whole=not before))
 
     async def _may_be_read(self, session: SessionId, pieces: dict[tuple[str, str], str]) -> bool:
         """Whether what is being written may be read: an ask that the known state does not have may belong to a sealed phase."""
@@ -317,6 +336,11 @@ class ViewHub:
                             self._viewers.discard(viewer)
                             viewer.end()
             await asyncio.sleep(ACCESS_SECONDS)
+
+
+def _build_text(session: SessionId, ask: str, seat: str, text: str, *, is_whole: bool) -> dict[str, object]:
+    """A piece of what is being written, or with `whole` all of it so far."""
+    return {"sessionId": session, "ask": ask, "seat": seat, "text": text, **({"whole": True} if is_whole else {})}
 
 
 async def _gather_text(queue: EventQueue) -> dict[tuple[str, str], str]:
