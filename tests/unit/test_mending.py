@@ -140,6 +140,16 @@ def test_words_without_any_json_are_an_answer_where_they_say_what_is_needed() ->
             mend(words)
 
 
+def test_words_are_the_one_text_that_is_needed_however_deep_it_stands() -> None:
+    """M-2: a conclusion in plain words is a conclusion."""
+    claim = {"type": "object", "properties": {"text": allow_text(60), "entries": allow_list(allow_values([1]), 4)}}
+    mender = AnswerMender(
+        {"type": "object", "properties": {"decision": {**claim, "required": ["text"]}}, "required": ["decision"]}
+    )
+    assert mender.mend_text(" Wait a week. ") == {"decision": {"text": "Wait a week."}}
+    assert mender.notes == ["words the answer"]
+
+
 @pytest.mark.parametrize(
     "raw", [{}, {"position": "support"}, {"text": "It pays."}, {"position": "blue", "text": "x"}, 7, None, [], "{}"]
 )

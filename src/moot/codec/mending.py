@@ -427,8 +427,10 @@ class AnswerMender:
                 read[name] = option.value
                 if option.condition and _CONDITION in fields:
                     read[_CONDITION] = option.condition
-            elif field.get("type") == "array" and _find_item_text(field) is not None:
-                read[name] = [{_find_item_text(field): each} for each in _split_lines(text)]
+            elif field.get("type") == "array" and (inner := _find_one_text(field.get("items", {}))) is not None:
+                read[name] = [{inner: each} for each in _split_lines(text)]
+            elif (inner := _find_one_text(field)) is not None:
+                read[name] = {inner: text.strip()}
             elif (found := self._infer_field(name, name, {"": text})) is not _MISSING:
                 read[name] = found
             else:
@@ -469,11 +471,10 @@ def _says_something(value: object) -> bool:
     return isinstance(value, str) and (len(value.split()) > 1 or len(value.encode()) >= 12)
 
 
-def _find_item_text(schema: Schema) -> str | None:
-    """Return the one text that an item of a list needs; None if it needs more."""
-    item = schema.get("items", {})
-    needed = item.get("required", ())
-    return needed[0] if len(needed) == 1 and _is_free_text(item["properties"][needed[0]]) else None
+def _find_one_text(schema: Schema) -> str | None:
+    """Return the one text that an object needs; None if it needs more."""
+    needed = schema.get("required", ())
+    return needed[0] if len(needed) == 1 and _is_free_text(schema["properties"][needed[0]]) else None
 
 
 def _split_lines(text: str) -> list[str]:
