@@ -1,7 +1,7 @@
 """Which heads a ledger has written and not yet registered, and when it does."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from moot.codec.head_records import HEADS, ChainEnd, HeadHash, seal_heads
@@ -23,15 +23,15 @@ class PendingHeads:
         self._opened = False
         self._registered_at = -REGISTER_SECONDS
 
-    def add(self, session: SessionId, records: Iterable[StoredRecord]) -> None:
+    def add(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         """Note what was appended to a session."""
-        if session == HEADS:
+        if session == HEADS or not records:
             return
-        for record in records:
-            self._entries += 1
-            # An opening is registered at once: a session that the register never heard of could be dropped unseen.
-            self._opened = self._opened or record.seq == 1
-            self.heads[session] = HeadHash(record.seq, record.hash)
+        last = records[-1]
+        self._entries += len(records)
+        # An opening is registered at once: a session that the register never heard of could be dropped unseen.
+        self._opened = self._opened or records[0].seq == 1
+        self.heads[session] = HeadHash(last.seq, last.hash)
 
     @property
     def is_due(self) -> bool:
