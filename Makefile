@@ -42,6 +42,8 @@ test-agents: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench.engine
+	@$(BIN)/python -m bench.engine.crowds
+	@$(BIN)/python -m bench.engine.ledgers
 
 bench-decisions: $(VENV)/.dev
 	@$(BIN)/python -m bench.decisions --pictures docs
