@@ -40,6 +40,8 @@ test-agents: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(BIN)/python -m bench.engine
+	@$(BIN)/python -m bench.engine.crowds
+	@$(BIN)/python -m bench.engine.ledgers
 
 bench-decisions: $(VENV)/.dev
 	@$(BIN)/python -m bench.decisions --pictures docs

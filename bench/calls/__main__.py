@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bench.calls.asks import report_instructions
+from bench.calls.costs import report_costs
 from bench.calls.persona import report_asks, report_settings
 from bench.calls.sessions import SEATS, hold_session
 from moot.domain.effects import Brief
@@ -81,6 +82,9 @@ async def main() -> None:
     print("\n".join(await report_asks()))
     print("\nWhat one ask sends beyond its matter, in tokens (three Chinese characters are two, four others one):\n")
     print("\n".join(await report_instructions()))
+    print("\nWhat a decision costs, beside simpler ways to ask models:\n")
+    # On an event loop of its own, whose clock jumps.
+    print("\n".join(await asyncio.to_thread(report_costs)))
 
 
 if __name__ == "__main__":

@@ -50,14 +50,15 @@ class TalkingMind:
         return None
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        kind, said = brief.ask.kind, _answer(brief)
+        kind, said = brief.ask.kind, answer_brief(brief)
         self.calls[kind] += 1
         self.sent[kind] += (len(brief.system) + len(build_user_prompt(brief))) // 4
         self.answered[kind] += len(json.dumps(as_json(said), ensure_ascii=False)) // 4
         return Answer(said=said)
 
 
-def _answer(brief: Brief) -> object:
+def answer_brief(brief: Brief) -> object:
+    """Return an answer to any ask of a persona meeting."""
     seat = brief.seat.id
     match brief.ask.kind:
         case "position":

@@ -92,7 +92,7 @@ def read_child(child: "subprocess.Popen[str]") -> str:
 
 def measure_ledgers(folder: Path, runs: int, postgres: str, source: Path | None) -> list[str]:
     """Let all ledgers take turns; return the table of their medians, and what was aimed at."""
-    cells = {"SQLite": ("", None)}
+    cells: dict[str, tuple[str, Path | None]] = {"SQLite": ("", None)}
     if postgres:
         cells["PostgreSQL"] = (postgres, None)
     if source is not None:

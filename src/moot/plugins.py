@@ -7,7 +7,7 @@ A protocol is a `ProtocolPlugin` under the entry point `moot.protocols`; a kind 
 from moot.codec.schemas import allow_list, allow_text, allow_values, narrow_schema
 from moot.domain.budget import FREE, Budget, Usage
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Mended, Record, Schema
+from moot.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Mended, Record, Schema
 from moot.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -74,6 +74,7 @@ __all__ = [
     "USER",
     "Answer",
     "AnswerForm",
+    "AnswerRules",
     "Answers",
     "Ask",
     "AskId",

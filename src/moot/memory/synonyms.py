@@ -129,7 +129,7 @@ def _build_groups() -> dict[str, tuple[tuple[str, ...], ...]]:
 
 
 def _find_words(text: str, words: Iterable[str]) -> list[str]:
-    """Return the words that stand in a text, of several at one place the longest; Latin ones stand alone, perhaps in the plural."""
+    """Return the words that stand in a text, the longest first; Latin ones stand alone, perhaps in the plural."""
     # Only those that are in the text at all: a pattern of all words would take longer to compile than a search takes.
     inside = sorted((word for word in words if word in text), key=len, reverse=True)
     # Not \b: Chinese characters are letters too, and "用k8s吗" has no border between them.
