@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from checks.stage import DEADLINE
-from tests.acceptance.doors import Cli
+from tests.acceptance.doors import MOOT, Cli
 from tests.acceptance.server import Server
 from tests.support.model_provider import ModelProvider
 
@@ -27,8 +27,8 @@ def test_llm_asks_a_board_and_asks_again(tmp_path: Path) -> None:
         with Server(cli) as server:
             # Its packages come from where those of whoever runs this come from.
             pip = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-            path = f"{tmp_path / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-            environ = {**pip, "PATH": path, "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+            path = os.pathsep.join([str(tmp_path / "venv" / "bin"), os.environ["PATH"], str(MOOT.parent)])
+            environ = {**pip, "PATH": path, "HOME": str(tmp_path), "LANG": "C.UTF-8", "MOOT_HOME": str(cli.home)}
             script = steps.replace("127.0.0.1:8760", server.address)
             done = subprocess.run(
                 ["bash", "-e", "-c", script],

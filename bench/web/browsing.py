@@ -41,6 +41,8 @@ def open_browser() -> Iterator[Browser]:
 def open_page(browser: Browser, served: Served, session: str) -> Iterator[Page]:
     context = browser.new_context(viewport=VIEWPORT)
     context.add_init_script(WATCH)
+    signed = context.request.post(f"http://{served.address}/login", data={"token": served.key})
+    assert signed.ok, signed.text()
     page = context.new_page()
     page.goto(f"http://{served.address}/s/{session}")
     page.evaluate(AWAIT.format("window.mootFirst"))
@@ -69,7 +71,8 @@ def measure_scrolling(browser: Browser, served: Served, session: str) -> Scrolli
         page.evaluate("() => { document.querySelector('.timeline').scrollTop = 0; }")
         page.wait_for_timeout(1_000)
         page.evaluate("() => { window.mootTasks = []; }")
-        page.mouse.move(400, 500)
+        # Over the timeline: a wheel turns what is under the mouse.
+        page.locator(".timeline").hover()
         seen: set[str] = set()
         for _ in range(400):
             page.mouse.wheel(0, 1_500)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.web.meeting import environ_of
+from moot.app.owner_key import load_owner_key
 
 MOOT = Path(sys.executable).with_name("moot")
 
@@ -29,15 +30,21 @@ class Served:
 
     address: str
     pid: int
+    key: str
 
     def __call__(self, method: str, /, **params: Any) -> Any:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
-        request = urllib.request.Request(f"http://{self.address}/rpc", body, {"Content-Type": "application/json"})
+        request = urllib.request.Request(f"http://{self.address}/rpc", body, {"Content-Type": "application/json", **self.headers})
         with urllib.request.urlopen(request, timeout=60) as found:
             answer = json.load(found)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         return answer["result"]
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What says that the owner of its home calls."""
+        return {"Authorization": f"Bearer {self.key}"}
 
     def speak(self, session: str, text: str) -> None:
         """Let the seat whose turn it is say something."""
@@ -67,7 +74,7 @@ def serve(home: Path) -> Iterator[Served]:
         assert process.stdout is not None
         found = re.search(r"http://([^ /]+)", process.stdout.readline())
         assert found
-        yield Served(found[1], process.pid)
+        yield Served(found[1], process.pid, load_owner_key(home))
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=60)
@@ -79,10 +86,12 @@ class Viewer:
     def __init__(self) -> None:
         self.views = 0
 
-    async def read(self, address: str, session: str) -> None:
-        host, _, port = address.partition(":")
+    async def read(self, served: Served, session: str) -> None:
+        host, _, port = served.address.partition(":")
         reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
-        writer.write(f"GET /events?session={session} HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n\r\n".encode())
+        headers = {"Host": served.address, "Accept": "text/event-stream", **served.headers}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        writer.write(f"GET /events?session={session} HTTP/1.1\r\n{lines}\r\n".encode())
         try:
             while line := await reader.readline():
                 if line.startswith(b"event: view"):
@@ -116,7 +125,7 @@ async def measure_viewers(
     """Let `events` entries be recorded with one viewer, then with `viewers` more, and compare."""
     first = Viewer()
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(first.read(served.address, session))]
+        tasks = [group.create_task(first.read(served, session))]
         await until(lambda: first.views >= 1)
 
         async def spend(watching: list[Viewer]) -> float:
@@ -132,7 +141,7 @@ async def measure_viewers(
         alone = await spend([first])
         memory = served.read_memory()
         crowd = [Viewer() for _ in range(viewers)]
-        tasks += [group.create_task(each.read(served.address, session)) for each in crowd]
+        tasks += [group.create_task(each.read(served, session)) for each in crowd]
         await until(lambda: all(each.views >= 1 for each in crowd))
         held = served.read_memory()
         together = await spend([first, *crowd])

@@ -33,7 +33,8 @@ MootError
     ├── LedgerNewer          written by a newer Moot
     │   └── ProtocolMissing  a session of a protocol that is not installed
     ├── LedgerUnavailable    it cannot be opened, read or written
-    │   └── LedgerFull       no room to write
+    │   ├── LedgerFull       no room to write
+    │   └── LedgerReadOnly   a file or folder that may only be read
     ├── ReplayDiffers        a ledger that does not follow from its rulebook
     ├── FolderUnwritable     files for people that cannot be written; the ledger has everything
     └── ProviderRefused      a provider that rejects the key, the model or the address
@@ -185,6 +186,10 @@ class LedgerUnavailable(WorldError):
 
 
 class LedgerFull(LedgerUnavailable):
+    pass
+
+
+class LedgerReadOnly(LedgerUnavailable):
     pass
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -18,11 +19,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import pytest
 
 from moot import Moot, Seat
+from moot.app.owner_key import load_owner_key
 from moot.app.seats import Seating
 from moot.domain.effects import Brief
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
@@ -74,8 +76,16 @@ class Cli:
 
     def fresh(self, *words: str, code: int = 0) -> Done:
         """Run the installed script to the end."""
-        with self.start(*words) as process:
-            return _checked(words, process.ended(), code)
+        done = subprocess.run(
+            [str(MOOT), *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=self.environ,
+            cwd=self.cwd,
+            timeout=DEADLINE,
+            check=False,
+        )
+        return _checked(words, Done(done.returncode, done.stdout.decode(), done.stderr.decode()), code)
 
     def json(self, *words: str, code: int = 0) -> Any:
         """What the command prints with --json."""
@@ -83,20 +93,20 @@ class Cli:
 
     def start(self, *words: str) -> "Running":
         """Run beside the test."""
-        return Running(
-            subprocess.Popen(
-                [MOOT, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=self.environ,
-                cwd=self.cwd,
-            )
-        )
+        return Running(self.spawn(words))
+
+    def spawn(self, words: Sequence[str], log: IO[bytes] | None = None) -> "Process":
+        """Run beside the test, in a process of its own (see warm.py); what it says of itself goes to the log, if there is one."""
+        return _warm().start(words, self.environ, self.cwd, log)
 
     def elsewhere(self, home: str) -> "Cli":
         """The command with another home."""
         return Cli(self.cwd / home, self.cwd)
+
+    @property
+    def key(self) -> str:
+        """The key of the home, with which its owner calls a server."""
+        return load_owner_key(self.home)
 
     def moot(self) -> Moot:
         """The library on the same home."""
@@ -126,6 +136,19 @@ class _Warm:
         self._link.sendall(request)
         return int(self._link.recv(16))
 
+    def start(self, words: Sequence[str], environ: Mapping[str, str], cwd: Path, log: IO[bytes] | None) -> "Process":
+        """A command that runs beside the test."""
+        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+        told, told_end = socket.socketpair()
+        with Path(os.devnull).open("rb") as nothing, told_end:
+            files = [nothing.fileno(), out_end, err_end if log is None else log.fileno(), told_end.fileno()]
+            try:
+                assert self.run(words, environ, cwd, files) == 0
+            finally:
+                os.close(out_end)
+                os.close(err_end)
+        return Process(told, os.fdopen(out, "rb", 0), os.fdopen(err, "rb", 0))
+
     def _close(self) -> None:
         self._link.close()
         self._process.wait(timeout=DEADLINE)
@@ -142,10 +165,70 @@ def _checked(words: Sequence[str], done: Done, code: int) -> Done:
     return done
 
 
+class Process:
+    """A command that runs beside the test, with the methods of `subprocess.Popen` that the tests use."""
+
+    def __init__(self, told: socket.socket, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+        self.stdout: IO[bytes] | None = stdout
+        self.stderr: IO[bytes] | None = stderr
+        self.returncode: int | None = None
+        told.settimeout(DEADLINE)
+        self._told = told.makefile("rb")
+        self._link = told
+        self.pid = int(self._told.readline())
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._link], [], [], 0)[0]:
+            self._take_code()
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        if self.returncode is None:
+            if not select.select([self._link], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired("moot", timeout)
+            self._take_code()
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def communicate(self, timeout: float) -> tuple[bytes, bytes]:
+        """All that it still says, and its end."""
+        end = time.monotonic() + timeout
+        found: dict[IO[bytes], bytes] = {file: b"" for file in (self.stdout, self.stderr) if file is not None and not file.closed}
+        is_open = list(found)
+        while is_open:
+            ready, _, _ = select.select(is_open, [], [], max(0.0, end - time.monotonic()))
+            if not ready:
+                raise subprocess.TimeoutExpired("moot", timeout)
+            for file in ready:
+                if piece := os.read(file.fileno(), 65_536):
+                    found[file] += piece
+                else:
+                    is_open.remove(file)
+        self.wait(max(0.0, end - time.monotonic()))
+        for file in found:
+            file.close()
+        return tuple(b"" if file is None else found.get(file, b"") for file in (self.stdout, self.stderr))  # type: ignore[return-value]
+
+    def _take_code(self) -> None:
+        self.returncode = int(self._told.readline())
+        self._told.close()
+        self._link.close()
+
+
 class Running:
     """A command that is under way; ended, at the latest, with the test."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, process: Process) -> None:
         self.process = process
         self._seen = b""
 
@@ -171,6 +254,7 @@ class Running:
     def ended(self) -> Done:
         """Wait for the end."""
         out, err = self.process.communicate(timeout=DEADLINE)
+        assert self.process.returncode is not None
         return Done(self.process.returncode, (self._seen + out).decode(), err.decode())
 
 

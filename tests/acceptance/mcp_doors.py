@@ -20,7 +20,7 @@ import httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult, TextContent
-from tests.acceptance.doors import DEADLINE, MOOT, Cli
+from tests.acceptance.doors import DEADLINE, MOOT, Cli, Process
 
 HANDSHAKE: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN: Final = "2026-07-28"
@@ -41,20 +41,13 @@ class Server:
         self.cli = Cli(folder / "home", folder)
         self.log = folder / "serve.log"
         self.url = ""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._sessions = count(1)
 
     def start(self) -> None:
         port = self.url.rpartition(":")[2] or "0"
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [MOOT, "serve", "--port", port],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=self.cli.environ,
-                cwd=self.cli.cwd,
-            )
+            self._process = self.cli.spawn(["serve", "--port", port], log)
         line = first_line(self._process)
         found = re.match(r"Moot serves on (http://\S+) ", line)
         assert found, (line, self.log.read_text())
@@ -67,6 +60,7 @@ class Server:
         process, self._process = self._process, None
         process.send_signal(number)
         process.communicate(timeout=DEADLINE)
+        assert process.returncode is not None
         return process.returncode
 
     @property
@@ -84,11 +78,11 @@ class Server:
     def rpc(self, method: str, params: Mapping[str, Any] | None = None, token: str = "") -> Json:
         """A JSON-RPC response."""
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params or {})}
-        found: Json = httpx2.post(f"{self.url}/rpc", json=request, headers=bearer(token), timeout=DEADLINE).json()
+        found: Json = httpx2.post(f"{self.url}/rpc", json=request, headers=bearer(token or self.cli.key), timeout=DEADLINE).json()
         return found
 
     def result(self, method: str, **params: Any) -> Json:
-        """What a JSON-RPC call gives to who has no token."""
+        """What a JSON-RPC call gives to whoever runs the server."""
         answer = self.rpc(method, params)
         assert "result" in answer, answer
         found: Json = answer["result"]
@@ -127,7 +121,7 @@ def serving(folder: Path) -> Iterator[Server]:
     assert "Traceback" not in server.log.read_text(), server.log.read_text()
 
 
-def first_line(process: "subprocess.Popen[bytes]") -> str:
+def first_line(process: "subprocess.Popen[bytes] | Process") -> str:
     """The next line that a process writes, within the deadline."""
     assert process.stdout is not None
     end = time.monotonic() + DEADLINE
@@ -154,7 +148,10 @@ def http(token: str = "") -> httpx2.AsyncClient:
 async def sdk(server: Server, mode: str, token: str = "", query: str = "") -> AsyncIterator[Client]:
     """The SDK's own client."""
     address = server.mcp + query
-    async with http(token) as transport, Client(streamable_http_client(address, http_client=transport), mode=mode) as client:
+    async with (
+        http(token or server.cli.key) as transport,
+        Client(streamable_http_client(address, http_client=transport), mode=mode) as client,
+    ):
         yield client
 
 
@@ -285,7 +282,7 @@ def message(response: httpx2.Response) -> Json:
 @asynccontextmanager
 async def by_hand(server: Server, revision: str, token: str = "") -> AsyncIterator[RawAgent]:
     """A client of one revision that owes nothing to the SDK."""
-    async with http(token) as transport:
+    async with http(token or server.cli.key) as transport:
         agent = RawAgent(server, revision, transport)
         if revision in HANDSHAKE:
             await agent.greet()

@@ -2,8 +2,8 @@
 
 As a program it is a participant of its own:
 
-    python server.py calls ADDRESS              answers each line of standard input, a call, with a line
-    python server.py loop ADDRESS SESSION SEAT  waits for its turns and says what standard input has for each phase
+    python server.py calls ADDRESS KEY              answers each line of standard input, a call, with a line
+    python server.py loop ADDRESS KEY SESSION SEAT  waits for its turns and says what standard input has for each phase
 """
 
 import http.client
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from tests.acceptance.doors import Cli
+    from tests.acceptance.doors import Cli, Process
 
 MOOT = Path(sys.executable).with_name("moot")
 DEADLINE = 120.0
@@ -260,7 +260,7 @@ class Server:
         self._port = 0
         self.log = cli.cwd / "serve.log"
         self.said = ""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self.start()
 
     def __enter__(self) -> "Server":
@@ -280,6 +280,11 @@ class Server:
 
     @property
     def local(self) -> Client:
+        """A client of whoever runs it: with the key of its home."""
+        return Client(self.address, self.cli.key)
+
+    @property
+    def nobody(self) -> Client:
         """A client without a token."""
         return Client(self.address)
 
@@ -290,10 +295,7 @@ class Server:
         """Start it, and wait for the line that says where it is."""
         assert not self.is_up
         with self.log.open("ab") as log:
-            command = [str(MOOT), "serve", "--port", str(self._port), *self._words]
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=self.cli.environ, cwd=self.cli.cwd
-            )
+            self._process = self.cli.spawn(["serve", "--port", str(self._port), *self._words], log)
         line = first_line(self._process)
         self.said += line
         found = re.search(r"http://[^ ]+:(\d+) ", line)
@@ -337,10 +339,11 @@ class Server:
         self._process.send_signal(number)
         out, _ = self._process.communicate(timeout=DEADLINE)
         self.said += out.decode()
+        assert self._process.returncode is not None
         return self._process.returncode
 
 
-def first_line(process: "subprocess.Popen[bytes]") -> str:
+def first_line(process: "Process") -> str:
     """The first line that a process prints; what it said so far if it ends before that."""
     assert process.stdout is not None
     end, found = time.monotonic() + DEADLINE, b""
@@ -370,15 +373,18 @@ def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
 class Participant:
     """A client in a process of its own."""
 
-    def __init__(self, *words: str) -> None:
+    def __init__(self, server: "Server", what: str = "calls", *words: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, __file__, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+            [sys.executable, __file__, what, server.address, server.cli.key, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
         )
 
     @classmethod
-    def looping(cls, address: str, session: str, seat: str, says: Mapping[str, Sequence[Any]]) -> "Participant":
+    def looping(cls, server: "Server", session: str, seat: str, says: Mapping[str, Sequence[Any]]) -> "Participant":
         """One that waits for its turns; `says` has what it contributes in each phase, in order."""
-        found = cls("loop", address, session, seat)
+        found = cls(server, "loop", session, seat)
         found._write(says)
         return found
 
@@ -442,8 +448,8 @@ def _take_turns(client: Client, session: str, seat: str, says: Mapping[str, list
 
 
 if __name__ == "__main__":
-    _, what, where, *rest = sys.argv
+    _, what, where, key, *rest = sys.argv
     if what == "calls":
-        _serve_calls(Client(where), sys.stdin)
+        _serve_calls(Client(where, key), sys.stdin)
     else:
-        print(json.dumps(_take_turns(Client(where), rest[0], rest[1], json.loads(sys.stdin.readline()))))
+        print(json.dumps(_take_turns(Client(where, key), rest[0], rest[1], json.loads(sys.stdin.readline()))))

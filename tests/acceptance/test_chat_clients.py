@@ -38,7 +38,8 @@ def server(tmp_path: Path, provider: ModelProvider) -> Iterator[Server]:
         yield found
 
 
-def connect(server: Server, key: str = "anything", **options: Any) -> openai.OpenAI:
+def connect(server: Server, key: str = "", **options: Any) -> openai.OpenAI:
+    key = key or server.cli.key
     return openai.OpenAI(base_url=f"http://{server.address}/v1", api_key=key, max_retries=0, timeout=DEADLINE, **options)
 
 
@@ -330,7 +331,7 @@ def test_a_chinese_question_is_answered_in_chinese(server: Server) -> None:
 
 def test_the_async_client_streams_and_waits(server: Server) -> None:
     async def ask() -> tuple[str, Told]:
-        async with openai.AsyncOpenAI(base_url=f"http://{server.address}/v1", api_key="x", max_retries=0) as client:
+        async with openai.AsyncOpenAI(base_url=f"http://{server.address}/v1", api_key=server.cli.key, max_retries=0) as client:
             told = Told()
             async for chunk in await client.chat.completions.create(model="moot/duo", messages=user(), stream=True):
                 told.take(chunk)
@@ -342,8 +343,8 @@ def test_the_async_client_streams_and_waits(server: Server) -> None:
     assert told.content.startswith("**Wait a week.**")
 
 
-def test_only_an_owner_may_ask_and_a_placeholder_is_no_token(server: Server, provider: ModelProvider) -> None:
-    """On this machine any key that never was a token stands for none; a seat's, an observer's or a revoked token is refused."""
+def test_only_who_runs_sessions_may_ask_and_a_placeholder_is_no_token(server: Server, provider: ModelProvider) -> None:
+    """An owner and an operator may; any other token and a placeholder are refused, also on this machine."""
     cli = server.cli
     session = server.local.open()
     tokens = {
@@ -353,21 +354,24 @@ def test_only_an_owner_may_ask_and_a_placeholder_is_no_token(server: Server, pro
             "observer": ("--observer",),
             "agent": ("--agent", "ada"),
             "bound": ("--owner", session),
+            "recorder": ("--recorder",),
             "owner": ("--owner",),
+            "operator": ("--operator",),
         }.items()
     }
-    for name in ("seat", "observer", "agent", "bound"):
+    for name in ("seat", "observer", "agent", "bound", "recorder"):
         with pytest.raises(openai.PermissionDeniedError) as refused:
             connect(server, tokens[name]).chat.completions.create(model="moot/duo", messages=user())
         assert refused.value.code == "permission_denied"
         with pytest.raises(openai.PermissionDeniedError):
             connect(server, tokens[name]).models.list()
-    with pytest.raises(openai.AuthenticationError) as unknown:
-        connect(server, "moot_00000000_nothing").models.list()
-    assert (unknown.value.code, unknown.value.type) == ("invalid_api_key", "authentication_error")
+    for placeholder in ("moot_00000000_nothing", "sk-placeholder"):
+        with pytest.raises(openai.AuthenticationError) as unknown:
+            connect(server, placeholder).models.list()
+        assert (unknown.value.code, unknown.value.type) == ("invalid_api_key", "authentication_error")
     assert provider.answered == []
     mine = connect(server, tokens["owner"]).chat.completions.create(model="moot/duo", messages=user())
-    other = connect(server, "sk-placeholder").chat.completions.create(model="moot/duo", messages=user())
+    other = connect(server, tokens["operator"]).chat.completions.create(model="moot/duo", messages=user())
     assert mine.id != other.id
 
 
@@ -480,7 +484,10 @@ def ask_within(cli: Cli, provider: ModelProvider, times: int, **body: Any) -> li
         app = build_app(found.moot(), is_local=True, rates=RateLimiter(100.0, 100.0))
         async with asyncio.timeout(DEADLINE), app.router.lifespan_context(app):
             transport = httpx2.ASGITransport(app=app)
-            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=DEADLINE) as client:
+            owner = {"Authorization": f"Bearer {cli.key}"}
+            async with httpx2.AsyncClient(
+                transport=transport, base_url="http://127.0.0.1", timeout=DEADLINE, headers=owner
+            ) as client:
                 asked = {"model": "moot/duo", "messages": user(), **body}
                 return [(await client.post("/v1/chat/completions", json=asked)).text for _ in range(times)]
 

@@ -498,7 +498,7 @@ async def _known(cli: Cli, secrets: list[str]) -> list[str]:
         return [getattr(each, "reason", "") or getattr(each, "role", "") for each in found]
 
 
-FOR_WHOM = "choose one: --seat NAME (with a SESSION), --agent NAME, --owner or --observer"
+FOR_WHOM = "choose one: --seat NAME (with a SESSION), --agent NAME, --owner, --operator, --recorder or --observer"
 
 
 @pytest.mark.parametrize(

@@ -103,9 +103,9 @@ def test_a_seats_token_opens_closes_and_reviews_nothing(guarded: Guarded) -> Non
         ("moot.giveInput", {"sessionId": session, "text": "t"}),
     ]
     for method, params in calls:
-        check_refused(minski, method, "this call needs an owner's token; yours is a seat's", **params)
+        check_refused(minski, method, "an owner's token; yours is a seat's", **params)
     alone = {"agent": "minski", "topic": "t", "decision": "d", "confidence": 0.9}
-    check_refused(minski, "cstp.recordDecision", "needs an agent's or an owner's token; yours is a seat's", **alone)
+    check_refused(minski, "cstp.recordDecision", "needs an agent's, a recorder's or an owner's token; yours is a seat's", **alone)
     check_refused(minski, "cstp.getDeliberation", "only for the session", deliberationId=guarded.other)
     for method in ("moot.getSession", "moot.getEntries", "moot.exportSession", "moot.verifySession"):
         check_refused(minski, method, "only for the session", sessionId=guarded.other)
@@ -236,12 +236,12 @@ def test_an_address_that_others_reach_is_not_served_without_a_token(cli: Cli) ->
     secret = issued(cli, "--owner")["token"]
     with Server(cli, "--host", "0.0.0.0") as server:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "moot.listProtocols"}).encode()
-        found = server.local.post(body)
+        found = server.nobody.post(body)
         assert (found.status, found.json()["error"]["code"]) == (401, -32001)
         assert "Authorization: Bearer TOKEN" in found.json()["error"]["message"]
         for path in ("/metrics", "/openrpc.json", "/events/any"):
-            assert server.local.get(path).status == 401
-        assert server.local.get("/healthz").status == 200
+            assert server.nobody.get(path).status == 401
+        assert server.nobody.get("/healthz").status == 200
         owner = server.client(secret)
         assert owner.open()
         assert owner.get("/metrics").status == 200
@@ -275,7 +275,8 @@ def served(cli: Cli, rates: RateLimiter, work: Callable[[httpx2.AsyncClient], Aw
         app = build_app(cli.moot(), is_local=True, rates=rates)
         async with asyncio.timeout(DEADLINE), app.router.lifespan_context(app):
             transport = httpx2.ASGITransport(app=app)
-            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            owner = {"Authorization": f"Bearer {cli.key}"}
+            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=owner) as client:
                 await work(client)
 
     asyncio.run(within())

@@ -52,7 +52,7 @@ def spoken(read: dict[str, Any]) -> list[tuple[str, str]]:
 def test_three_processes_hold_the_sources_deliberation_in_its_plain_order(server: Server) -> None:
     """D-1, D-2, D-3, D-7, D-11: seven steps, no passes, each call by the participant's own process."""
     with ExitStack() as stack:
-        processes = {seat: stack.enter_context(Participant("calls", server.address)) for seat in SEATS}
+        processes = {seat: stack.enter_context(Participant(server)) for seat in SEATS}
         opened = processes["emerson"]("cstp.openDeliberation", **HSM)
         session = opened["deliberationId"]
         assert (opened["status"], opened["phase"], opened["waitingFor"]) == ("open", "propose", list(SEATS))
@@ -87,8 +87,7 @@ def test_three_processes_that_wait_for_their_turns_come_to_the_sources_result(se
     }
     with ExitStack() as stack:
         processes = [
-            stack.enter_context(Participant.looping(server.address, session, seat, {**plan[seat], **words[seat]}))
-            for seat in SEATS
+            stack.enter_context(Participant.looping(server, session, seat, {**plan[seat], **words[seat]})) for seat in SEATS
         ]
         ends = [process.ended() for process in processes]
     for end in ends:
@@ -212,7 +211,7 @@ def test_a_scripted_participant_and_two_from_outside_decide_together(server: Ser
     vote = {"vote": [{"type": "vote", "position": "support", "confidence": 0.8}]}
     with ExitStack() as stack:
         ends = [
-            stack.enter_context(Participant.looping(server.address, session, seat, {**words, **vote}))
+            stack.enter_context(Participant.looping(server, session, seat, {**words, **vote}))
             for seat in ("minski", "code-reviewer")
         ]
         results = [end.ended()["result"] for end in ends]
@@ -295,7 +294,7 @@ def test_one_trace_across_a_restart_and_the_command_line(server: Server) -> None
     session = server.local.open()
     server.local.say(session, "emerson", "propose", text="Adopt HSM")
     server.restart()
-    with Participant("calls", server.address) as minski:
+    with Participant(server) as minski:
         minski("cstp.contribute", deliberationId=session, participant="minski", **STEPS[1][1])
     server.cli("answer", session, json.dumps(STEPS[2][1]), "--seat", "code-reviewer")
     assert server.local.read(session)["phase"] == "argue"

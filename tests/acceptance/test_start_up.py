@@ -3,10 +3,13 @@
 import json
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from tests.acceptance.doors import Cli
+
+from moot.app.version import VERSION
 
 HEAVY = ("mcp", "mcp_types", "pydantic_ai", "openai", "starlette", "uvicorn", "prompt_toolkit", "httpx", "numpy", "watchfiles")
 PROTOCOLS = ("persona", "council", "roundtable", "swarm", "consultation", "pipeline")
@@ -37,7 +40,7 @@ def list_modules(home: Path, *command: str, given: str = "") -> set[str]:
 
 @pytest.mark.parametrize(
     ("command", "most"),
-    [(("--version",), 20), (("--help",), 20), (("list",), 140), (("list", "--json"), 140), (("list", "--open"), 140)],
+    [(("--version",), 12), (("--help",), 12), (("list",), 40), (("list", "--json"), 40), (("list", "--open"), 40)],
 )
 def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most: int) -> None:
     """Moot's own modules, and none of the heavy libraries; no protocol where there is no session of it."""
@@ -45,6 +48,12 @@ def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most
     assert len({name for name in found if name.split(".")[0] == "moot"}) <= most
     assert not {name.split(".")[0] for name in found} & set(HEAVY)
     assert not [name for name in found if name.startswith("moot.protocols.")]
+    # Nothing is validated or drawn, and the version is a constant.
+    assert not found & {"pydantic", "rich", "importlib.metadata"}
+
+
+def test_the_version_that_is_said_is_the_one_that_is_installed() -> None:
+    assert version("moot") == VERSION
 
 
 def test_a_list_imports_the_protocols_of_its_sessions_alone(cli: Cli) -> None:

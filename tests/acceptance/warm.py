@@ -3,34 +3,45 @@
     python warm.py DESCRIPTOR
 
 It loads the command line once and forks for every request, so that a command takes milliseconds: in a process of its own, with
-its own environment, folder, standard streams and exit code, as the installed script would have.
+its own environment, folder, standard streams and exit code, as the installed script would have. A command that runs beside its
+test (a server) has a fourth open file, to which its process id is written and, when it has ended, its exit code.
 """
 
+import importlib
 import json
 import os
+import pkgutil
 import socket
 import sys
 import traceback
 from contextlib import suppress
 
+import moot
 from moot.surfaces.cli.main import LazyCommand, main
 
+# Before the first fork: what is loaded here is loaded once.
 for command in main.commands.values():
-    # Before the first fork: what is loaded here is loaded once.
     if isinstance(command, LazyCommand):
         command.load()
+for module in pkgutil.walk_packages(moot.__path__, "moot."):
+    if not module.name.startswith("moot.testing"):
+        importlib.import_module(module.name)
+for library in ("mcp.server.streamable_http_manager", "pydantic_ai.direct", "pydantic_ai.models.openai", "uvicorn"):
+    importlib.import_module(library)
 
 
 def serve(link: socket.socket) -> None:
     """Answer each request (arguments, environment, folder; three open files beside it) with the exit code."""
     while True:
-        head, files, _, _ = socket.recv_fds(link, 16, 3)
+        head, files, _, _ = socket.recv_fds(link, 16, 4)
         if not head:
             return
         request = json.loads(_exactly(link, int(head)))
         child = os.fork()
         if child == 0:
             link.close()
+            if len(files) == 4:
+                _run_beside(request, files)
             _become(request, files)
         for file in files:
             os.close(file)
@@ -45,9 +56,28 @@ def _exactly(link: socket.socket, size: int) -> bytes:
     return found
 
 
+def _run_beside(request: dict[str, object], files: list[int]) -> None:
+    if os.fork() > 0:
+        os._exit(0)
+    told = socket.socket(fileno=files.pop())
+    command = os.fork()
+    if command == 0:
+        told.close()
+        _become(request, files)
+    for file in (0, 1, 2, *files):
+        os.close(file)
+    with suppress(OSError):
+        told.sendall(f"{command}\n".encode())
+    _, status = os.waitpid(command, 0)
+    with suppress(OSError):
+        told.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os._exit(0)
+
+
 def _become(request: dict[str, object], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
+        os.close(file)
     words, environ = request["words"], request["environ"]
     assert isinstance(words, list)
     assert isinstance(environ, dict)

@@ -4,6 +4,7 @@ Every page fails its test on an error in its console, an exception, a violation 
 another origin. Waits are those of Playwright, with limits that a busy machine keeps.
 """
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -68,11 +69,20 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
 
 
+def sign_in(server: Server) -> Any:
+    """The cookie of a browser that its owner's key has signed in."""
+    body = json.dumps({"token": server.cli.key}).encode()
+    found = server.nobody.request("POST", "/login", body, origin=f"http://{server.address}")
+    name, _, value = found.headers["set-cookie"].partition(";")[0].partition("=")
+    return {"name": name, "value": value, "url": f"http://{server.address}", "httpOnly": True, "sameSite": "Strict"}
+
+
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visit]:
     """Opens a page in a browser profile of its own: `visit(server, "/new")`; options are those of `Browser.new_context`.
 
-    `context=page.context` opens it in the same profile as another page, `forgiven=[…]` expects faults.
+    `context=page.context` opens it in the same profile as another page, `forgiven=[…]` expects faults. The browser is signed
+    in as the owner of the server's home, unless it `is_nobody`.
     """
     watches: list[Watch] = []
     with ExitStack() as stack:
@@ -83,6 +93,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
             *,
             context: BrowserContext | None = None,
             forgiven: Sequence[str] = (),
+            is_nobody: bool = False,
             **options: Any,
         ) -> Page:
             origin = f"http://{server.address}"
@@ -91,6 +102,8 @@ def visit(browser: Browser) -> Iterator[Visit]:
             if context is None:
                 context = browser.new_context(**{"locale": "en-US", "base_url": origin, **options})
                 context.set_default_timeout(PATIENCE)
+                if not is_nobody:
+                    context.add_cookies([sign_in(server)])
                 context.add_init_script(TELL_VIOLATIONS)
                 stack.callback(context.close)
             page = context.new_page()

@@ -164,3 +164,28 @@ def test_what_another_process_runs_is_seen_as_it_happens(server: Server, visit: 
     until(lambda: server.local("moot.getView", sessionId=session)["status"] == "cancelled")
     home.get_by_role("link", name="Moot: all sessions").click()
     expect(home.get_by_role("region", name="Ended without a decision").get_by_role("link")).to_have_count(1)
+
+
+def test_a_long_meeting_is_there_at_once_and_whole_soon(server: Server, visit: Visit) -> None:
+    """W-2, W-9: its end first, the rest while it is read; a search, an address and the scrubber reach what came later."""
+    local, spoken = server.local, 130
+    seats = [{"id": name, "platform": "mailbox"} for name in ("ada", "bob")]
+    opened = local("moot.openSession", topic="What is long?", protocol="roundtable", seats=seats, settings={"max_rounds": 100})
+    session = opened["sessionId"]
+    for number in range(1, spoken + 1):
+        [ask] = until(lambda: local("moot.getAsks", sessionId=session)["asks"])
+        said = "The needle." if number == 7 else f"Speech number {number}.\n\nIt answers nobody."
+        local("moot.answer", sessionId=session, ask=ask["ask"], seat=ask["seat"], answer=said)
+    page = visit(server, f"/s/{session}")
+    expect(timeline(page).get_by_text(f"Speech number {spoken}.")).to_be_visible()
+    page.keyboard.press("/")
+    page.get_by_role("searchbox").fill("the needle")
+    expect(timeline(page).get_by_text("The needle.")).to_be_visible()
+    expect(timeline(page).get_by_role("status")).to_have_text(re.compile(r"^1 of \d+ entries"))
+    page.goto(f"{page.url}?entry=40")
+    expect(page.locator("#entry-40")).to_be_in_viewport()
+    slider = page.get_by_role("slider", name="The meeting as it was after entry")
+    slider.fill("200")
+    expect(page.locator(".scrubber .place")).to_have_text(re.compile(r"^entry 200 of"))
+    page.evaluate("document.querySelector('.timeline').scrollTop = 0")
+    expect(timeline(page).get_by_text("The needle.")).to_be_visible()

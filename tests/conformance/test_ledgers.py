@@ -27,14 +27,15 @@ from moot.testing.ledger_contract import (
     expect_error,
     run_with_deadline,
 )
+from moot.testing.upkeep_contract import UpkeepContract
 
 
-class TestMemoryLedger(LedgerContract):
+class TestMemoryLedger(UpkeepContract, LedgerContract):
     def open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
         return nullcontext(MemoryLedger())
 
 
-class TestSqliteLedger(LastingLedgerContract):
+class TestSqliteLedger(UpkeepContract, LastingLedgerContract):
     @pytest.fixture(autouse=True)
     def _place(self, tmp_path: Path) -> None:
         self.path = tmp_path / "moot" / "ledger.db"
@@ -46,7 +47,7 @@ class TestSqliteLedger(LastingLedgerContract):
         return SqliteLedger(self.path)
 
 
-class TestPostgresLedger(LastingLedgerContract):
+class TestPostgresLedger(UpkeepContract, LastingLedgerContract):
     @pytest.fixture(autouse=True)
     def _place(self, postgres_address: str) -> None:
         self.address = postgres_address

@@ -12,10 +12,10 @@ import pytest
 from moot.app.deliberations import Deliberations
 from moot.app.moot import Moot
 from moot.app.protocols import collect_kinds, load_protocols
-from moot.codec.answers import Reading, parse_answer, read_answer
+from moot.codec.answers import Reading, parse_answer, read_strictly
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
-from moot.domain.effects import AnswerForm, Brief
+from moot.domain.effects import AnswerForm, AnswerRules, Brief
 from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Fact, SeatLost, SessionResumed
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import StoredRecord
@@ -680,10 +680,10 @@ def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: py
         parsed.append(raw)
         return parse_answer(form, raw)
 
-    def count_read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Reading:
-        if not isinstance(raw, brief.form.shape):
+    def count_reading(rules: AnswerRules, raw: object) -> Reading:
+        if not isinstance(raw, rules.form.shape):
             parsed.append(raw)
-        return read_answer(brief, raw, is_strict=is_strict)
+        return read_strictly(rules, raw)
 
     def proposal(text: str) -> dict[str, Any]:
         return {"type": "propose", "text": text, "choice": text, "confidence": 0.6}
@@ -695,7 +695,7 @@ def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: py
             await deliberations.contribute(session, "ada", proposal("A."))
             monkeypatch.setattr(MemoryLedger, "read", count_read)
             monkeypatch.setattr("moot.app.deliberations.parse_answer", count_parse)
-            monkeypatch.setattr("moot.engine.outside_answers.read_answer", count_read_answer)
+            monkeypatch.setattr("moot.engine.outside_answers.read_strictly", count_reading)
             recorded = await deliberations.contribute(session, "bob", proposal("B."))
             assert [line.said.text for line in recorded.state.council.lines] == ["A.", "B."]
 

@@ -179,6 +179,37 @@ def test_only_what_changed_is_sent_again(tmp_path: Path) -> None:
     run_with_deadline(work())
 
 
+def test_a_long_timeline_comes_in_parts(tmp_path: Path) -> None:
+    """W-9: what somebody reads first comes with the view, the rest by place; together they are the whole, now and as it stood."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            session = await open_debate(rpc, "ada", "bob")
+            await say(rpc, session, "ada", "propose", choice="A")
+            await say(rpc, session, "bob", "propose", choice="B")
+            for at in ({}, {"at": 4}):
+                whole = (await rpc("moot.getView", sessionId=session, **at))["timeline"]
+                places = range(whole["total"])
+                newest = (await rpc("moot.getView", sessionId=session, limit=2, **at))["timeline"]
+                assert newest == {"total": whole["total"], "items": whole["items"][-2:]}
+                first = next(place for place, item in whole["items"] if item.get("entry"))
+                entry = whole["items"][first][1]["entry"]
+                near = (await rpc("moot.getView", sessionId=session, limit=1, near=entry, **at))["timeline"]
+                assert near["items"] == [whole["items"][first]]
+                parts = [await rpc("moot.getItems", sessionId=session, begin=place, limit=1, **at) for place in places]
+                assert [item for part in parts for item in part["items"]] == whole["items"]
+            assert (await rpc("moot.getItems", sessionId=session, begin=99))["items"] == []
+            assert len((await rpc("moot.getView", sessionId=session, limit=2, near=77))["timeline"]["items"]) == 2
+            await rpc("cstp.closeDeliberation", deliberationId=session, force=True)
+            over = (await rpc("moot.getView", sessionId=session, limit=2))["timeline"]["items"]
+            assert [place for place, _ in over] == [0, 1]
+            other = rpc.with_caller(role="seat", session="another", seat="bob", token="t")
+            await expect_error(NotAllowed, other("moot.getItems", sessionId=session))
+            await expect_error(BadSetting, rpc("moot.getItems", sessionId=session, at=99))
+
+    run_with_deadline(work())
+
+
 def test_a_session_is_told_as_it_stood_by_every_call_that_has_at(tmp_path: Path) -> None:
     """W-3, D-19: session, deliberation and view; what was sealed then is sealed there."""
 

@@ -1,13 +1,15 @@
 """The SQLite ledger against the real thing: other people's files, full disks, tampering, processes that die."""
 
 import asyncio
+import fcntl
 import json
 import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,8 @@ from moot.engine.engine import Engine
 from moot.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerUnavailable, SeqConflict
 from moot.ledgers.migrations import load_migrations
 from moot.ledgers.sqlite import SqliteLedger
+from moot.ledgers.sqlite_file import open_connection
+from moot.ledgers.sqlite_turns import WriteTurns
 from moot.protocols.persona.facts import KINDS, MeetingOpened
 from moot.protocols.persona.rules import RULES
 from moot.testing.ledger_contract import build_chain, enter_claim, expect_error, run_with_deadline
@@ -238,8 +242,9 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
             ledger._writer.execute("PRAGMA max_page_count = 12").fetchall()
             large = [StoredRecord(seq, seq, b"x" * 20_000, bytes(32)) for seq in range(1, 6)]
             results = await asyncio.gather(
-                ledger.append(ONE, build_chain(ONE, 3)[2:]),
+                # Not the session that wrote last: the append of that one would not wait for a group.
                 ledger.append(TWO, large),
+                ledger.append(ONE, build_chain(ONE, 3)[2:]),
                 ledger.append(SessionId("three"), build_chain(SessionId("three"), 1)),
                 return_exceptions=True,
             )
@@ -255,7 +260,7 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
     run_with_deadline(work())
     assert read(path, ONE) == build_chain(ONE, 3)
     with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("one",), ("two",)]
+        assert connection.execute("SELECT id FROM sessions ORDER BY id").fetchall() == [("_heads",), ("one",), ("two",)]
 
 
 FILLS_THE_DISK = """
@@ -264,6 +269,8 @@ from pathlib import Path
 from moot.domain.records import StoredRecord
 from moot.errors import LedgerUnavailable
 from moot.ledgers.sqlite import SqliteLedger
+from moot.ledgers.sqlite_file import open_connection
+from moot.ledgers.sqlite_turns import WriteTurns
 
 def record(seq):
     return StoredRecord(seq, seq, bytes([seq % 256]) * 9_000, bytes(32))
@@ -346,7 +353,8 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str]] = {
     "another session's": (
         edits(
             "DELETE FROM entries WHERE session = (SELECT number FROM sessions WHERE id = 'one')",
-            "UPDATE entries SET session = (SELECT number FROM sessions WHERE id = 'one')",
+            "UPDATE entries SET session = (SELECT number FROM sessions WHERE id = 'one') "
+            "WHERE session = (SELECT number FROM sessions WHERE id = 'two')",
         ),
         changed(1),
     ),
@@ -410,6 +418,8 @@ from pathlib import Path
 from moot.codec.chain import compute_record_hash, compute_root_hash
 from moot.domain.records import StoredRecord
 from moot.ledgers.sqlite import SqliteLedger
+from moot.ledgers.sqlite_file import open_connection
+from moot.ledgers.sqlite_turns import WriteTurns
 
 async def keep_on(ledger, session):
     records = await ledger.read(session)
@@ -458,6 +468,8 @@ from pathlib import Path
 from moot.domain.records import StoredRecord
 from moot.errors import SeqConflict
 from moot.ledgers.sqlite import SqliteLedger
+from moot.ledgers.sqlite_file import open_connection
+from moot.ledgers.sqlite_turns import WriteTurns
 
 async def main():
     won = 0
@@ -493,6 +505,8 @@ import asyncio, sys
 from pathlib import Path
 from moot.domain.records import StoredRecord
 from moot.ledgers.sqlite import SqliteLedger
+from moot.ledgers.sqlite_file import open_connection
+from moot.ledgers.sqlite_turns import WriteTurns
 
 async def main():
     print("ready", flush=True)
@@ -543,3 +557,44 @@ def test_a_second_handle_waits_for_a_writer_instead_of_failing(tmp_path: Path) -
             await expect_error(SeqConflict, ledger.append(ONE, build_chain(ONE, 1)))
 
     run_with_deadline(work())
+
+
+def test_a_process_that_was_stopped_while_it_waited_to_write_holds_up_nobody(tmp_path: Path) -> None:
+    """Who waits shows it, and those who write give way for a moment, not for as long as it is shown."""
+    path = tmp_path / "ledger.db"
+    waiting = path.with_name("ledger.db.locks") / ".writers"
+    waiting.parent.mkdir()
+
+    async def work() -> None:
+        async with SqliteLedger(path) as ledger:
+            with waiting.open("w") as shown:
+                fcntl.flock(shown, fcntl.LOCK_SH)
+                async with asyncio.timeout(20):
+                    for number in range(1, 21):
+                        await ledger.append(SessionId("s"), [StoredRecord(number, number, b"{}", bytes(32))])
+            assert [record.seq for record in await ledger.read(SessionId("s"))] == list(range(1, 21))
+
+    asyncio.run(work())
+
+
+def test_whoever_has_written_lets_those_write_who_wait(tmp_path: Path) -> None:
+    """Without it one process gets nearly all turns: the others sleep longer and longer while it begins again at once."""
+    connections = [open_connection(tmp_path / "ledger.db") for _ in range(2)]
+    quick, slow = WriteTurns(tmp_path / "ledger.db"), WriteTurns(tmp_path / "ledger.db")
+    quick.begin(connections[0], wait=False)
+    waiter = threading.Thread(target=slow.begin, args=(connections[1],), kwargs={"wait": True})
+    waiter.start()
+    try:
+        for _ in range(2_000):
+            connections[0].execute("COMMIT")
+            with suppress(sqlite3.OperationalError):
+                quick.begin(connections[0], wait=False)
+            if not connections[0].in_transaction:
+                break
+        assert not connections[0].in_transaction, "it began again 2,000 times while another waited"
+    finally:
+        waiter.join(timeout=30)
+    assert connections[1].in_transaction
+    for connection, turns in zip(connections, (quick, slow), strict=True):
+        connection.close()
+        turns.close()

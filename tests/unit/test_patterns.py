@@ -34,12 +34,18 @@ MATCHED = {
     "moot.protocols.consultation.facts._UNKNOWN",
     "moot.protocols.persona.facts._REFERENCE",
     "moot.protocols.roundtable.files._SKIPPED",
+    "moot.surfaces.api.chat_tasks._TASK",
+    "moot.surfaces.api.chat_tasks._TITLE_ZH",
+    "moot.surfaces.cli.settings_edit._LINE_END",
+    "moot.surfaces.cli.settings_edit._SPACE",
 }
 """Patterns that are held against the beginning of a text only, never looked for in it."""
 
 
 def patterns() -> dict[str, re.Pattern[str]]:
-    rooms = [f"moot.{name}." for name in ("domain", "weighing", "protocols", "codec", "participants", "projections")]
+    rooms = [
+        f"moot.{name}." for name in ("domain", "scoring", "protocols", "codec", "participants", "reports", "surfaces", "app")
+    ]
     found = {}
     for module in pkgutil.walk_packages(moot.__path__, "moot."):
         if module.name.startswith(tuple(rooms)):

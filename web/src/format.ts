@@ -14,10 +14,22 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ["minute", 60],
 ];
 
+/** Making one takes longer than using it a hundred times. */
+const formats = new Map<string, { ago: Intl.RelativeTimeFormat; exact: Intl.DateTimeFormat }>();
+
+function getFormats(name: string): { ago: Intl.RelativeTimeFormat; exact: Intl.DateTimeFormat } {
+  let found = formats.get(name);
+  if (!found) {
+    const exact = new Intl.DateTimeFormat(name === "zh" ? "zh-CN" : "en-GB", { dateStyle: "medium", timeStyle: "medium" });
+    formats.set(name, (found = { ago: new Intl.RelativeTimeFormat(name, { numeric: "auto", style: "short" }), exact }));
+  }
+  return found;
+}
+
 export function formatAgo(at: string): string {
   const seconds = (Date.parse(at) - now.value) / 1000;
   if (Number.isNaN(seconds)) return at;
-  const format = new Intl.RelativeTimeFormat(language.value, { numeric: "auto", style: "short" });
+  const format = getFormats(language.value).ago;
   for (const [unit, size] of UNITS) if (Math.abs(seconds) >= size) return format.format(Math.round(seconds / size), unit);
   return say("just now", "刚刚");
 }
@@ -26,7 +38,7 @@ export function formatExact(at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.valueOf())
     ? at
-    : date.toLocaleString(language.value === "zh" ? "zh-CN" : "en-GB", { dateStyle: "medium", timeStyle: "medium" });
+    : getFormats(language.value).exact.format(date);
 }
 
 export function formatCount(value: number): string {

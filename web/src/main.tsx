@@ -88,7 +88,9 @@ async function start(): Promise<void> {
   if (exported === null) {
     followLinks();
     loginFailure.value = await takeTicket();
-    if (me.value === null) await loadMe().catch(() => undefined);
+    const known = me.value === null ? loadMe().catch(() => undefined) : Promise.resolve();
+    // A session asks for itself meanwhile, and its answer says what we may do.
+    if (page.value !== "s") await known;
   } else {
     // The static report and its style are for readers without script.
     document.querySelector("body > main")?.remove();

@@ -1,8 +1,9 @@
 // One session as the page knows it: the live view, kept up to date by the stream, and views of earlier entries.
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { say } from "./language";
+import { FIRST, ItemList } from "./items";
 import { CallError, call, describeError, me } from "./rpc";
-import { exported } from "./route";
+import { exported, route } from "./route";
 import { connection, listen, watch } from "./stream";
 import type { Item, View, ViewChange } from "./wire";
 
@@ -28,7 +29,7 @@ const REFETCH = 150;
 
 export class Meeting {
   readonly live = signal<View | null>(null);
-  readonly liveItems = signal<Item[]>([]);
+  readonly liveItems: ItemList;
   readonly at = signal<number | null>(null);
   readonly error = signal("");
   readonly isGone = signal(false);
@@ -39,23 +40,27 @@ export class Meeting {
   /** Whether what is shown is not yet what the server says of that entry. */
   readonly isCatchingUp: ReadonlySignal<boolean>;
 
-  private readonly past = signal<ReadonlyMap<number, { view: View; items: Item[] }>>(new Map());
+  private readonly past = signal<ReadonlyMap<number, { view: View; items: ItemList }>>(new Map());
   private readonly pieces = new Map<string, { seat: string; text: string }>();
   private readonly stops: (() => void)[] = [];
   private readonly history: Partial<View>[];
   private frame = 0;
   private timer = 0;
   private announceTimer = 0;
+  private loading: Promise<void> | null = null;
+  /** The newest entry that the stream has spoken of. */
+  private toldHead = 0;
 
   constructor(readonly id: string) {
     this.history = [];
+    this.liveItems = new ItemList(id, null);
     const found = computed(() => (this.at.value === null ? undefined : this.past.value.get(this.at.value)));
     this.view = computed(() => (this.at.value === null ? this.live.value : (found.value?.view ?? this.live.value)));
     this.items = computed(() => {
       const at = this.at.value;
-      if (at === null) return this.liveItems.value;
+      if (at === null) return this.liveItems.all.value;
       // Until the server has told how it was, what was said later is left out.
-      return found.value?.items ?? this.liveItems.value.filter((item) => item.seq <= at);
+      return found.value?.items.all.value ?? this.liveItems.all.value.filter((item) => item.seq <= at);
     });
     this.isCatchingUp = computed(() => this.at.value !== null && found.value === undefined);
     if (exported !== null) {
@@ -63,6 +68,8 @@ export class Meeting {
       this.history = history;
       this.take(view);
     } else {
+      // At once, while the stream opens: its first event says how far the session is.
+      void this.load();
       this.stops.push(
         listen({
           load: () => void this.load(),
@@ -90,13 +97,23 @@ export class Meeting {
     clearTimeout(this.timer);
     clearTimeout(this.announceTimer);
     cancelAnimationFrame(this.frame);
+    this.liveItems.close();
+    for (const { items } of this.past.peek().values()) items.close();
   }
 
-  async load(): Promise<void> {
+  load(): Promise<void> {
+    this.loading ??= this.loadView().finally(() => (this.loading = null));
+    return this.loading;
+  }
+
+  private async loadView(): Promise<void> {
+    const since = this.live.peek()?.head ?? 0;
+    const near = Number(route.peek().query.get("entry")) || undefined;
     try {
-      const view = await call<View>("moot.getView", { sessionId: this.id });
+      const view = await call<View>("moot.getView", { sessionId: this.id, since, near, limit: FIRST });
       this.error.value = "";
-      this.take(view);
+      this.take(view, since > 0);
+      if (this.toldHead > view.head) this.refetch();
     } catch (error) {
       this.isGone.value = error instanceof CallError && error.kind !== "Offline" && this.live.peek() === null;
       if (this.live.peek() === null) this.error.value = describeError(error);
@@ -108,23 +125,33 @@ export class Meeting {
     return found.html;
   }
 
-  private take(view: View): void {
-    const items: Item[] = [];
-    for (const [index, item] of view.timeline.items) items[index] = item;
+  /** The items that are shown: of now, or of the entry that the scrubber stands at. */
+  get shownItems(): ItemList {
+    const at = this.at.peek();
+    return (at === null ? undefined : this.past.peek().get(at)?.items) ?? this.liveItems;
+  }
+
+  private take(view: View, isChange = false): void {
     batch(() => {
       this.live.value = view;
-      this.liveItems.value = items.filter(Boolean);
+      this.liveItems.take(view.timeline, isChange);
       this.dropDrafts(view, []);
     });
   }
 
   private async loadPast(at: number): Promise<void> {
     try {
-      const view = exported === null ? await call<View>("moot.getView", { sessionId: this.id, at }) : this.rebuild(at);
-      const items = view.timeline.items.toSorted(([a], [b]) => a - b).map(([, item]) => item);
+      const view = exported === null ? await call<View>("moot.getView", { sessionId: this.id, at, limit: FIRST }) : this.rebuild(at);
+      const items = new ItemList(this.id, at);
+      items.take(view.timeline);
       const past = new Map(this.past.peek());
       past.set(at, { view, items });
-      for (const key of past.keys()) if (past.size > MOST_KEPT && key !== at) past.delete(key);
+      for (const [key, each] of past) {
+        // Only what is on the screen is worth fetching whole.
+        if (key === at || (past.size <= MOST_KEPT && each.items.isWhole)) continue;
+        each.items.close();
+        past.delete(key);
+      }
       this.past.value = past;
       this.error.value = "";
     } catch (error) {
@@ -155,6 +182,7 @@ export class Meeting {
 
   private change(change: ViewChange): void {
     const view = this.live.peek();
+    this.toldHead = Math.max(this.toldHead, change.seq);
     if (view === null || change.seq < view.head) return;
     const { seq, sessionId: _, timeline, ...fields } = change;
     if (seq > view.head && Object.keys(fields).every((name) => name === "head" || name === "at") && !timeline) {
@@ -162,27 +190,19 @@ export class Meeting {
       this.refetch();
       return;
     }
-    let items = this.liveItems.peek();
-    const changed: Item[] = [];
-    if (timeline) {
-      items = items.slice(0, timeline.total);
-      for (const [index, item] of timeline.items) {
-        if (index > items.length) {
-          // Something was missed: what is there is not whole.
-          this.refetch();
-          return;
-        }
-        items[index] = item;
-        changed.push(item);
-      }
-    }
     Object.assign(fields, selectOwn(change));
     const next: View = { ...view, ...fields, head: Math.max(view.head, seq), at: Math.max(view.head, seq) };
-    batch(() => {
+    let changed: Item[] = [];
+    const isWhole = batch(() => {
+      const found = timeline ? this.liveItems.change(timeline) : [];
+      if (found === null) return false;
+      changed = found;
       this.live.value = next;
-      if (timeline) this.liveItems.value = items;
       this.dropDrafts(next, changed);
+      return true;
     });
+    // Something was missed: what is there is not whole.
+    if (!isWhole) return this.refetch();
     this.announce(changed.filter((item) => item.seq > view.head));
   }
 

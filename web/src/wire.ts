@@ -47,6 +47,15 @@ export interface Item {
   seat?: string | null;
   entry?: number | null;
 }
+export interface Phase {
+  name: string;
+  state: "done" | "now" | "ahead";
+}
+/** Items with their places, of so many in all. */
+export interface TimelinePart {
+  total: number;
+  items: [number, Item][];
+}
 export type SeatState = "listening" | "asked" | "writing" | "silent" | "lost" | "done";
 export interface Seat {
   id: string;
@@ -117,9 +126,9 @@ export interface View {
   lastAt: string;
   forkedFrom?: { session?: string; sessionId?: string; at?: number } | string | null;
   seats: Seat[];
-  phases: { name: string; state: "done" | "now" | "ahead" }[];
+  phases: Phase[];
   waiting: Waiting[];
-  timeline: { total: number; items: [number, Item][] };
+  timeline: TimelinePart;
   decision: Block[];
   lenses: Lens[];
   numbers: Figure[];

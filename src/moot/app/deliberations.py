@@ -2,12 +2,17 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, Literal, Unpack
 
+from pydantic import ValidationError
+
 from moot.app.moot import Moot, Options
 from moot.codec.answers import parse_answer
+from moot.codec.schemas import get_adapter
 from moot.domain.effects import Ask
 from moot.domain.facts import Entry, Opened
 from moot.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
@@ -20,7 +25,7 @@ from moot.protocols.council.ballots import find_candidate_ids, find_early_votes
 from moot.protocols.council.facts import FORMS, Contribution
 from moot.protocols.council.rules import CouncilRules
 from moot.protocols.council.state import Council, CouncilLine, has_voted
-from moot.protocols.council.validation import list_allowed_types
+from moot.protocols.council.validation import AllowedTypes
 from moot.scoring.independence import is_same_family
 
 PROGRESS_SECONDS: Final = 10.0
@@ -32,7 +37,7 @@ Progress = Callable[[float, float], Awaitable[None]]
 Nudge = Callable[[SessionId], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DeliberationState:
     """The state of a deliberation."""
 
@@ -43,9 +48,15 @@ class DeliberationState:
     @property
     def allowed(self) -> dict[SeatId, tuple[str, ...]]:
         """What each seat may contribute now."""
-        return {seat.id: list_allowed_types(self.rules.course, self.council, seat.id) for seat in self.council.seats}
+        types = AllowedTypes(self.rules.course, self.council)
+        return {seat.id: types.list_types(seat) for seat in self.council.seats}
 
-    @property
+    def list_allowed(self, name: SeatId) -> tuple[str, ...] | None:
+        """Return what one seat may contribute now; None if there is no such seat."""
+        seat = next((each for each in self.council.seats if each.id == name), None)
+        return None if seat is None else AllowedTypes(self.rules.course, self.council).list_types(seat)
+
+    @cached_property
     def waiting_for(self) -> list[SeatId]:
         """The seats whose turn it is."""
         asks = [effect for effect in self.rules.decide(self.council) if isinstance(effect, Ask)]
@@ -129,8 +140,7 @@ class Deliberations:
         Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
         """
         name, speaker = parse_session_id(session), parse_seat_id(seat)
-        contribution = parse_answer(FORMS["free"], said)
-        assert isinstance(contribution, Contribution)
+        contribution = _read_contribution(said)
 
         def find_earlier(snapshot: Snapshot) -> int | None:
             place = build_deliberation_state(snapshot)
@@ -255,11 +265,11 @@ class Deliberations:
         return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
 
     async def _follow_up(self, session: SessionId) -> Snapshot:
-        """Let the session continue after a change, remember it when it has ended, and return its snapshot."""
+        """Let the session continue after a change, have it remembered when it has ended, and return its snapshot."""
         self._nudge(session)
         snapshot = await self._moot.engine.load_recent(session)
         if snapshot.is_closed:
-            await self._moot.remember_if_possible(session)
+            self._moot.remember_soon(session)
         return snapshot
 
 
@@ -292,6 +302,20 @@ def build_deliberation_state(snapshot: Snapshot) -> DeliberationState:
     return DeliberationState(snapshot, rules, state)
 
 
+def _read_contribution(said: dict[str, Any]) -> Contribution:
+    """Return a contribution; raises BadAnswer with what was expected."""
+    ballot = said.get("ballot") or ()
+    # Bare positions leave nothing to interpret, and a ballot on many candidates has very many of them.
+    is_bare = ballot and all(isinstance(vote, dict) and not vote.get("condition") and not vote.get("due") for vote in ballot)
+    if is_bare:
+        with suppress(ValidationError):
+            votes = get_adapter(Contribution).validate_python({"type": "vote", "ballot": ballot}).ballot
+            return replace(_read_contribution({**said, "ballot": ()}), ballot=votes)
+    contribution = parse_answer(FORMS["free"], said)
+    assert isinstance(contribution, Contribution)
+    return contribution
+
+
 def _find_repeat(council: Council, seat: SeatId, said: Contribution) -> CouncilLine | None:
     """Return the line with the same content of the same seat in this round: a retry without a key."""
     own = [line for line in council.lines if line.seat == seat and line.round == council.round]
@@ -300,7 +324,7 @@ def _find_repeat(council: Council, seat: SeatId, said: Contribution) -> CouncilL
 
 def _check_turn(place: DeliberationState, seat: SeatId, said: Contribution) -> None:
     """Raise OutOfTurn with what was expected. The engine refuses unknown seats and closed sessions."""
-    allowed = place.allowed.get(seat)
+    allowed = place.list_allowed(seat)
     if allowed is None or place.snapshot.is_closed or said.type in allowed:
         return
     phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"

@@ -17,6 +17,7 @@ from moot.app.consultations import Consult
 from moot.app.environment import resolve_home
 from moot.app.moot import Options
 from moot.app.panels import Panel, SeatForm
+from moot.disk.private import make_private_folder
 from moot.domain.budget import Budget
 from moot.domain.facts import Language
 from moot.domain.ids import parse_seat_id
@@ -100,7 +101,7 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
     if form.consult:
         # Not the user's project: records of a demo are nobody's work.
         folder = resolve_home(environ) / "demos"
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         options["consult"] = Consult(folder=folder, patience=3_600.0)
     return options
 

@@ -5,19 +5,46 @@ MOOT_MEMORY   `off` tells no seat of earlier decisions on similar questions
 MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
 """
 
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
+from moot.disk.private import tighten_folder
 from moot.errors import BadSetting, MissingExtra
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.ledger import Ledger
 
+OWN_NAMES: Final = (
+    "ledger.db",
+    "owner.key",
+    "server.toml",
+    "agents",
+    "connections",
+    "demos",
+    "drafts",
+    "history",
+    "models",
+    "search",
+)
+"""How the names in MOOT_HOME begin that are Moot's: whoever points it at a folder of other things keeps those as they are."""
+
+log = logging.getLogger("moot")
+
 
 def resolve_home(environ: Mapping[str, str]) -> Path:
     """Return the folder that Moot owns."""
     return Path(environ.get("MOOT_HOME") or Path.home() / ".moot").expanduser().absolute()
+
+
+def tighten_home(environ: Mapping[str, str]) -> None:
+    """Close an existing MOOT_HOME to other users of this machine, with a word about it."""
+    home = resolve_home(environ)
+    if tighten_folder(home, OWN_NAMES):
+        log.warning("other users of this machine could read %s; now only you can", home)
 
 
 def resolve_ledger_address(environ: Mapping[str, str]) -> str:
@@ -29,6 +56,14 @@ def resolve_vectors_path(environ: Mapping[str, str]) -> Path | None:
     if resolve_ledger_address(environ) == "memory:":
         return None
     return resolve_home(environ) / "search" / "vectors.bin"
+
+
+def resolve_index_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that keeps the search index of the ledger; None where nothing is kept."""
+    address = resolve_ledger_address(environ)
+    # Each ledger has its own: an address may hold a password, and is no name for a file.
+    name = f"index-{sha256(address.encode()).hexdigest()[:16]}.bin"
+    return None if address == "memory:" else resolve_home(environ) / "search" / name
 
 
 @asynccontextmanager

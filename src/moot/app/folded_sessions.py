@@ -5,7 +5,7 @@ One instance serves all viewers of a process (W-9): however many look at a sessi
 
 import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -15,6 +15,7 @@ from moot.domain.ids import SessionId
 from moot.engine.snapshot import Snapshot
 from moot.errors import BadSetting
 from moot.ports.plugin import AnyPlugin
+from moot.reports.outline import OutlineCache
 
 PAGE: Final = 200
 MOST_LIVE: Final = 64
@@ -29,6 +30,7 @@ class FoldedSession:
     plugin: AnyPlugin
     snapshot: Snapshot
     timeline: Any
+    outline: OutlineCache = field(default_factory=OutlineCache)
 
     @property
     def seq(self) -> int:

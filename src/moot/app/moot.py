@@ -1,5 +1,6 @@
 """Moot as a library: everything that the command line does, in Python."""
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
@@ -11,36 +12,34 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from moot.app.clock import SystemClock
-from moot.app.environment import open_ledger, resolve_home, resolve_ledger_address, resolve_vectors_path
-from moot.app.protocols import find_kinds, find_plugin, find_rules, get_protocol
-from moot.codec.chain import to_datetime, validate_chain
-from moot.codec.stored import FactCodec, read_topic
+from moot.app.environment import (
+    open_ledger,
+    resolve_home,
+    resolve_index_path,
+    resolve_ledger_address,
+    resolve_vectors_path,
+    tighten_home,
+)
 from moot.domain.budget import DEFAULT_TURNS, Budget
 from moot.domain.facts import OWNER_DOOR, Closed, Entry, Language, Opened, SessionCancelled, SessionImported, SessionParked
-from moot.domain.ids import AskId, SessionId, parse_session_id
+from moot.domain.ids import AskId, SessionId, is_register, parse_session_id
 from moot.domain.records import Head
 from moot.domain.roster import Seat, Swap, swap_seats, validate_swaps
 from moot.domain.topic import Topic
-from moot.engine.engine import Engine
-from moot.engine.events import Event
-from moot.engine.outside_answers import OutstandingAsk
-from moot.engine.replay import ReplayResult
 from moot.errors import (
     BadImport,
     BadSetting,
     CallerError,
     LedgerDamaged,
     LedgerNewer,
+    LedgerReadOnly,
     MootError,
     NotStarted,
     ProtocolMissing,
     ProviderRefused,
     SessionClosed,
 )
-from moot.memory.register import is_register
 from moot.ports.ledger import Ledger
-from moot.ports.plugin import AnyPlugin
-from moot.reports.decision import Decision, Status, summarize_choice
 
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask anybody.
@@ -50,13 +49,20 @@ if TYPE_CHECKING:
     from moot.app.panels import Panel
     from moot.app.parking import OnParked
     from moot.app.seats import GivenParticipant, Seating
+    from moot.engine.engine import Engine
+    from moot.engine.events import Event
+    from moot.engine.outside_answers import OutstandingAsk
+    from moot.engine.replay import ReplayResult
     from moot.memory.decision_memory import DecisionMemory
+    from moot.memory.head_book import ArchivedSession
     from moot.memory.search import SearchHit
     from moot.memory.threads import ThreadView
     from moot.memory.tokens import TokenStore
     from moot.participants.function import AnswerFunction
     from moot.participants.human import AskPerson
     from moot.ports.limits import ProviderLimits
+    from moot.ports.plugin import AnyPlugin
+    from moot.reports.decision import Decision, Status
 
 log = logging.getLogger("moot")
 
@@ -72,7 +78,7 @@ class SessionLine:
     session: SessionId
     protocol: str
     topic: str
-    status: Status | Literal["damaged", "not_installed"]
+    status: "Status | Literal['damaged', 'not_installed']"
     opened_at: datetime
     last_at: datetime
     entries: int
@@ -151,26 +157,40 @@ class Moot:
         self._ledger = ledger
         self._limits = limits
         self._stack = AsyncExitStack()
-        self._engine: Engine | None = None
         self._clock = SystemClock()
         self._is_recalled = False
+        self._remembering: dict[str, asyncio.Task[None]] = {}
         if participants:
             # A wrong name is refused here, where it is given.
             _ = self.seating
 
     async def __aenter__(self) -> Self:
         if self._ledger is None:
+            tighten_home(self.environ)
             self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
-        codec = FactCodec({}, find_kinds=find_kinds)
-        self._engine = Engine(ledger=self._ledger, rulebooks=find_rules, codec=codec, clock=self._clock)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._finish_remembering()
         await self._stack.aclose()
 
+    @cached_property
+    def engine(self) -> "Engine":
+        from moot.app.protocols import find_kinds, find_rules
+        from moot.codec.stored import FactCodec
+        from moot.engine.engine import Engine
+
+        codec = FactCodec({}, find_kinds=find_kinds)
+        ledger = _require_started(self._ledger)
+        return Engine(ledger=ledger, rulebooks=find_rules, codec=codec, clock=self._clock, explain_absence=self._explain_absence)
+
     @property
-    def engine(self) -> Engine:
-        return _require_started(self._engine)
+    def ledger(self) -> Ledger:
+        return _require_started(self._ledger)
+
+    @property
+    def clock(self) -> SystemClock:
+        return self._clock
 
     @cached_property
     def seating(self) -> "Seating":
@@ -188,7 +208,7 @@ class Moot:
         from moot.participants.meaning_index import build_meaning_index
 
         meaning = build_meaning_index(resolve_vectors_path(self.environ))
-        return DecisionMemory(_require_started(self._ledger), self._clock, meaning)
+        return DecisionMemory(_require_started(self._ledger), self._clock, meaning, resolve_index_path(self.environ))
 
     @cached_property
     def access(self) -> "TokenStore":
@@ -214,7 +234,7 @@ class Moot:
 
         return await plan_session(self, topic, options)
 
-    async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> Decision:
+    async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> "Decision":
         """Run or resume a session until it ends, is parked by an outage, or waits only for outside seats; the decision so far.
 
         `wait=True` waits here for outside seats. A number of seconds waits as long for them and for the end of an outage;
@@ -260,12 +280,12 @@ class Moot:
 
     async def resume(
         self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True, wait: bool | float = False
-    ) -> Decision:
+    ) -> "Decision":
         """Resume a session after the checks of `prepare_resume`, and run it as `run` does."""
         await self.prepare_resume(session, swaps=swaps, check=check)
         return await self.run(session, wait=wait)
 
-    async def hold(self, topic: str, **options: Unpack[Options]) -> Decision:
+    async def hold(self, topic: str, **options: Unpack[Options]) -> "Decision":
         """Open a session and run it to its end."""
         return await self.run(await self.open(topic, **options))
 
@@ -283,22 +303,44 @@ class Moot:
 
     async def remember_if_possible(self, session: str) -> None:
         """Like `remember`, but a failure is only logged, and the next `recall` tries again: the session itself is unaffected."""
+        self.remember_soon(session)
+        # Not awaited itself: whoever stops waiting must not stop it.
+        await asyncio.wait([self._remembering[session]])
+
+    async def _try_to_remember(self, session: str) -> None:
         try:
             await self.remember(session)
         except MootError as error:
             self._is_recalled = False
             log.warning("session %s is not remembered yet: %s", session, error)
 
+    def remember_soon(self, session: str) -> None:
+        """Add an ended session to decision memory in the background: whoever gave the last answer need not wait for it.
+
+        Whatever `recall` returns has it, and closing waits for it; if the process dies first, the next one's `recall` adds it.
+        """
+        if session not in self._remembering:
+            self._remembering[session] = asyncio.create_task(self._try_to_remember(session))
+            self._remembering[session].add_done_callback(lambda _: self._remembering.pop(session, None))
+
+    async def _finish_remembering(self) -> None:
+        while self._remembering:
+            await asyncio.wait(self._remembering.values())
+
     async def recall(self) -> "DecisionMemory":
         """Return decision memory, after adding every session that ended without being remembered because its process died.
 
         That search runs once: a live process remembers the sessions that it ends.
         """
+        await self._finish_remembering()
         if not self._is_recalled:
             for line in await self.sessions():
                 if line.status == "concluded" and not line.is_demo and not await self.memory.has(line.session):
                     try:
                         await self.remember(line.session)
+                    except LedgerReadOnly:
+                        # A copy that may only be read tells what it remembers.
+                        break
                     except (LedgerDamaged, CallerError) as error:
                         # One unreadable session must not prevent the others from being remembered.
                         log.warning("session %s cannot be remembered: %s", line.session, error)
@@ -312,19 +354,19 @@ class Moot:
         hits = await self.memory.find_similar(validate_topic(topic))
         return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
 
-    async def decision(self, session: str) -> Decision:
+    async def decision(self, session: str) -> "Decision":
         """Return the current decision."""
         plugin, timeline = await self._load_plugin_and_timeline(session)
         return plugin.decision(timeline)
 
-    def watch(self, session: str, after: int = 0) -> AsyncIterator[Event]:
+    def watch(self, session: str, after: int = 0) -> "AsyncIterator[Event]":
         """Yield entries as they are written, and text while it is produced if this process runs the session."""
         return self.engine.watch(parse_session_id(session), after)
 
     async def give_input(self, session: str, text: str, key: str = "") -> Entry | None:
         return await self.engine.give_input(parse_session_id(session), text, key)
 
-    async def asks(self, session: str) -> list[OutstandingAsk]:
+    async def asks(self, session: str) -> "list[OutstandingAsk]":
         """Return the open asks."""
         return await self.engine.list_outstanding(parse_session_id(session))
 
@@ -345,12 +387,20 @@ class Moot:
 
     async def sessions(self) -> list[SessionLine]:
         """Return every session, the most recently active one last."""
-        lines = []
-        for head in await self.engine.heads():
-            if is_register(head.session):
-                continue
-            lines.append(self._build_session_line(head))
+        heads = [head for head in await _require_started(self._ledger).heads() if not is_register(head.session)]
+        lines = [self._build_session_line(head) for head in heads]
         return sorted(lines, key=lambda line: (line.last_at, line.session))
+
+    async def archived(self) -> "dict[SessionId, ArchivedSession]":
+        """Return the sessions that went into archives, and where each is."""
+        from moot.ports.ledger_upkeep import LedgerUpkeep
+
+        if not isinstance(self.ledger, LedgerUpkeep) or not (removed := set(await self.ledger.list_removed())):
+            return {}
+        from moot.memory.head_book import open_head_register
+
+        book = await open_head_register(self.ledger, self._clock).state()
+        return {session: each for session, each in sorted(book.archived.items()) if session in removed}
 
     async def load_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions as a list has them, with their outcomes; those that do not exist are left out."""
@@ -403,6 +453,8 @@ class Moot:
             found = await self.decision(line.session)
             choice, strength = found.choice, found.strength
             decided = None if found.decision is None else found.decision.text
+        from moot.reports.decision import summarize_choice
+
         standing = describe_status(line.status, is_decided=decided is not None)
         what = "" if decided is None else summarize_choice(choice, decided)
         return replace(line, standing=standing, choice=what, strength=strength)
@@ -410,13 +462,20 @@ class Moot:
     async def export(self, session: str, form: str) -> str:
         """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
         if form == "jsonl":
-            from moot.codec.export import dump_export
-
-            return dump_export(parse_session_id(session), await self.engine.records(parse_session_id(session)))
+            return "".join([part async for part in self.stream_export(session)])
         plugin, timeline = await self._load_plugin_and_timeline(session)
         if form not in plugin.forms:
             raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.forms)}")
         return plugin.export(timeline, form)
+
+    async def stream_export(self, session: str) -> AsyncIterator[str]:
+        """Yield the session as `jsonl` in parts of whole lines: a long one is never in memory as a whole."""
+        from moot.codec.export import dump_export_head, dump_export_lines
+
+        name = parse_session_id(session)
+        yield dump_export_head(name)
+        async for page in self.engine.read_pages(name):
+            yield dump_export_lines(page)
 
     async def read_back(
         self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
@@ -424,6 +483,8 @@ class Moot:
         """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
         if text.lstrip().startswith('{"moot":'):
             return await self._restore_export(text)
+        from moot.app.protocols import get_protocol
+
         plugin = get_protocol(name)
         if plugin.read_back is None:
             raise BadImport(f"the protocol {plugin.name!r} can import only jsonl")
@@ -435,12 +496,29 @@ class Moot:
             then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))]
         return await self.engine.open(imported.opened, parse_session_id(session) if session else None, then)
 
-    async def replay(self, session: str) -> ReplayResult:
+    async def replay(self, session: str) -> "ReplayResult":
         return await self.engine.replay(parse_session_id(session))
 
     async def verify(self, session: str) -> str | None:
-        """Return what is wrong with the session's hash chain; None if nothing is."""
-        return await self.engine.verify(parse_session_id(session))
+        """Return what is wrong with a session: its hash chain, or entries that the register of heads has; None if nothing is."""
+        from moot.app.verification import LedgerVerifier
+
+        name = parse_session_id(session)
+        found = await LedgerVerifier(self.ledger, self._clock).verify_session(name)
+        if found is None:
+            raise await self.engine.build_unknown(name)
+        return found.fault
+
+    async def _explain_absence(self, session: SessionId) -> str:
+        """Where a session is that was archived; empty if it was not."""
+        from moot.app.archive import explain_archived
+        from moot.memory.head_book import open_head_register
+
+        try:
+            archived = (await open_head_register(self.ledger, self._clock).state()).archived.get(session)
+        except LedgerDamaged:
+            return ""
+        return "" if archived is None else explain_archived(session, archived)
 
     async def fork(
         self, session: str, *, at: int | None = None, swaps: Mapping[str, str] | None = None, name: str | None = None
@@ -487,20 +565,28 @@ class Moot:
         """Return the timeline of a session."""
         return (await self._load_plugin_and_timeline(session))[1]
 
-    async def load_plugin(self, session: str) -> AnyPlugin:
+    async def load_plugin(self, session: str) -> "AnyPlugin":
         """Return the protocol of a session; raises UnknownSession."""
         return self.find_plugin((await self.engine.load_snapshot(parse_session_id(session))).session_state.opened)
 
-    async def _load_plugin_and_timeline(self, session: str) -> tuple[AnyPlugin, Any]:
+    async def _load_plugin_and_timeline(self, session: str) -> "tuple[AnyPlugin, Any]":
+        from moot.codec.chain import compute_root_hash, validate_chain
+
         name = parse_session_id(session)
-        # What people read is verified first: text that was changed afterwards is nobody's statement.
-        entries = [self.engine.entry(record) for record in validate_chain(name, await self.engine.records(name))]
-        opened = entries[0].fact
-        assert isinstance(opened, Opened)
-        plugin = self.find_plugin(opened)
-        timeline = plugin.timeline(name)
-        for entry in entries:
-            timeline.add(entry)
+        after, before = 0, compute_root_hash(name)
+        plugin: AnyPlugin | None = None
+        timeline: Any = None
+        async for page in self.engine.read_pages(name):
+            # What people read is verified first: text that was changed afterwards is nobody's statement.
+            validate_chain(name, page, after, before)
+            after, before = page[-1].seq, page[-1].hash
+            for entry in map(self.engine.entry, page):
+                if plugin is None:
+                    assert isinstance(entry.fact, Opened)
+                    plugin = self.find_plugin(entry.fact)
+                    timeline = plugin.timeline(name)
+                timeline.add(entry)
+        assert plugin is not None
         await self.add_settlements(timeline)
         return plugin, timeline
 
@@ -517,6 +603,9 @@ class Moot:
         inner.settled = {} if kept is None else {each.number: each.state for each in list_obligations(kept)}
 
     def _build_session_line(self, head: Head) -> SessionLine:
+        from moot.codec.chain import to_datetime
+        from moot.codec.stored import read_topic
+
         line = SessionLine(
             session=head.session,
             protocol="",
@@ -548,7 +637,9 @@ class Moot:
             except CallerError as cause:
                 raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
 
-    def find_plugin(self, opened: Opened) -> AnyPlugin:
+    def find_plugin(self, opened: Opened) -> "AnyPlugin":
+        from moot.app.protocols import find_plugin
+
         return find_plugin(opened)
 
     async def _restore_export(self, text: str) -> SessionId:
@@ -566,7 +657,7 @@ def _require_started(part: T | None) -> T:
 
 
 def describe_status(
-    status: Status | Literal["damaged", "not_installed"],
+    status: "Status | Literal['damaged', 'not_installed']",
     *,
     is_decided: bool = False,
     is_waiting: bool = False,
@@ -580,7 +671,7 @@ def describe_status(
     return status
 
 
-def _derive_status(last: object) -> Status:
+def _derive_status(last: object) -> "Status":
     if isinstance(last, SessionCancelled):
         return "cancelled"
     if isinstance(last, SessionParked):

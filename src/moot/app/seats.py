@@ -1,14 +1,14 @@
 """Creates the participant of a seat from its platform."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from moot.app.parking import CHECK_SECONDS
 from moot.app.plugins import load_kinds, load_plugins
-from moot.domain.effects import AnswerForm
+from moot.domain.effects import AnswerForm, Brief
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
@@ -24,7 +24,7 @@ from moot.participants.lookup import Lookup, LookupParticipant
 from moot.participants.provider_limits import LocalLimits
 from moot.participants.record_writer import RecorderParticipant
 from moot.ports.limits import ProviderLimits
-from moot.ports.participant import Participant
+from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 
 SEARCH = "MOOT_SEARCH"
 """The variable that names the search program: an agent's name, or a recipe file."""
@@ -67,9 +67,25 @@ class Seating:
         self._shared: dict[str, Participant] = {}
         self._lookup: Lookup | None = None
         self._functions: dict[str, AnswerFunction] = {}
+        self._programs: frozenset[str] | None = None
         self.kinds = KindTable(load_plugins().kinds)
         for name, participant in (given or {}).items():
             self.add(name, participant)
+
+    def limit_programs(self, programs: Iterable[str] | None) -> None:
+        """Start only these programs for seats: agents by their names, or recipe files; None: any."""
+        self._programs = None if programs is None else frozenset(_name_program(each) for each in programs)
+
+    def is_listed(self, platform: str) -> bool:
+        """Whether a platform is a program that was listed by name: then callers from the network may seat it, too."""
+        return self._programs is not None and parse_kind(platform) == COMMAND and self.refuse_program(platform) is None
+
+    def refuse_program(self, platform: str) -> str | None:
+        """Why the program of a seat may not be started here; None if it may, or if the seat has none."""
+        kind, _, name = platform.partition(":")
+        if kind.strip().lower() != COMMAND or self._programs is None or _name_program(name) in self._programs:
+            return None
+        return f"this server may not start the program {name!r}; list it under `programs` in {self._home / 'server.toml'}"
 
     def add(self, name: str, given: GivenParticipant) -> None:
         """Put a participant of the program's own under a name, which seats then have as their platform; raises BadSetting."""
@@ -94,6 +110,8 @@ class Seating:
         if seat.id == DIRECTOR.id:
             return RecorderParticipant()
         kind = self.kinds.find(seat.platform)
+        if (why := self.refuse_program(seat.platform)) is not None:
+            return RefusedProgram(why)
         if parse_kind(seat.platform) == FUNCTION and kind.name != seat.platform:
             name = seat.platform.partition(":")[2]
             raise UnknownPlatform(
@@ -194,6 +212,25 @@ class Seating:
     def has_embedded(self) -> bool:
         """Whether the embedded model can answer now."""
         return local_model.is_installed() and encoder.is_installed() and self.weights() is not None
+
+
+class RefusedProgram:
+    """Fills a seat whose program may not be started here: the session is parked until it may be, or runs elsewhere."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    async def ready(self) -> str | None:
+        return self._why
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        return NoAnswer(reason="unreachable", detail=self._why)
+
+
+def _name_program(name: str) -> str:
+    """One name for one program: an agent's without its model, a file's whole path."""
+    name = name.strip().removeprefix(f"{COMMAND}:")
+    return str(Path(name).expanduser().resolve()) if name.endswith(".toml") else name.partition(":")[0]
 
 
 def _build_kind(name: str, given: GivenParticipant) -> ParticipantKind:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from moot.codec.json_text import extract_object
 from moot.codec.mending import AnswerMender, is_pass, show_value
 from moot.codec.schemas import build_schema, get_adapter, get_own_schema
-from moot.domain.effects import Alternative, AnswerForm, Brief, Schema
+from moot.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moot.domain.facts import Reply
 from moot.domain.safe_text import fix_surrogates
 from moot.errors import BadAnswer
@@ -53,12 +53,20 @@ def read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Readin
     With `is_strict` nothing is left out: whoever sent it is told what is wrong, by the brief's own check of the state, and can
     send it again.
     """
+    return read_strictly(brief, raw) if is_strict else _read(brief, raw, get_own_schema(brief), is_strict=False)
+
+
+def read_strictly(rules: AnswerRules, raw: object) -> Reading:
+    """Read an answer as `read_answer` does with `is_strict`; for that no prompt is needed."""
+    return _read(rules, raw, build_schema(rules.form.shape), is_strict=True)
+
+
+def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -> Reading:
     said, notes = raw, list[str]()
-    if not isinstance(raw, brief.form.shape):
-        schema = build_schema(brief.form.shape) if is_strict else get_own_schema(brief)
-        said, notes = _parse(brief.form, raw, schema, brief.fills, is_strict=is_strict)
-    mended, more = brief.mend(said) if isinstance(said, brief.form.shape) else (said, ())
-    if fault := brief.fault(mended):
+    if not isinstance(raw, rules.form.shape):
+        said, notes = _parse(rules.form, raw, schema, rules.fills, is_strict=is_strict)
+    mended, more = rules.mend(said) if isinstance(said, rules.form.shape) else (said, ())
+    if fault := rules.fault(mended):
         raise BadAnswer(fault)
     return Reading(mended, (*notes, *more))
 

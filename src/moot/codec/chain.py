@@ -49,9 +49,14 @@ def decode_entry(codec: FactCodec, record: StoredRecord) -> Entry:
     return Entry(seq=record.seq, at=to_datetime(record.at), fact=codec.decode(record.body))
 
 
-def find_chain_fault(session: SessionId, records: Iterable[StoredRecord]) -> str | None:
-    """Return the first fault in a session's records, from its first record on; None if there is none."""
-    before, expected = compute_root_hash(session), 1
+def find_chain_fault(
+    session: SessionId, records: Iterable[StoredRecord], after: int = 0, before: bytes | None = None
+) -> str | None:
+    """Return the first fault in a session's records; None if there is none.
+
+    They begin with the session's first, or follow the entry `after`, whose hash is `before`.
+    """
+    before, expected = before or compute_root_hash(session), after + 1
     for record in records:
         if record.seq != expected:
             return f"entry {expected} is missing: {record.seq} follows {expected - 1}"
@@ -61,9 +66,11 @@ def find_chain_fault(session: SessionId, records: Iterable[StoredRecord]) -> str
     return None
 
 
-def validate_chain(session: SessionId, records: list[StoredRecord]) -> list[StoredRecord]:
-    """Return the records if their chain is valid; raises LedgerDamaged."""
-    fault = find_chain_fault(session, records)
+def validate_chain(
+    session: SessionId, records: list[StoredRecord], after: int = 0, before: bytes | None = None
+) -> list[StoredRecord]:
+    """Return the records if their chain is valid, as `find_chain_fault` takes them; raises LedgerDamaged."""
+    fault = find_chain_fault(session, records, after, before)
     if fault is not None:
         raise LedgerDamaged(f"session {session!r}: {fault}")
     return records

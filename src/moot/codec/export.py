@@ -1,7 +1,7 @@
 """The export of a session: its records as lines of JSON, which another ledger can import."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from moot.codec.chain import to_datetime
 from moot.domain.ids import SessionId, parse_session_id
@@ -10,15 +10,20 @@ from moot.errors import BadImport
 from moot.reports.json_text import dump_json
 
 
-def dump_export(session: SessionId, records: Sequence[StoredRecord]) -> str:
-    """Render the records of a session as an export."""
-    lines = [json.dumps({"moot": 1, "session": session}, ensure_ascii=False)]
+def dump_export_head(session: SessionId) -> str:
+    """Render the first line of an export."""
+    return json.dumps({"moot": 1, "session": session}, ensure_ascii=False) + "\n"
+
+
+def dump_export_lines(records: Iterable[StoredRecord]) -> str:
+    """Render records as lines of an export."""
+    lines: list[str] = []
     for record in records:
         head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})
         # The body is stored text and its hash depends on every byte: it is written as a JSON string, not parsed and written
         # again.
-        lines.append(f'{head[:-1]}, "body": {dump_json(record.body.decode())}}}')
-    return "\n".join(lines) + "\n"
+        lines.append(f'{head[:-1]}, "body": {dump_json(record.body.decode())}}}\n')
+    return "".join(lines)
 
 
 def parse_export(text: str) -> tuple[SessionId, list[StoredRecord]]:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from moot.codec.value_words import is_empty
@@ -11,10 +12,14 @@ from moot.codec.value_words import is_empty
 MOST_STARTS: Final = 200
 """At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
 LONGEST_REPAIRED: Final = 30_000
+LONGEST_KEPT_NAME: Final = 64
+_NO_LETTERS: Final = re.compile(r"[\W_]+")
 # The possessive `*+` prevents backtracking through a long run of spaces after the fence.
 _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 # An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
 _BARE_LINE: Final = re.compile(r'([:\[,]\s*)#(\d{1,6})(?=\s*(?:[,\]}]\s*["\]}]|[}\]]|,\s*#|\Z))')
+# Braces within braces hold nothing, and the repairer takes seconds over thousands of them.
+_NESTED: Final = re.compile(r"(?:[{\[]\s*+){30}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +53,13 @@ def extract_object(text: str) -> dict[str, object] | None:
 
 def fold_name(name: str) -> str:
     """Return the form in which names of fields are compared: `movedBy` is `moved_by`."""
-    return re.sub(r"[\W_]+", "", name).casefold()
+    # Only short ones are kept: names of fields are, and what else stands in their place need not stay in memory.
+    return _fold_short_name(name) if len(name) <= LONGEST_KEPT_NAME else _NO_LETTERS.sub("", name).casefold()
+
+
+@lru_cache(maxsize=1_024)
+def _fold_short_name(name: str) -> str:
+    return _NO_LETTERS.sub("", name).casefold()
 
 
 def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], list[str]]:
@@ -75,6 +86,8 @@ def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], lis
 
 
 def _repair(source: str) -> FoundObject | None:
+    if _NESTED.search(source):
+        return None
     from json_repair import repair_json
 
     try:

@@ -9,7 +9,7 @@ from moot.codec.answers import parse_alternative, parse_answer
 from moot.codec.json_text import extract_object
 from moot.codec.plain_text import find_command, read_plain_answer
 from moot.codec.schemas import get_own_schema
-from moot.domain.effects import Brief
+from moot.domain.effects import AnswerRules, Brief
 from moot.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
 from moot.errors import BadAnswer
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
@@ -44,9 +44,12 @@ class DerivedPersonText(TwoLanguages):
 PERSON_TEXT = in_each_language(DerivedPersonText)
 
 
-def build_person_ask(brief: Brief) -> PersonAsk:
-    """Return what a person is asked for this brief."""
-    return brief.person() if brief.person is not None else derive_person_ask(brief)
+def build_person_ask(rules: AnswerRules) -> PersonAsk:
+    """Return what a person is asked for this brief; rules that are no brief bring questions of their own."""
+    if rules.person is not None:
+        return rules.person()
+    assert isinstance(rules, Brief), "rules without questions for a person are a brief"
+    return derive_person_ask(rules)
 
 
 def derive_person_ask(brief: Brief) -> PersonAsk:
@@ -114,30 +117,30 @@ def _convert(kind: dict[str, Any], typed: str) -> object:
             return typed
 
 
-def find_alternative(brief: Brief, text: str) -> object | None:
+def find_alternative(rules: AnswerRules, text: str) -> object | None:
     """Return what a person asks for in place of the answer: `/ask NAME QUESTION`, or a request to the director in words."""
-    instead = brief.form.instead
+    instead = rules.form.instead
     if instead is None:
         return None
     asked = _ASK.fullmatch(text.strip())
     if asked is not None:
         return {instead.field: {"to": asked["to"], "question": asked["question"].strip()}}
-    return text if parse_alternative(brief.form, instead, text) is not None else None
+    return text if parse_alternative(rules.form, instead, text) is not None else None
 
 
-def interpret_plain_text(brief: Brief, raw: object) -> object:
+def interpret_plain_text(rules: AnswerRules, raw: object) -> object:
     """Return the answer that a plain text means, where an answer is read from outside; anything else is returned unchanged.
 
     Raises BadAnswer with what can be said, if a text without JSON is no answer.
     """
     if not isinstance(raw, str) or raw.lstrip().startswith(_JSON_STARTS):
         return raw
-    alternative = find_alternative(brief, raw)
+    alternative = find_alternative(rules, raw)
     if alternative is not None:
         return alternative
-    if brief.form.form == "json" and not _holds_json(raw):
-        return read_plain_answer(build_person_ask(brief), raw)
-    return raw if brief.form.form == "json" or brief.person is None else _interpret_words(brief, raw)
+    if rules.form.form == "json" and not _holds_json(raw):
+        return read_plain_answer(build_person_ask(rules), raw)
+    return raw if rules.form.form == "json" or rules.person is None else _interpret_words(rules, raw)
 
 
 def find_kept_words(brief: Brief, raw: object) -> KeptWords | None:
@@ -151,13 +154,13 @@ def find_kept_words(brief: Brief, raw: object) -> KeptWords | None:
     return None
 
 
-def _interpret_words(brief: Brief, text: str) -> object:
+def _interpret_words(rules: AnswerRules, text: str) -> object:
     """Return a text as it is, unless a choice is asked for: then it is found in the form of agents, or in words."""
-    person = build_person_ask(brief)
+    person = build_person_ask(rules)
     if not person.steps or not person.steps[0].choices:
         return text
     try:
-        return parse_answer(brief.form, text)
+        return parse_answer(rules.form, text)
     except BadAnswer:
         return read_plain_answer(person, text)
 

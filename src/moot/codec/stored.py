@@ -6,6 +6,7 @@ it is 1.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 FindKinds = Callable[[str | type[Fact]], Mapping[str, type[Fact]]]
 
 
+MOST_CHECKED = 1_024
+# The kind stands first, and is followed by a field that is not the version, or by nothing.
+_HEAD = re.compile(rb'\{"fact":"([a-z0-9_.]+)"(?!,"v":)[,}]')
 _ADAPTERS: dict[type[Fact], TypeAdapter[Fact]] = {}
 
 
@@ -27,6 +31,17 @@ def _adapter(fact: type[Fact]) -> TypeAdapter[Fact]:
     if fact not in _ADAPTERS:
         _ADAPTERS[fact] = TypeAdapter(fact)
     return _ADAPTERS[fact]
+
+
+def _dump_fields(fact: Fact) -> bytes:
+    try:
+        return _adapter(type(fact)).dump_json(fact, exclude_defaults=True, warnings="error")
+    except PydanticSerializationError as cause:
+        raise _refuse(fact, cause) from cause
+
+
+def _refuse(fact: Fact, cause: Exception) -> BadAnswer:
+    return BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}")
 
 
 def read_topic(body: bytes) -> str:
@@ -55,6 +70,8 @@ class FactCodec:
         self._facts: dict[str, type[Fact]] = {}
         self._versions: dict[str, int] = {}
         self._prefixes: dict[type[Fact], bytes] = {}
+        # The fields of facts that were checked and are about to be encoded, by the identity of the fact.
+        self._checked: dict[int, tuple[Fact, bytes]] = {}
         self._find_kinds = find_kinds
         self._register({**CORE_KINDS, **kinds})
 
@@ -72,24 +89,32 @@ class FactCodec:
         if type(fact) not in self._prefixes and self._find_kinds is not None:
             self._register(self._find_kinds(type(fact)))
         head = self._prefixes[type(fact)]
-        try:
-            fields = _adapter(type(fact)).dump_json(fact, exclude_defaults=True, warnings="error")
-        except PydanticSerializationError as cause:
-            raise BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}") from cause
+        checked = self._checked.pop(id(fact), None)
+        fields = checked[1] if checked is not None and checked[0] is fact else _dump_fields(fact)
         # Splices the fields into the head: `{"fact":"x"` + `,` + `"a":1}`.
         return head + (b"}" if fields == b"{}" else b"," + fields[1:])
 
     def check(self, fact: Fact) -> None:
         """Raise BadAnswer if a fact could not be decoded again."""
-        adapter = _adapter(type(fact))
+        fields = _dump_fields(fact)
         try:
             # A round trip, because Python values can break the declared types: the dataclasses do not validate themselves.
-            adapter.validate_json(adapter.dump_json(fact, warnings="error"))
-        except (ValidationError, PydanticSerializationError) as cause:
-            raise BadAnswer(f"a {type(fact).__name__} cannot be written down: {' '.join(str(cause).split())[:200]}") from cause
+            _adapter(type(fact)).validate_json(fields)
+        except ValidationError as cause:
+            raise _refuse(fact, cause) from cause
+        # Kept for `encode`, which follows, unless the answer came too late: then it is dropped with the next ones.
+        if len(self._checked) >= MOST_CHECKED:
+            self._checked.clear()
+        self._checked[id(fact)] = (fact, fields)
 
     def decode(self, body: bytes) -> Fact:
         """Decode a fact; raises ProtocolMissing, LedgerNewer or LedgerDamaged."""
+        # Most facts are of a known kind and its first version, as `encode` wrote them: one pass reads such a body.
+        if (head := _HEAD.match(body)) and self._versions.get(kind := head[1].decode()) == 1:
+            try:
+                return _adapter(self._facts[kind]).validate_json(body)
+            except ValidationError:
+                pass  # what follows finds out what is wrong with it
         try:
             fields = json.loads(body)
             kind = fields.pop("fact")

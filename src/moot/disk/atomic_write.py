@@ -2,12 +2,23 @@
 
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 
 def write_atomically(path: Path, text: str, *, sole: bool = False) -> None:
-    """Write a file, durable on return; a symbolic link at `path` is replaced, not followed. Raises OSError.
+    """Write a file as `replace_atomically` does."""
+    with replace_atomically(path, sole=sole) as file:
+        file.write(text)
+
+
+@contextmanager
+def replace_atomically(path: Path, *, sole: bool = False) -> Iterator[TextIO]:
+    """Open a draft that replaces the file when it is written, durable on return; if writing fails, the old file stays.
+
+    A symbolic link at `path` is replaced, not followed. Raises OSError.
 
     A `sole` writer, who holds a lock, reuses one fixed draft name and so removes what a crashed writer left behind.
     """
@@ -18,7 +29,7 @@ def write_atomically(path: Path, text: str, *, sole: bool = False) -> None:
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+            yield file
             file.flush()
             # Before the rename: otherwise a power failure can leave the new name with empty content.
             os.fsync(descriptor)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from moot.disk.private import make_private_folder
 from moot.errors import LedgerUnavailable, SessionBusy
 
 try:
@@ -26,7 +27,7 @@ else:
 def hold_lock(path: Path, busy: str) -> Iterator[None]:
     """Hold the lock file `path`; raises SessionBusy with the text `busy` if another process holds it."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         descriptor = _open_locked(path, busy)
     except OSError as cause:
         raise LedgerUnavailable(

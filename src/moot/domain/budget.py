@@ -60,7 +60,7 @@ class Spent:
 
     def plus(self, usage: Usage) -> "Spent":
         # Most facts of a session cost nothing: returning the same object spares a copy for each of them.
-        if usage == FREE:
+        if usage is FREE or usage == FREE:
             return self
         return Spent(
             tokens_in=self.tokens_in + usage.tokens_in,

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from moot.domain.claims import extract_claim
 from moot.domain.ids import SeatId
@@ -28,14 +29,18 @@ class Utterance:
     refers_to: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Digest:
-    """An older entry, shortened to one line."""
+    """An older entry, shortened to one line when it is first shown: many lines are dropped before that."""
 
     id: int
     speaker: SeatId
-    text: str
+    whole: str
     weight: float
+
+    @cached_property
+    def text(self) -> str:
+        return extract_claim(self.whole)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +70,7 @@ class ContextWindow:
         weights, older, left_out = (*self.weights, weight), self.older, self.left_out
         while len(recent) > self.window or (self.room and len(recent) > 1 and sum(len(each.text) for each in recent) > self.room):
             passed, recent = recent[0], recent[1:]
-            older = (*older, Digest(id=passed.id, speaker=passed.speaker, text=extract_claim(passed.text), weight=weights[0]))
+            older = (*older, Digest(id=passed.id, speaker=passed.speaker, whole=passed.text, weight=weights[0]))
             weights = weights[1:]
             if len(older) > self.digests:
                 # Entry 1 is the question and always stays. Of the rest the line of the lowest weight goes; of equals the oldest.
@@ -73,6 +78,10 @@ class ContextWindow:
                 older = tuple(line for line in older if line.id != dropped.id)
                 left_out += 1
         return fast_replace(self, recent=recent, older=older, left_out=left_out, weights=weights)
+
+    def holds(self, entry: int) -> bool:
+        """Whether an entry is shown word for word."""
+        return any(each.id == entry for each in self.recent)
 
     @property
     def whole(self) -> frozenset[int]:

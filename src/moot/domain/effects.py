@@ -107,21 +107,35 @@ class CompareTexts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class AnswerRules:
+    """How the answer to an ask is read, without the prompt that asks for it.
+
+    `fault` returns what is wrong with an answer of the right shape, or None. `person` builds what a person is asked in place of
+    the prompt; without it the questions are derived from the schema. `fills` are fields that code knows, and `mend` brings an
+    answer of the right shape into line with the state.
+    """
+
+    form: AnswerForm
+    fault: Callable[[object], str | None] = no_fault
+    # Called only where a person is asked, or words are read: briefs for models do not pay for it.
+    person: Callable[[], PersonAsk] | None = None
+    fills: Mapping[str, object] = field(default_factory=dict)
+    mend: Callable[[object], Mended] = keep_answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief(AnswerRules):
     """Everything that a participant receives with an ask.
 
     The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question; the probability of
-    its answer can replace the full answer. `subject` is the text that the answer is about. `fault` returns what is wrong with an
-    answer of the right shape, or None. `person` builds what a person is asked in its place; without it the questions are derived
-    from the schema. `again` counts how often this same question was asked before. `schema` narrows the form of the answer to this
-    one ask; None leaves it as the shape is. `fills` are fields that code knows, `hints` says in words what a field holds, and
-    `mend` brings an answer of the right shape into line with the state. `file_request` is a file that Moot itself writes, where
-    no participant is asked. `comparing` holds the texts for a similarity measure.
+    its answer can replace the full answer. `subject` is the text that the answer is about. `again` counts how often this same
+    question was asked before. `schema` narrows the form of the answer to this one ask; None leaves it as the shape is. `hints`
+    says in words what a field holds. `file_request` is a file that Moot itself writes, where no participant is asked. `comparing`
+    holds the texts for a similarity measure.
     """
 
     ask: Ask
     seat: Seat
-    form: AnswerForm
     language: Language
     seed: int
     nth: int
@@ -132,13 +146,8 @@ class Brief:
     own: str
     probe: str = ""
     subject: str = ""
-    fault: Callable[[object], str | None] = no_fault
-    # Called only where a person is asked: briefs for models do not pay for it.
-    person: Callable[[], PersonAsk] | None = None
     again: int = 0
     file_request: object = None
     comparing: CompareTexts = CompareTexts()
     schema: Schema | None = None
-    fills: Mapping[str, object] = field(default_factory=dict)
     hints: Mapping[str, str] = field(default_factory=dict)
-    mend: Callable[[object], Mended] = keep_answer

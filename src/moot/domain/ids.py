@@ -56,3 +56,8 @@ def daily_id(now: datetime, number: int) -> SessionId:
 def ask_id(turn: int, kind: str, seat: SeatId) -> AskId:
     """The stable id of an ask. It is computed from the session's state, so that a restarted process builds the same id."""
     return AskId(f"{turn}.{kind}.{seat}")
+
+
+def is_register(name: str) -> bool:
+    """Whether a stream of the ledger is a register, which outlives sessions, and not a session."""
+    return name.startswith("_")

@@ -22,6 +22,17 @@ class Head(NamedTuple):
     last: StoredRecord
 
 
+class StorageReport(NamedTuple):
+    """What a ledger finds out about its own storage.
+
+    `faults` are damages of the file or the database. `heads` is, for each session, the number and the hash of the last record as
+    they were written down beside it; None where an older Moot wrote down nothing. A fault there is for the reader to find.
+    """
+
+    faults: list[str]
+    heads: dict[SessionId, tuple[int, bytes]] | None
+
+
 class WrittenSessions(NamedTuple):
     """The position of a ledger, and the sessions written to since an earlier one; None when the ledger cannot tell."""
 

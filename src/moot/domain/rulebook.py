@@ -10,7 +10,11 @@ S = TypeVar("S")
 
 
 class Rulebook(Protocol[S]):
-    """The rules of one protocol. `decide` reads only the state, so that a restarted engine gets the same effects again."""
+    """The rules of one protocol. `decide` reads only the state, so that a restarted engine gets the same effects again.
+
+    A rulebook may also have `answer_rules(state, ask) -> AnswerRules`: the part of its brief by which an answer is read. Then an
+    answer that comes from outside costs no prompt.
+    """
 
     @property
     def name(self) -> str: ...

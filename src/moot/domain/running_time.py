@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from moot.domain.facts import (
     AsksPut,
@@ -22,6 +23,9 @@ from moot.domain.facts import (
     SessionResumed,
 )
 from moot.domain.ids import AskId
+
+_FROM_OUTSIDE: Final = (InputGiven, CloseCalled, SeatsSwapped, FamilyStated, SessionCancelled, SessionForked)
+"""Facts that a process which does not run the session may write, beside answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,12 @@ class RunningTime:
 
 def is_waiting_outside(pending: Mapping[AskId, PendingAsk]) -> bool:
     """Whether the session waits only for outside seats; no process needs to run it then."""
+    # A plain loop, for it runs several times with every entry and mostly ends at the first ask.
+    for each in pending.values():
+        if not each.outside:
+            return False
     # Without pending asks it does not wait: the session then has work to compute, and a process must run it.
-    return bool(pending) and all(each.outside for each in pending.values())
+    return bool(pending)
 
 
 def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], entry: Entry) -> RunningTime:
@@ -66,11 +74,14 @@ def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], 
 
 def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact) -> Mapping[AskId, PendingAsk]:
     """Return the pending asks after a fact."""
+    # The facts of every turn come first, and without a pattern.
+    if isinstance(fact, Reply):
+        return {key: value for key, value in pending.items() if key != fact.ask}
+    if isinstance(fact, AsksPut):
+        return {**pending, **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside))}
     match fact:
-        case Reply(ask=ask) | SeatLost(ask=ask):
+        case SeatLost(ask=ask):
             return remove_asks(pending, (ask,))
-        case AsksPut(asks=asks, deadline=deadline, outside=outside):
-            return {**pending, **dict.fromkeys(asks, PendingAsk(deadline, outside))}
         case AsksWithdrawn(asks=asks):
             return remove_asks(pending, asks)
         # No process holds them any more: whoever resumes the session puts them again, with deadlines of its own.
@@ -95,4 +106,4 @@ def _is_from_outside(pending: Mapping[AskId, PendingAsk], fact: Fact) -> bool:
     if isinstance(fact, Reply):
         put = pending.get(fact.ask)
         return put is not None and put.outside
-    return isinstance(fact, InputGiven | CloseCalled | SeatsSwapped | FamilyStated | SessionCancelled | SessionForked)
+    return isinstance(fact, _FROM_OUTSIDE)

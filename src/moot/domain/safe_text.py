@@ -5,7 +5,6 @@ from typing import Final
 
 FENCE: Final = "| "
 
-_KEPT: Final = {"\n", "\t"}
 # Zero-width joiner and non-joiner are part of words in Persian and Indic scripts. Other invisible marks are dropped: they can
 # reverse the reading order (bidi overrides) or hide text.
 _JOINING: Final = frozenset("\u200c\u200d")
@@ -20,8 +19,12 @@ def strip_control(text: str) -> str:
     """Remove control codes and turn every kind of line break into `\\n`."""
     if text.isprintable():
         return text
-    lines = "\n".join(text.splitlines())
-    return "".join(char for char in lines if char in _KEPT or _is_harmless(char))
+    # Nearly every line is printable as it is, and most texts have several lines.
+    return "\n".join(line if line.isprintable() else _strip_line(line) for line in text.splitlines())
+
+
+def _strip_line(line: str) -> str:
+    return "".join(char for char in line if char == "\t" or _is_harmless(char))
 
 
 def one_line(text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Final
 from moot.domain.budget import BudgetKind, Spent
 from moot.domain.facts import (
     OUTAGES,
+    AsksPut,
     BudgetExhausted,
     Closed,
     Entry,
@@ -33,6 +34,8 @@ MOST_ATTEMPTS: Final = 10
 REMEMBERED_KEYS: Final = 64
 REMEMBERED_ANSWERS: Final = 1_024
 """How many answer keys are remembered: the newest, counted over all seats."""
+
+_CHARGED: Final = (Reply, SeatLost, SessionParked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +81,14 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
     time = compute_running_time(session_state.ran_at, session_state.pending, entry)
     spent = session_state.spent.with_seconds(time.seconds) if time.seconds else session_state.spent
     pending = update_pending(session_state.pending, fact)
-    gap = (entry.at - session_state.ran_at).total_seconds()
-    if isinstance(fact, Reply | SeatLost | SessionParked):
+    if isinstance(fact, _CHARGED):
         # A failed answer costs money, too: the provider charges for tokens that could not be parsed.
         spent = spent.plus(fact.usage)
     after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
-    return _apply_rare_fact(after, fact, gap)
+    # Most entries are asks and plain answers: nothing else follows from them.
+    if isinstance(fact, AsksPut) or (isinstance(fact, Reply) and not fact.key and fact.seat not in after.out):
+        return after
+    return _apply_rare_fact(after, fact, (entry.at - session_state.ran_at).total_seconds())
 
 
 def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from moot.codec.chain import find_chain_fault
+from moot.codec.chain import compute_root_hash, find_chain_fault
 from moot.domain.facts import (
     Closed,
     Entry,
@@ -22,7 +22,7 @@ from moot.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_s
 from moot.domain.safe_text import fix_surrogates
 from moot.engine.events import EntryAdded, Event, EventQueue
 from moot.engine.outside_answers import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
-from moot.engine.replay import ReplayResult, replay_records
+from moot.engine.replay import Replay, ReplayResult, replay_records
 from moot.engine.session_loop import ParticipantFactory, SessionRun
 from moot.engine.snapshot import Snapshot
 from moot.errors import (
@@ -212,11 +212,19 @@ class Engine(OutsideAnswers):
 
     async def replay(self, session: SessionId) -> ReplayResult:
         """Fold the ledger again without asking any participant; raises ReplayDiffers or LedgerDamaged."""
-        return replay_records(self._writer, session, await self.records(session))
+        replay = Replay(self._writer, session)
+        async for page in self.read_pages(session):
+            replay.add(page)
+        return replay.finish()
 
     async def verify(self, session: SessionId) -> str | None:
         """Return what is wrong with a session's hash chain; None if nothing is."""
-        return find_chain_fault(session, await self.records(session))
+        after, before = 0, compute_root_hash(session)
+        async for page in self.read_pages(session):
+            if fault := find_chain_fault(session, page, after, before):
+                return fault
+            after, before = page[-1].seq, page[-1].hash
+        return None
 
     async def _follow_ledger(self, session: SessionId, after: int, queue: EventQueue) -> None:
         while True:

@@ -1,6 +1,8 @@
 """Events for watchers: entries once they are durable, and text while it is produced."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from moot.domain.facts import Entry
@@ -35,6 +37,7 @@ class EventHub:
 
     def __init__(self) -> None:
         self._bags: dict[SessionId, list[EventQueue]] = {}
+        self.heads = HeadWaiters()
 
     def is_watched(self, session: SessionId) -> bool:
         return session in self._bags
@@ -56,3 +59,29 @@ class EventHub:
             queues.remove(queue)
         if not queues:
             self._bags.pop(session, None)
+
+
+class HeadWaiters:
+    """Whoever waits in this process for a session's next entry: woken at once by whoever wrote it here."""
+
+    def __init__(self) -> None:
+        self._waiters: dict[SessionId, set[asyncio.Future[int]]] = {}
+
+    def wake(self, session: SessionId, seq: int) -> None:
+        """The session has an entry of this number now."""
+        for waiter in self._waiters.pop(session, ()):
+            if not waiter.done():
+                waiter.set_result(seq)
+
+    @contextmanager
+    def wait(self, session: SessionId) -> Iterator["asyncio.Future[int]"]:
+        """A future of the number of the next entry."""
+        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(session, set()).add(waiter)
+        try:
+            yield waiter
+        finally:
+            waiters = self._waiters.get(session, set())
+            waiters.discard(waiter)
+            if not waiters:
+                self._waiters.pop(session, None)

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from moot.codec.answers import Reading, build_reply, parse_answer, read_answer
+from moot.codec.answers import Reading, build_reply, parse_answer, read_strictly
 from moot.codec.person_asks import interpret_plain_text
 from moot.domain.budget import FREE
-from moot.domain.effects import Ask, Brief
+from moot.domain.effects import AnswerRules, Ask, Brief
 from moot.domain.facts import (
     CloseCalled,
     Entry,
@@ -67,6 +67,16 @@ class OutsideAnswers(Sessions):
         batch = self._compute_step(await self.load_snapshot(session))
         ask = _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
         return None if ask is None else _build_outstanding(batch, ask)
+
+    def has_only_to_wait(self, snapshot: Snapshot) -> bool:
+        """Whether nothing is to be done for a session until an outside seat answers, or a deadline passes."""
+        state, now = snapshot.session_state, self._world.clock.now()
+        if snapshot.is_closed or state.parked is not None or not state.is_waiting_outside:
+            return False
+        if any(ask.deadline is not None and ask.deadline <= now for ask in state.pending.values()):
+            return False
+        batch = self._compute_step(snapshot)
+        return not batch.written and all(ask.id in state.pending for ask in batch.asks)
 
     async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "", via: str = "") -> Entry:
         """Record the answer to an outstanding ask; a repeated answer, or a repeated `key`, returns the first entry and counts
@@ -171,7 +181,7 @@ class OutsideAnswers(Sessions):
                 ask = choose(before)
                 if ask is None:
                     return None
-                fact = self._build_reply(_build_outstanding(before, ask), raw, key, via)
+                fact = _build_reply(before.snapshot.build_answer_rules(ask), ask, raw, key, via)
                 said, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
                 after = self._compute_step(said, is_left=is_left)
                 # One append for what led to the ask, the answer, and what follows from it: a crash in between cannot lose a part.
@@ -193,13 +203,6 @@ class OutsideAnswers(Sessions):
         waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
         return f"waited for: {waiting or 'nobody'}"
 
-    def _build_reply(self, outstanding: OutstandingAsk, raw: object, key: str, via: str) -> Reply:
-        read = _read_outside(outstanding.brief, raw)
-        form, ask = outstanding.brief.form, outstanding.ask
-        return build_reply(
-            form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends, via=fix_surrogates(via)[:LONGEST_KEY]
-        )
-
     async def _is_same_answer(self, snapshot: Snapshot, entry: Entry, fact: Reply, raw: object) -> bool:
         """Whether a repeated answer says what the recorded one says."""
         # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
@@ -209,19 +212,19 @@ class OutsideAnswers(Sessions):
                 return True
         # What words mean, and what code fills in, depends on what was asked: the answer is read again in the state in which
         # the first one was given. What cannot be read there is another answer.
-        brief = await self._rebuild_brief(snapshot, entry, fact)
+        rules = await self._rebuild_rules(snapshot, entry, fact)
         with suppress(BadAnswer):
-            return brief is not None and _read_outside(brief, raw).said == fact.said
+            return rules is not None and _read_outside(rules, raw).said == fact.said
         return False
 
-    async def _rebuild_brief(self, snapshot: Snapshot, entry: Entry, fact: Reply) -> Brief | None:
-        """Return the brief that an entry answered; None if today's rules do not ask for it."""
+    async def _rebuild_rules(self, snapshot: Snapshot, entry: Entry, fact: Reply) -> AnswerRules | None:
+        """Return how the answer in an entry was read; None if today's rules do not ask for it."""
         opening, *later = await self.entries(snapshot.session, 0, entry.seq - 1)
         assert isinstance(opening.fact, Opened)
         state = fold(snapshot.rules, opening.fact, later)
         asks = (effect for effect in snapshot.rules.decide(state) if isinstance(effect, Ask))
         ask = next((each for each in asks if each.id == fact.ask), None)
-        return None if ask is None else snapshot.rules.brief(state, ask)
+        return None if ask is None else snapshot._replace(state=state).build_answer_rules(ask)
 
     async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
         for entry in await self.entries(snapshot.session):
@@ -235,8 +238,15 @@ class OutsideAnswers(Sessions):
         raise UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
 
 
-def _read_outside(brief: Brief, raw: object) -> Reading:
-    return read_answer(brief, interpret_plain_text(brief, raw), is_strict=True)
+def _read_outside(rules: AnswerRules, raw: object) -> Reading:
+    return read_strictly(rules, interpret_plain_text(rules, raw))
+
+
+def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) -> Reply:
+    read = _read_outside(rules, raw)
+    return build_reply(
+        rules.form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends, via=fix_surrogates(via)[:LONGEST_KEY]
+    )
 
 
 def _build_outstanding(batch: StepResult, ask: Ask) -> OutstandingAsk:

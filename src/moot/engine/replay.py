@@ -1,5 +1,6 @@
 """Replay: folds a ledger again without participants, and compares every computed fact with its rulebook."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -28,20 +29,43 @@ class ReplayResult:
 
 def replay_records(writer: RecordWriter, session: SessionId, records: list[StoredRecord]) -> ReplayResult:
     """Fold the records and derive each computed fact and each ask again; raises ReplayDiffers, LedgerDamaged."""
-    snapshot = writer.load(session, records[:1])
-    answers = computed = 0
-    for record in records[1:]:
-        entry = writer.validate_record(snapshot, record)
-        if isinstance(entry.fact, Reply):
-            answers += 1
-        elif isinstance(entry.fact, AsksPut):
-            _check_asks(snapshot, entry, entry.fact)
-        # Core facts come from outside of the rulebook (answers, time, users), so that there is nothing to derive them from.
-        elif not isinstance(entry.fact, _CORE):
-            _check_computed(snapshot, entry)
-            computed += 1
-        snapshot = snapshot.apply_entry(entry, record.hash)
-    return ReplayResult(snapshot, len(records), answers, computed, state_digest(snapshot))
+    replay = Replay(writer, session)
+    replay.add(records)
+    return replay.finish()
+
+
+class Replay:
+    """A replay that is given the records of a session bit by bit, from the first on."""
+
+    def __init__(self, writer: RecordWriter, session: SessionId) -> None:
+        self._writer = writer
+        self._session = session
+        self._snapshot: Snapshot | None = None
+        self._answers = self._computed = 0
+
+    def add(self, records: Sequence[StoredRecord]) -> None:
+        """Fold the records that follow; raises ReplayDiffers, LedgerDamaged."""
+        snapshot = self._snapshot
+        for record in records:
+            if snapshot is None:
+                snapshot = self._writer.load(self._session, [record])
+                continue
+            entry = self._writer.validate_record(snapshot, record)
+            if isinstance(entry.fact, Reply):
+                self._answers += 1
+            elif isinstance(entry.fact, AsksPut):
+                _check_asks(snapshot, entry, entry.fact)
+            # Core facts come from outside of the rulebook (answers, time, users): there is nothing to derive them from.
+            elif not isinstance(entry.fact, _CORE):
+                _check_computed(snapshot, entry)
+                self._computed += 1
+            snapshot = snapshot.apply_entry(entry, record.hash)
+        self._snapshot = snapshot
+
+    def finish(self) -> ReplayResult:
+        """Return what all records came to."""
+        assert self._snapshot is not None, "a replay begins with the opening"
+        return ReplayResult(self._snapshot, self._snapshot.seq, self._answers, self._computed, state_digest(self._snapshot))
 
 
 def state_digest(snapshot: Snapshot) -> str:

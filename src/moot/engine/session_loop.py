@@ -116,7 +116,9 @@ class SessionRun:
             # again.
             self._withdraw()
             self._start(batch)
-            if await self._settle_outages():
+            if not self._outages.held:
+                self._is_parking = False
+            elif await self._settle_outages():
                 return
             is_waiting = self._tasks or self._arrived or self._is_stale
             if not is_waiting and not (self._is_waiting_allowed() and self.snapshot.session_state.pending):
@@ -200,6 +202,7 @@ class SessionRun:
         self._is_taken_up = False
         # Answers that arrived during the append wait for the next step.
         del self._arrived[:taken]
+        self._world.hub.heads.wake(self.snapshot.session, self.snapshot.seq)
         if self._world.hub.is_watched(self.snapshot.session):
             for written in batch.written:
                 self._world.hub.publish(EntryAdded(self.snapshot.session, written.entry))
@@ -219,6 +222,8 @@ class SessionRun:
 
     def _withdraw(self) -> None:
         pending = self.snapshot.session_state.pending
+        if self._tasks.keys() <= pending.keys():
+            return
         for ask in [ask for ask in self._tasks if ask not in pending]:
             # `pop` first: a task that is no longer registered discards its result (see `_ask_participant`).
             self._tasks.pop(ask).cancel()
@@ -233,7 +238,7 @@ class SessionRun:
                 continue
             pending = self.snapshot.session_state.pending.get(ask.id)
             # The answer is here already but not yet written: asking again would pay for a second one.
-            if pending is None or any(getattr(fact, "ask", None) == ask.id for fact in self._arrived):
+            if pending is None or (self._arrived and any(getattr(fact, "ask", None) == ask.id for fact in self._arrived)):
                 continue
             # A participant that kills the process each time (out of memory, a native crash) must not do so forever.
             if pending.attempts > MOST_ATTEMPTS:
@@ -419,11 +424,12 @@ class SessionRun:
 
     async def _listen(self) -> None:
         while True:
+            # Limits how often a busy session reads its own appends back: `changed` also reports those of this process. Before the
+            # first time, too: a short session needs no listener, and an append on an old state fails in any case.
+            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
             head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
             if head > self.snapshot.seq:
                 self.notify_appended()
-            # Limits how often a busy session reads its own appends back: `changed` also reports those of this process.
-            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
 
 
 def _shorten(detail: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakValueDictionary
@@ -22,6 +22,7 @@ from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moot.engine.step import StepResult, step
 from moot.errors import (
+    LedgerReadOnly,
     SeqConflict,
     SessionBusy,
     SessionClosed,
@@ -31,12 +32,26 @@ from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
 
 KNOWN_SESSIONS = 256
+PAGE = 500
+"""How many records are read at once where all of a session is needed, one after the other."""
+
+ExplainAbsence = Callable[[SessionId], Awaitable[str]]
+"""Says where a session went that the ledger does not have; empty if nobody knows it."""
 
 
 class Sessions:
     """The shared base of the engine's operations. Its state is a cache only: everything is in the ledger."""
 
-    def __init__(self, *, ledger: Ledger, rulebooks: Sequence[AnyRulebook] | FindRules, codec: FactCodec, clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        rulebooks: Sequence[AnyRulebook] | FindRules,
+        codec: FactCodec,
+        clock: Clock,
+        explain_absence: ExplainAbsence | None = None,
+    ) -> None:
+        self._explain_absence = explain_absence
         self._writer = RecordWriter(codec, rulebooks)
         self._world = EngineContext(ledger, self._writer, clock, EventHub())
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
@@ -56,14 +71,19 @@ class Sessions:
                 return False
         except SessionBusy:
             return True
+        except LedgerReadOnly:
+            # Whoever may write to it runs it elsewhere; here it stands still.
+            return False
 
     async def load_snapshot(self, session: SessionId) -> Snapshot:
         """Return the current snapshot of a session; folds only the records since the last call; raises UnknownSession."""
-        known = self._known.get(session)
-        records = await self._world.ledger.read(session, known.seq if known else 0)
-        if known is None and not records:
-            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
-        snapshot = self._writer.apply_records(known, records) if known else self._writer.load(session, records)
+        snapshot = self._known.get(session)
+        if snapshot is None:
+            async for page in self.read_pages(session):
+                snapshot = self._writer.apply_records(snapshot, page) if snapshot else self._writer.load(session, page)
+            assert snapshot is not None
+        else:
+            snapshot = self._writer.apply_records(snapshot, await self._world.ledger.read(session, snapshot.seq))
         self._cache_snapshot(snapshot)
         return snapshot
 
@@ -73,7 +93,7 @@ class Sessions:
         """Return what follows a snapshot (None: all of it), validated, in one read of the ledger; raises UnknownSession."""
         records = await self._world.ledger.read(session, known.seq if known else 0, limit)
         if known is None and not records:
-            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+            raise await self.build_unknown(session)
         return self._writer.read_on(session, known, records)
 
     async def list_written(self, after: int | None = None) -> WrittenSessions:
@@ -97,22 +117,45 @@ class Sessions:
         """Return the entries after `after`."""
         return [self._writer.entry(record) for record in await self._world.ledger.read(session, after, limit)]
 
+    async def read_pages(self, session: SessionId) -> AsyncIterator[list[StoredRecord]]:
+        """Yield a session's records page by page: a long one is never in memory as a whole; raises UnknownSession."""
+        page = await self._world.ledger.read(session, 0, PAGE)
+        if not page:
+            raise await self.build_unknown(session)
+        while page:
+            yield page
+            page = await self._world.ledger.read(session, page[-1].seq, PAGE)
+
     async def records(self, session: SessionId) -> list[StoredRecord]:
         """Return the records exactly as the ledger stores them; raises UnknownSession."""
         found = await self._world.ledger.read(session)
         if not found:
-            raise UnknownSession(f"no session is called {session!r}; `moot list` shows those that exist")
+            raise await self.build_unknown(session)
         return found
 
     async def heads(self, prefix: str = "") -> list[Head]:
         return await self._world.ledger.heads(prefix)
+
+    async def build_unknown(self, session: SessionId) -> UnknownSession:
+        where = await self._explain_absence(session) if self._explain_absence is not None else ""
+        return UnknownSession(where or f"no session is called {session!r}; `moot list` shows those that exist")
 
     def entry(self, record: StoredRecord) -> Entry:
         return self._writer.entry(record)
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
         """Wait until the session's head is past `after`, whichever process appended; returns the head."""
-        return await self._world.ledger.changed(session, after)
+        with self._world.hub.heads.wait(session) as woken:
+            known = self._known.get(session)
+            if known is not None and known.seq > after:
+                return known.seq
+            # The ledger sees what other processes write; what is written here need not wait for its next look.
+            waits: list[asyncio.Future[int]] = [woken, asyncio.ensure_future(self._world.ledger.changed(session, after))]
+            try:
+                done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                return next(iter(done)).result()
+            finally:
+                waits[1].cancel()
 
     async def _append(self, snapshot: Snapshot, fact: Fact) -> Entry | None:
         """Append a fact; None if another writer was first."""
@@ -132,6 +175,7 @@ class Sessions:
         except SeqConflict:
             return False
         self._cache_snapshot(after)
+        self._world.hub.heads.wake(after.session, after.seq)
         run = self._runs.get(after.session)
         if run is not None:
             # Wakes the loop at once; without this it would notice the entry at the next poll of the ledger.

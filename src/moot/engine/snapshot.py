@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from moot.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
 from moot.codec.stored import FactCodec
-from moot.domain.effects import Ask, Brief
+from moot.domain.effects import AnswerRules, Ask, Brief
 from moot.domain.facts import Entry, Fact, Opened
 from moot.domain.ids import SessionId
 from moot.domain.records import StoredRecord
@@ -52,6 +52,12 @@ class Snapshot(NamedTuple):
     def build_brief(self, ask: Ask) -> Brief:
         """Return what the seat of an ask receives: the rulebook's brief, and what this session was given at its opening."""
         return add_background(self.rules.brief(self.state, ask), self.session_state.opened.subject)
+
+    def build_answer_rules(self, ask: Ask) -> AnswerRules:
+        """Return how an answer to an ask is read; only a rulebook without `answer_rules` writes the prompt for that, too."""
+        build = getattr(self.rules, "answer_rules", self.rules.brief)
+        rules: AnswerRules = build(self.state, ask)
+        return rules
 
     def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
         """Return the snapshot after one more entry."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from moot.domain.budget import find_exhausted_limit
 from moot.domain.effects import Ask, Record
@@ -10,6 +11,7 @@ from moot.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Fact, Rep
 from moot.domain.ids import AskId, SeatId
 from moot.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
 
+_ANSWERS: Final = (Reply, SeatLost)
 MOST_STEPS = 10_000
 """How many facts in a row a rulebook may compute before it is considered faulty."""
 
@@ -40,7 +42,7 @@ def step(
     batch = StepResult(snapshot, [])
     for fact in arrived:
         # A duplicate, or an answer to an ask that was withdrawn while it was on its way.
-        if isinstance(fact, Reply | SeatLost) and fact.ask not in batch.snapshot.session_state.pending:
+        if isinstance(fact, _ANSWERS) and fact.ask not in batch.snapshot.session_state.pending:
             continue
         if not batch.snapshot.is_closed:
             _write(writer, batch, now, fact)
@@ -58,8 +60,9 @@ def step(
         for fact in computed:
             _write(writer, batch, now, fact)
         if not computed:
-            batch.asks = tuple(effect for effect in effects if isinstance(effect, Ask) and not effect.invited)
-            batch.invited = tuple(effect for effect in effects if isinstance(effect, Ask) and effect.invited)
+            asks = [effect for effect in effects if isinstance(effect, Ask)]
+            batch.asks = tuple([ask for ask in asks if not ask.invited])
+            batch.invited = tuple([ask for ask in asks if ask.invited])
             _record_asks(writer, batch, now, outside)
             return batch
     raise AssertionError(f"the rulebook {snapshot.rules.name!r} computes without end")
@@ -76,6 +79,8 @@ def _find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) ->
     if session_state.exhausted is not None:
         return None
     budget = session_state.opened.budget
+    if budget.seconds is None and budget.tokens is None and budget.money is None:
+        return None
     # Time since the last entry is not in the state yet. Time before `since` belongs to no process, and waiting for outside seats
     # is free.
     spent = (
@@ -99,9 +104,8 @@ def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside
     pending = batch.snapshot.session_state.pending
     wanted = {ask.id for ask in batch.asks}
     # The rulebook no longer wants these: it decided without them, for example because a quorum was reached.
-    stale = tuple(ask for ask in pending if ask not in wanted)
-    if stale:
-        _write(writer, batch, now, AsksWithdrawn(asks=stale))
+    if not pending.keys() <= wanted:
+        _write(writer, batch, now, AsksWithdrawn(asks=tuple(ask for ask in pending if ask not in wanted)))
     # AsksPut holds one deadline for all its asks, so asks are grouped by who answers and how long they may take.
     groups: dict[tuple[bool, float], list[AskId]] = {}
     for ask in batch.asks:

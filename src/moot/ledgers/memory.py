@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
+from moot.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord, WrittenSessions
-from moot.errors import SessionBusy
+from moot.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
+from moot.errors import SeqConflict, SessionBusy
+from moot.ledgers.pending_heads import PendingHeads, seal_now
 from moot.ledgers.validation import check_head, check_order
 
 
@@ -16,6 +19,8 @@ class MemoryLedger:
         self._claimed: set[SessionId] = set()
         self._waiting: dict[SessionId, asyncio.Event] = {}
         self._writes: list[SessionId] = []
+        self._heads = PendingHeads()
+        self._removed: dict[SessionId, StoredRecord] = {}
 
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if not records:
@@ -23,12 +28,21 @@ class MemoryLedger:
         check_order(session, records)
         held = self._records.get(session, [])
         # No await between this check and the write: on one event loop nobody else can append in between.
-        check_head(session, records, len(held))
+        check_head(session, records, self._removed[session].seq if session in self._removed else len(held))
         self._records.setdefault(session, held).extend(records)
-        self._writes.append(session)
+        self._register_heads(session, records)
+        if session != HEADS:
+            self._writes.append(session)
         waiting = self._waiting.pop(session, None)
         if waiting is not None:
             waiting.set()
+
+    def _register_heads(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        self._heads.add(session, records)
+        if self._heads.is_due:
+            register = self._records.setdefault(HEADS, [])
+            end = ChainEnd(register[-1].seq, register[-1].at, register[-1].hash) if register else EMPTY_REGISTER
+            register.extend(seal_now(end, self._heads.take()))
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
         until = None if limit is None else after + limit
@@ -38,7 +52,7 @@ class MemoryLedger:
         return [
             Head(session, records[0], records[-1])
             for session, records in sorted(self._records.items())
-            if session.startswith(prefix)
+            if session.startswith(prefix) and session != HEADS
         ]
 
     async def changed(self, session: SessionId, after: int) -> int:
@@ -49,6 +63,31 @@ class MemoryLedger:
     async def written(self, after: int | None = None) -> WrittenSessions:
         now = len(self._writes)
         return WrittenSessions(now, frozenset() if after is None else frozenset(self._writes[after:now]))
+
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
+        lasts = {name: records[-1] for name, records in self._records.items()} | self._removed
+        return StorageReport([], {name: (last.seq, last.hash) for name, last in lasts.items() if session in {None, name}})
+
+    async def copy_to(self, path: Path) -> None:
+        from moot.ledgers.sqlite_copy import write_copy
+
+        with write_copy(path) as add:
+            for session, records in self._records.items():
+                add(session, records)
+
+    async def remove(self, sessions: Sequence[SessionId]) -> None:
+        for session in sessions:
+            self._removed[session] = self._records.pop(session)[-1]
+
+    async def list_removed(self) -> list[SessionId]:
+        return list(self._removed)
+
+    async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        last = self._removed.get(session)
+        if last != records[-1]:
+            raise SeqConflict(session, records[-1].seq, 0 if last is None else last.seq)
+        del self._removed[session]
+        self._records[session] = list(records)
 
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:

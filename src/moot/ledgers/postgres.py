@@ -5,39 +5,51 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 import asyncpg
 
+from moot.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
 from moot.domain.ids import SessionId
-from moot.domain.records import Head, StoredRecord, WrittenSessions
+from moot.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SeqConflict, SessionBusy
+from moot.ledgers import postgres_upkeep
 from moot.ledgers.migrations import load_migrations
+from moot.ledgers.pending_heads import REGISTER_SECONDS, PendingHeads, seal_now
 from moot.ledgers.validation import check_order
 
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
 """How long a waiter relies on a notification before it queries the database itself."""
 LARGEST_GROUP: Final = 1_000
+MOST_NAMED: Final = 50
+"""How many sessions one notification names: PostgreSQL allows 8,000 bytes, and a name has at most 80."""
 MOST_NOTIFIED: Final = 10_000
 """How many sessions are remembered with the position of their last notification."""
 COMMAND_SECONDS: Final = 60.0
 
 MOST_DEADLOCKS: Final = 10
+SESSION_CHECK: Final = "moot_entries_session_fkey"
+GATHER_SECONDS: Final = 0.02
+"""How long a due registration waits for others that are due at the same time."""
 
 # One statement and so one transaction and one round trip: the sessions whose head is where the batch begins move on, and only
 # their records are written. Where another process was faster the condition is checked again on the row that it wrote. Notified at
-# commit: a listener never hears of an entry that it cannot read yet.
+# commit: a listener never hears of an entry that it cannot read yet; one notification names many sessions, because each wakes
+# every listening process.
 _APPEND: Final = """
-WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS g (id, first, last)),
+WITH given AS (SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $10::bytea[]) AS g (id, first, last, hash)),
 opened AS (
-    INSERT INTO moot_sessions AS s (id, head) SELECT id, last FROM given WHERE first = 1 ORDER BY id
-    ON CONFLICT (id) DO UPDATE SET head = excluded.head WHERE s.head = 0
+    INSERT INTO moot_sessions AS s (id, head, hashed, head_hash)
+    SELECT id, last, last, hash FROM given WHERE first = 1 ORDER BY id
+    ON CONFLICT (id) DO UPDATE SET head = excluded.head, hashed = excluded.hashed, head_hash = excluded.head_hash WHERE s.head = 0
     RETURNING id, number
 ),
 moved AS (
-    UPDATE moot_sessions s SET head = g.last FROM given g WHERE s.id = g.id AND g.first > 1 AND s.head = g.first - 1
+    UPDATE moot_sessions s SET head = g.last, hashed = g.last, head_hash = g.hash
+    FROM given g WHERE s.id = g.id AND g.first > 1 AND s.head = g.first - 1
     RETURNING s.id, s.number
 ),
 written AS (SELECT * FROM opened UNION ALL SELECT * FROM moved),
@@ -47,7 +59,9 @@ stored AS (
     FROM unnest($4::text[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[]) AS r (id, seq, at, body, hash)
     JOIN written w ON w.id = r.id
 )
-SELECT id, pg_notify($9, id) FROM written
+SELECT array_agg(id) AS ids, pg_notify($9, string_agg(id, chr(10))) FROM (
+    SELECT id, (row_number() OVER () - 1) / $11::bigint AS part FROM written
+) AS w GROUP BY part
 """
 
 # Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
@@ -83,6 +97,8 @@ class PostgresLedger:
         self._notified: OrderedDict[SessionId, int] = OrderedDict()
         self._position = 0
         self._deaf_until = 0
+        self._heads = PendingHeads()
+        self._registrar: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -103,6 +119,7 @@ class PostgresLedger:
             # Started last and so stopped first: queued appends are written while the pool is still open.
             self._writer = asyncio.create_task(self._write())
             stack.push_async_callback(self._stop_writing)
+            stack.push_async_callback(self._stop_registering)
             self._stack = stack.pop_all()
         return self
 
@@ -119,6 +136,39 @@ class PostgresLedger:
                 await self._writer
         while not self._queue.empty():
             self._queue.get_nowait().future.cancel()
+
+    async def _stop_registering(self) -> None:
+        with suppress(TimeoutError, MootError):
+            async with asyncio.timeout(COMMAND_SECONDS):
+                await self._queue.join()
+                if self._registrar is not None:
+                    self._registrar.cancel()
+                    await asyncio.wait([self._registrar])
+                await self._register_heads()
+
+    async def _register_due_heads(self) -> None:
+        # Beside the appends and not within them: all processes append to one register, and must not wait for each other there.
+        while self._heads.heads:
+            await asyncio.sleep(GATHER_SECONDS if self._heads.is_due else REGISTER_SECONDS)
+            with suppress(LedgerUnavailable):  # tried again a moment later
+                await self._register_heads()
+
+    async def _register_heads(self) -> None:
+        """Append what is pending to the register of heads."""
+        query = (
+            "SELECT seq, at, hash FROM moot_entries JOIN moot_sessions ON session = number "
+            "WHERE id = $1 ORDER BY seq DESC LIMIT 1"
+        )
+        taken = self._heads.take()
+        try:
+            while taken:
+                with _translate_errors():
+                    row = await self._open_pool().fetchrow(query, HEADS)
+                with suppress(SeqConflict):  # another process registered its heads first
+                    return await self.append(HEADS, seal_now(ChainEnd(*row) if row else EMPTY_REGISTER, taken))
+        except BaseException:
+            self._heads.put_back(taken)
+            raise
 
     async def _open_listener(self) -> "asyncpg.Connection[Any]":
         """Return the connection for notifications and claims; reopen it and retake all claims if it was cut."""
@@ -181,10 +231,10 @@ class PostgresLedger:
             # min(seq) and not 1: a session whose first record is missing is still listed.
             "AND a.seq = (SELECT min(seq) FROM moot_entries WHERE session = s.number) "
             "JOIN moot_entries z ON z.session = s.number AND z.seq = s.head "
-            "WHERE starts_with(s.id, $1) ORDER BY s.id"
+            "WHERE starts_with(s.id, $1) AND s.id <> $2 ORDER BY s.id"
         )
         with _translate_errors():
-            rows = await self._open_pool().fetch(query, prefix)
+            rows = await self._open_pool().fetch(query, prefix, HEADS)
         return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
 
     async def changed(self, session: SessionId, after: int) -> int:
@@ -214,6 +264,26 @@ class PostgresLedger:
             found.append(session)
         return WrittenSessions(self._position, frozenset(found))
 
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
+        with _translate_errors():
+            return await postgres_upkeep.inspect(self._open_pool(), session)
+
+    async def copy_to(self, path: Path) -> None:
+        with _translate_errors():
+            await postgres_upkeep.copy_to(self._open_pool(), path)
+
+    async def remove(self, sessions: Sequence[SessionId]) -> None:
+        with _translate_errors():
+            await postgres_upkeep.remove(self._open_pool(), sessions)
+
+    async def list_removed(self) -> list[SessionId]:
+        with _translate_errors():
+            return await postgres_upkeep.list_removed(self._open_pool())
+
+    async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        with _translate_errors():
+            await postgres_upkeep.put_back(self._open_pool(), session, records)
+
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         # An advisory lock belongs to its connection: all claims of this process share one, which ends with the process.
@@ -241,7 +311,11 @@ class PostgresLedger:
         return self._pool
 
     def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
-        session = SessionId(str(payload))
+        for name in str(payload).split("\n"):
+            if name != HEADS:
+                self._note_written(SessionId(name))
+
+    def _note_written(self, session: SessionId) -> None:
         self._position += 1
         self._notified[session] = self._position
         self._notified.move_to_end(session)
@@ -267,6 +341,8 @@ class PostgresLedger:
                 for each in group:
                     each.future.cancel()
                 raise
+            if self._heads.heads and (self._registrar is None or self._registrar.done()):
+                self._registrar = asyncio.create_task(self._register_due_heads())
             for each, result in zip(group, results, strict=True):
                 self._queue.task_done()
                 # The caller was cancelled while it waited; its records may be durable all the same.
@@ -296,7 +372,10 @@ class PostgresLedger:
                 joined.append(at)
             else:
                 later.append(at)
-        written = await self._insert({name: [r for at in joined for r in group[at].records] for name, joined in batches.items()})
+        records = {name: [r for at in joined for r in group[at].records] for name, joined in batches.items()}
+        written = await self._insert(records)
+        for name in written:
+            self._heads.add(name, records[name])
         # Another process was faster: rare, so that its own look at the head costs nothing in the common case.
         stale = [name for name in batches if name not in written]
         if stale:
@@ -316,10 +395,12 @@ class PostgresLedger:
         records = [(name, *record) for name in names for record in batches[name]]
         columns = [list(column) for column in zip(*records, strict=True)]
         firsts, lasts = [batches[name][0].seq for name in names], [batches[name][-1].seq for name in names]
+        hashes = [batches[name][-1].hash for name in names]
         for _ in range(MOST_DEADLOCKS):
             with suppress(asyncpg.exceptions.DeadlockDetectedError):
-                rows = await (await self._open_writer()).fetch(_APPEND, names, firsts, lasts, *columns, CHANNEL)
-                return {SessionId(row["id"]) for row in rows}
+                writer = await self._open_writer()
+                rows = await writer.fetch(_APPEND, names, firsts, lasts, *columns, CHANNEL, hashes, MOST_NAMED)
+                return {SessionId(name) for row in rows for name in row["ids"]}
         raise LedgerUnavailable("the PostgreSQL ledger is written to by too many processes at once; repeat the call")
 
     async def _open_writer(self) -> "asyncpg.Connection[Any]":
@@ -353,6 +434,12 @@ async def _migrate(connection: Any) -> None:
             if step.version > version:
                 await connection.execute(step.sql)
                 await connection.execute("INSERT INTO moot_schema (version) VALUES ($1)", step.version)
+        # The statement that writes entries writes their sessions, too; looking up the session of each entry again took two thirds
+        # of its time. No version of its own: older versions of Moot work with the constraint and without it, beside this one.
+        if await connection.fetchval("SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = $1)", SESSION_CHECK):
+            await connection.execute(f"ALTER TABLE moot_entries DROP CONSTRAINT {SESSION_CHECK}")
+        if version == postgres_upkeep.WITHOUT_REGISTER:
+            await postgres_upkeep.adopt_heads(connection)
 
 
 class _translate_errors:  # noqa: N801 - reads as a verb where it is used

@@ -1,22 +1,30 @@
 """Opens a ledger's SQLite file: pragmas, migrations, and the translation of SQLite's errors."""
 
+import os
 import sqlite3
 import time
 from pathlib import Path
 from typing import Final
 
-from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError
+from moot.codec.head_records import EMPTY_REGISTER, HEADS, HeadHash, seal_heads
+from moot.disk.private import create_private_file, make_private_folder
+from moot.domain.ids import SessionId
+from moot.errors import LedgerFull, LedgerNewer, LedgerReadOnly, LedgerUnavailable, MootError
 from moot.ledgers.migrations import load_migrations
 
 APPLICATION_ID: Final = 0x4D4F4F54
 """Marks the file as a Moot ledger: the letters "MOOT" in ASCII."""
 BUSY_SECONDS: Final = 30.0
+WITHOUT_REGISTER: Final = 1
+"""The version of files whose heads nobody registered."""
 
 
 def open_connection(path: Path) -> sqlite3.Connection:
     """Open the file, creating or migrating it if needed; raises LedgerUnavailable or LedgerNewer."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
+        # SQLite gives its -wal and -shm files the rights of this one.
+        create_private_file(path)
         # Only one thread uses it at a time, but not always the same one.
         connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
     except (OSError, sqlite3.Error) as cause:
@@ -37,6 +45,92 @@ def open_connection(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether there is a ledger file that may be read but not written, or that lies in such a folder."""
+    return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def refuse_writing(path: Path) -> LedgerReadOnly:
+    """The error of whoever writes to a ledger that may only be read."""
+    return LedgerReadOnly(f"the ledger {path} may only be read here; check the rights of its file and folder, or use a copy")
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a file that may only be read, also without its WAL; raises LedgerUnavailable or LedgerNewer."""
+    try:
+        connection = _connect_read_only(path)
+    except OSError as cause:
+        raise LedgerUnavailable(f"the ledger {path} cannot be read ({cause}); check its rights") from cause
+    except sqlite3.Error as cause:
+        raise translate_error(cause, path) from cause
+    try:
+        version = _check_version(connection, path)
+    except sqlite3.Error as cause:
+        connection.close()
+        raise translate_error(cause, path) from cause
+    except MootError:
+        connection.close()
+        raise
+    if version == 0:
+        connection.close()
+        raise LedgerUnavailable(f"{path} holds no ledger yet, and may only be read")
+    return connection
+
+
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    # Most commands may write, and need neither.
+    import shutil
+    import tempfile
+    from urllib.parse import quote
+
+    address = f"file:{quote(str(path))}"
+    connection = sqlite3.connect(f"{address}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError as cause:
+        connection.close()
+        if cause.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+            raise
+    else:
+        return connection
+    # SQLite reads a WAL only through an index file beside it, which cannot be made here.
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or log.stat().st_size == 0:
+        # Nobody can write to it, so nothing has to be locked.
+        return sqlite3.connect(f"{address}?immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+    with tempfile.TemporaryDirectory(prefix="moot-") as folder:
+        copy = Path(folder) / "ledger.db"
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, copy.with_name(copy.name + "-wal"))
+        connection = sqlite3.connect(copy, isolation_level=None, check_same_thread=False)
+        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        connection.backup(memory)
+        connection.close()
+    return memory
+
+
+def copy_database(source: sqlite3.Connection, path: Path) -> None:
+    """Copy the database as it stands at one moment to a new file that needs no other file beside it."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    os.close(descriptor)
+    target = sqlite3.connect(path, isolation_level=None)
+    try:
+        source.backup(target)
+    finally:
+        target.close()
+    detach_log(path)
+
+
+def detach_log(path: Path) -> None:
+    """Make a ledger file that nobody has open whole in itself: without a WAL, readable from a read-only folder."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        connection.close()
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
@@ -75,26 +169,52 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     # Takes the write lock first: of two processes that open a new file, the second sees the tables of the first.
     connection.execute("BEGIN IMMEDIATE")
     try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables and application != APPLICATION_ID:
-            raise LedgerUnavailable(f"{path} is an SQLite file of another program; point MOOT_HOME elsewhere")
-        steps = load_migrations("sqlite")
-        if version > steps[-1].version:
-            raise LedgerNewer(
-                f"the ledger {path} has version {version}, this Moot knows {steps[-1].version}; upgrade Moot, "
-                "or point MOOT_HOME to another folder"
-            )
-        for step in steps:
-            if step.version > version:
-                # `executescript` would commit the transaction first; then a failed migration could not be rolled back.
-                for statement in step.sql.split(";\n"):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {step.version}")
-        if application != APPLICATION_ID:
+        version = _check_version(connection, path)
+        apply_migrations(connection, version)
+        if version == WITHOUT_REGISTER:
+            _adopt_heads(connection)
+        if version == 0:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the version of the file, 0 if it is empty; raises LedgerUnavailable or LedgerNewer."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if tables and application != APPLICATION_ID:
+        raise LedgerUnavailable(f"{path} is an SQLite file of another program; point MOOT_HOME elsewhere")
+    newest = load_migrations("sqlite")[-1].version
+    if version > newest:
+        raise LedgerNewer(
+            f"the ledger {path} has version {version}, this Moot knows {newest}; upgrade Moot, "
+            "or point MOOT_HOME to another folder"
+        )
+    return int(version) if tables else 0
+
+
+def apply_migrations(connection: sqlite3.Connection, version: int) -> None:
+    """Bring the tables of a version to the newest, within the caller's transaction."""
+    for step in load_migrations("sqlite"):
+        if step.version > version:
+            # `executescript` would commit the transaction first; then a failed migration could not be rolled back.
+            for statement in step.sql.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {step.version}")
+
+
+def _adopt_heads(connection: sqlite3.Connection) -> None:
+    """Begin the register of heads of an older file with the sessions that it has."""
+    rows = connection.execute("SELECT id, head, head_hash FROM sessions WHERE head > 0 ORDER BY id").fetchall()
+    if not rows:
+        return
+    heads = {SessionId(name): HeadHash(seq, digest) for name, seq, digest in rows}
+    records = seal_heads(EMPTY_REGISTER, time.time_ns() // 1_000, heads, adopted=True)
+    last = records[-1]
+    added = connection.execute("INSERT INTO sessions (id, head, head_hash) VALUES (?, ?, ?)", (HEADS, last.seq, last.hash))
+    insert = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
+    connection.executemany(insert, [(added.lastrowid, *record) for record in records])

@@ -3,11 +3,11 @@
 A thin service: every answer is a fold of the register `_memory`, computed by the modules beside this one.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import combinations, islice
+from pathlib import Path
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from moot.domain.facts import Fact
@@ -33,6 +33,7 @@ from moot.memory.commands import (
     has_open_question,
     rebuild_catch_up,
 )
+from moot.memory.decision_search import DecisionSearch
 from moot.memory.facts import (
     MEMORY_KINDS,
     CircuitReset,
@@ -59,7 +60,7 @@ from moot.memory.register import Register
 from moot.memory.remembered_decision import RememberedDecision
 from moot.memory.search import SearchHit
 from moot.memory.threads import Thread, ThreadCatchUp, ThreadView
-from moot.memory.tokenize import extract_query_terms, extract_terms, strip_question
+from moot.memory.tokenize import extract_query_terms, extract_terms
 from moot.memory.track_records import SourceStanding, SourceTrust
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
@@ -67,10 +68,6 @@ from moot.ports.similarity import MeaningIndex
 
 NAME: Final = "_memory"
 UNREVIEWED: Final = "unreviewed"
-BATCH: Final = 100
-"""How many decisions are indexed before other tasks may run."""
-MOST_ENCODED, MOST_ENCODED_AT_OPENING = 200, 50
-"""How many decisions get their vectors in one search, and while a session is opened: ten to twenty milliseconds each, once."""
 
 T = TypeVar("T")
 
@@ -87,10 +84,10 @@ class _Recorded(Generic[T]):
 class DecisionMemory:
     """The memory of one ledger. One per process; several processes may write at the same time."""
 
-    def __init__(self, ledger: Ledger, clock: Clock, meaning: MeaningIndex | None = None) -> None:
-        """`meaning` holds the topics by meaning; without it search is by words alone."""
+    def __init__(self, ledger: Ledger, clock: Clock, meaning: MeaningIndex | None = None, index: Path | None = None) -> None:
+        """`meaning` holds the topics by meaning; without it search is by words alone. `index` is the file of its index."""
         self._clock = clock
-        self._meaning = meaning
+        self._search = DecisionSearch(ledger, clock, meaning, index)
         self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
 
     # Decisions
@@ -143,22 +140,13 @@ class DecisionMemory:
         """Return the decisions that match the query by words or by meaning, best first."""
         validation.validate_nonempty_text("query", query)
         validation.validate_count("limit", limit)
-        book = await self._register.state()
-        likeness = await self._measure_likeness(book, query, MOST_ENCODED)
-        # Other tasks may run while a long index is built.
-        for _ in book.index_in_batches(BATCH):
-            await asyncio.sleep(0)
-        return book.index.search(query, limit, _build_category_filter(book, category), likeness)
+        return await self._search.search(query, limit, category)
 
     async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
         """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
         validation.validate_nonempty_text("topic", topic, validation.LONGEST_TEXT)
         validation.validate_count("limit", limit)
-        book = await self._register.state()
-        likeness = await self._measure_likeness(book, topic, MOST_ENCODED_AT_OPENING)
-        for _ in book.index_headlines(BATCH):
-            await asyncio.sleep(0)
-        return book.headlines.find_similar(topic, limit, _build_category_filter(book, category), likeness)
+        return await self._search.find_similar(topic, limit, category)
 
     async def find_lineage(self, decision: str) -> Lineage:
         """Return what a decision was built on, and what was built on it; raises UnknownDecision."""
@@ -468,14 +456,6 @@ class DecisionMemory:
 
     # Helpers
 
-    async def _measure_likeness(self, book: MemoryState, query: str, most_new: int) -> Sequence[float]:
-        """Return the likeness of a query's meaning to the topic of each decision, in order; empty without an encoder."""
-        if self._meaning is None or not book.order:
-            return ()
-        topics = [strip_question(book.decisions[name].record.topic) for name in book.order[len(self._meaning) :]]
-        self._meaning.add_texts(topics)
-        return await asyncio.to_thread(self._meaning.measure, strip_question(query), most_new)
-
     def _now(self, book: MemoryState) -> datetime:
         """Return the time, never before the last entry."""
         now = self._clock.now()
@@ -514,9 +494,3 @@ class DecisionMemory:
     async def _record_in_thread(self, thread: str, call: KeyedCall, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:
         done = await self._record_once(call, lambda book: (None, choose(get_thread(book, thread))))
         return threads.build_thread_view(done.book.threads.threads[thread], done.book.decisions)
-
-
-def _build_category_filter(book: MemoryState, category: str | None) -> Callable[[str], bool]:
-    if category is None:
-        return lambda _: True
-    return lambda decision: normalize_label(book.decisions[decision].record.category) == normalize_label(category)

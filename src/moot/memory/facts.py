@@ -11,7 +11,7 @@ from moot.scoring.positions import VotePosition
 Outcome = Literal["success", "partial", "failure", "abandoned"]
 ThreadStatus = Literal["active", "paused", "completed", "blocked"]
 ObligationState = Literal["open", "met", "waived", "failed"]
-Role = Literal["owner", "observer", "seat", "agent"]
+Role = Literal["owner", "observer", "seat", "agent", "operator", "recorder"]
 
 WEEK: Final = 7 * 24 * 3600.0
 DAY: Final = 24 * 3600.0

@@ -18,7 +18,6 @@ from moot.memory.facts import (
     SoloDecided,
 )
 from moot.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
-from moot.memory.search import Document, SearchIndex
 from moot.memory.threads import Threads
 
 
@@ -41,22 +40,6 @@ class MemoryState:
         self.alone = 0
         self.breakers = Breakers()
         self.threads = Threads()
-        self.index = SearchIndex()
-        self.headlines = SearchIndex()
-
-    def index_in_batches(self, batch: int) -> Iterator[None]:
-        """Bring the search index up to date, one batch per step; without a search nothing is indexed."""
-        while len(self.index) < len(self.order):
-            for decision in self.order[len(self.index) : len(self.index) + batch]:
-                self.index.add_document(_build_document(self.decisions[decision].record))
-            yield
-
-    def index_headlines(self, batch: int) -> Iterator[None]:
-        """Bring the index of topics and decisions alone up to date: similar topics are found without what was argued."""
-        while len(self.headlines) < len(self.order):
-            for decision in self.order[len(self.headlines) : len(self.headlines) + batch]:
-                self.headlines.add_document(replace(_build_document(self.decisions[decision].record), text=""))
-            yield
 
     def list_reviewed(self, source: str) -> Iterator[RememberedDecision]:
         """Return the reviewed decisions that a source took part in."""
@@ -134,14 +117,4 @@ def _apply_review(book: MemoryState, entry: Entry, fact: OutcomeReviewed) -> Non
         before=kept.outcome,
         outcome=fact.outcome,
         at=entry.at,
-    )
-
-
-def _build_document(record: DecisionKept) -> Document:
-    argued = (*record.options, *record.dissent, *record.open_questions, *record.tags, record.category, record.text)
-    return Document(
-        decision=record.decision,
-        topic=record.topic,
-        decided=" ".join(filter(None, (record.decided, record.choice))),
-        text="\n".join(filter(None, argued)),
     )

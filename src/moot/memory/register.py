@@ -6,7 +6,7 @@ writers race for the next number, and the second one reads the new entries and c
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from moot.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
 from moot.codec.stored import FactCodec
@@ -21,6 +21,14 @@ S = TypeVar("S")
 
 PAGE: Final = 1_000
 """How many records are read at once, so that folding them does not block the event loop for long."""
+
+
+class RegisterPosition(NamedTuple):
+    """The last entry that a state contains: its number, its time and its hash."""
+
+    seq: int
+    at: int
+    hash: bytes
 
 
 class Register(Generic[S]):
@@ -58,6 +66,20 @@ class Register(Generic[S]):
         async with self._lock:
             await self._read_new_records()
             return self._state
+
+    @property
+    def position(self) -> "RegisterPosition":
+        """Where the state stands in the ledger."""
+        return RegisterPosition(self._seq, self._at, self._hash)
+
+    async def resume(self, state: S, position: "RegisterPosition") -> bool:
+        """Go on from a state that was kept with its position; False, and nothing is changed, if the ledger does not fit it."""
+        async with self._lock:
+            records = await self._ledger.read(self._name, position.seq - 1, 1)
+            if not records or (records[0].at, records[0].hash) != (position.at, position.hash):
+                return False
+            self._state, (self._seq, self._at, self._hash) = state, position
+            return True
 
     async def append(self, choose: Callable[[S], Sequence[Fact]]) -> S:
         """Append the facts that `choose` returns for the newest state, all or none; returns the state after them.
@@ -112,8 +134,3 @@ class Register(Generic[S]):
     def _fold(self, record: StoredRecord, entry: Entry) -> None:
         self._state = self._evolve(self._state, entry)
         self._seq, self._at, self._hash = record.seq, record.at, record.hash
-
-
-def is_register(name: str) -> bool:
-    """Whether a stream of the ledger is a register and not a session."""
-    return name.startswith("_")

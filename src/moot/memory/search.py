@@ -60,6 +60,24 @@ class SearchHit:
     snippet: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The numbers of the documents that match, best first, each with its score; and the terms that an excerpt stands around."""
+
+    found: Sequence[tuple[int, float]]
+    terms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexDump:
+    """An index as it is kept: the length of each document; the terms, how many postings each has, and the postings in a row."""
+
+    lengths: Sequence[float]
+    terms: Sequence[str]
+    counts: Sequence[int]
+    postings: "array[int]"
+
+
 class SearchIndex:
     """An index that grows by one document at a time; documents are never removed, just as decisions are not."""
 
@@ -105,23 +123,63 @@ class SearchIndex:
 
         `likeness` is that of the query's meaning to each document's topic, in the order of adding.
         """
+        return self._build_hits(self.rank_by_query(query, limit, self._by_name(allowed), likeness))
+
+    def rank_by_query(
+        self, query: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
+    ) -> "Ranking":
+        """Return what `search` finds by the documents' numbers; `allowed` takes these, too."""
         looked_for, alternatives = extract_query_terms(query), find_alternatives(query)
         scores = self._compute_shares(looked_for, alternatives)
         # Where words answer the query, what merely sounds related is not wanted beside it.
         least = SAME_QUESTION if max(scores.values(), default=0.0) >= ANSWERED else RELATED
         _add_meaning(scores, likeness or (), lambda cosine: cosine >= least)
-        return self._rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
+        return _rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
 
     def find_similar(
         self, topic: str, limit: int, allowed: Callable[[str], bool], likeness: Sequence[float] | None = None
     ) -> list[SearchHit]:
         """Return documents on a similar topic, best first: whose headline contains enough of its terms, or means the same."""
+        return self._build_hits(self.rank_by_topic(topic, limit, self._by_name(allowed), likeness))
+
+    def rank_by_topic(
+        self, topic: str, limit: int, allowed: Callable[[int], bool], likeness: Sequence[float] | None = None
+    ) -> "Ranking":
+        """Return what `find_similar` finds by the documents' numbers; `allowed` takes these, too."""
         looked_for, alternatives = extract_query_terms(topic), find_alternatives(topic)
         covered = self._compute_coverage(looked_for, alternatives)
         shares = self._compute_shares(looked_for, alternatives)
         scores = {number: share for number, share in shares.items() if covered.get(number, 0.0) >= ALIKE}
         _add_meaning(scores, likeness or (), lambda cosine: cosine >= SAME_QUESTION)
-        return self._rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
+        return _rank_documents(scores, _list_terms(looked_for, alternatives), limit, allowed)
+
+    def dump(self) -> "IndexDump":
+        """Return all that the index has computed, without the documents."""
+        joined = array("Q")
+        for held in self._postings.values():
+            joined.extend(held)
+        counts = [len(held) for held in self._postings.values()]
+        return IndexDump(lengths=list(self._lengths), terms=list(self._postings), counts=counts, postings=joined)
+
+    @classmethod
+    def restore(cls, dump: "IndexDump", decisions: Sequence[str]) -> "SearchIndex":
+        """Return the index that was dumped; of its documents only the names are known. Raises ValueError if it does not fit."""
+        if len(dump.lengths) != len(decisions) or len(dump.terms) != len(dump.counts) or sum(dump.counts) != len(dump.postings):
+            raise ValueError("the parts of the index do not fit together")
+        index, start = cls(), 0
+        for term, count in zip(dump.terms, dump.counts, strict=True):
+            index._postings[term] = dump.postings[start : start + count]
+            start += count
+        index._documents = [Document(decision=name, topic="") for name in decisions]
+        index._lengths = array("d", dump.lengths)
+        index._total = math.fsum(dump.lengths)
+        return index
+
+    def _by_name(self, allowed: Callable[[str], bool]) -> Callable[[int], bool]:
+        return lambda number: allowed(self._documents[number].decision)
+
+    def _build_hits(self, ranking: "Ranking") -> list[SearchHit]:
+        return [build_hit(self._documents[number], score, ranking.terms) for number, score in ranking.found]
 
     def _compute_rarity(self, term: str) -> float:
         # A term without documents is treated as if one had it: in a small memory it would otherwise weigh twice as much.
@@ -192,19 +250,20 @@ class SearchIndex:
             found |= set.intersection(*holding) if holding else set()
         return found
 
-    def _rank_documents(
-        self, scores: dict[int, float], looked_for: Collection[str], limit: int, allowed: Callable[[str], bool]
-    ) -> list[SearchHit]:
-        fitting = (number for number in scores if allowed(self._documents[number].decision))
-        # The number breaks ties: among equal scores the newest decision comes first.
-        best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
-        return [self._build_hit(self._documents[number], scores[number], looked_for) for number in best]
 
-    def _build_hit(self, document: Document, score: float, looked_for: Collection[str]) -> SearchHit:
-        fields = [field for field in (document.text, document.decided, document.topic) if field]
-        snippets = [find_snippet(field, looked_for) for field in fields]
-        best = max(snippets, key=lambda piece: piece.fits, default=Snippet(0, ""))
-        return SearchHit(decision=document.decision, score=score, snippet=best.text)
+def _rank_documents(scores: dict[int, float], terms: frozenset[str], limit: int, allowed: Callable[[int], bool]) -> "Ranking":
+    fitting = (number for number in scores if allowed(number))
+    # The number breaks ties: among equal scores the newest decision comes first.
+    best = heapq.nlargest(limit, fitting, key=lambda number: (scores[number], number))
+    return Ranking(found=[(number, scores[number]) for number in best], terms=terms)
+
+
+def build_hit(document: Document, score: float, terms: Collection[str]) -> SearchHit:
+    """Build the hit of a document: its best excerpt for these terms."""
+    fields = [field for field in (document.text, document.decided, document.topic) if field]
+    snippets = [find_snippet(field, terms) for field in fields]
+    best = max(snippets, key=lambda piece: piece.fits, default=Snippet(0, ""))
+    return SearchHit(decision=document.decision, score=score, snippet=best.text)
 
 
 def _add_meaning(scores: dict[int, float], likeness: Sequence[float], is_enough: Callable[[float], bool]) -> None:

@@ -5,6 +5,7 @@ Behind `>` stand special cases: the words before them find them, but they find n
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -107,7 +108,7 @@ def find_alternatives(query: str) -> list[Alternatives]:
     """Return the words of a query for which there are others."""
     text = " ".join(fold_han(unicodedata.normalize("NFKC", query).casefold()).split())
     groups, found = _build_groups(), dict[tuple[str, ...], Alternatives]()
-    for word in _build_pattern().findall(text):
+    for word in _find_words(text, groups):
         own = extract_query_terms(word)
         others = groups.get(word) or groups[word[:-1]]
         found[own] = Alternatives(own, tuple(terms for terms in others if terms != own))
@@ -127,9 +128,10 @@ def _build_groups() -> dict[str, tuple[tuple[str, ...], ...]]:
     return groups
 
 
-@cache
-def _build_pattern() -> re.Pattern[str]:
-    """Return what finds the words, the longest first; a word of Latin letters stands alone, perhaps in the plural."""
-    words = sorted(_build_groups(), key=len, reverse=True)
+def _find_words(text: str, words: Iterable[str]) -> list[str]:
+    """Return the words that stand in a text, of several at one place the longest; Latin ones stand alone, perhaps in the plural."""
+    # Only those that are in the text at all: a pattern of all words would take longer to compile than a search takes.
+    inside = sorted((word for word in words if word in text), key=len, reverse=True)
     # Not \b: Chinese characters are letters too, and "用k8s吗" has no border between them.
-    return re.compile("|".join(rf"(?<![a-z0-9]){re.escape(word)}s?(?![a-z0-9])" if word.isascii() else word for word in words))
+    parts = [rf"(?<![a-z0-9]){re.escape(word)}s?(?![a-z0-9])" if word.isascii() else word for word in inside]
+    return re.findall("|".join(parts), text) if parts else []

@@ -139,6 +139,22 @@ class TokenStore:
         await self._register.append(choose_facts)
         return issued[-1]
 
+    async def adopt(self, secret: str, *, note: str) -> bool:
+        """Make a secret that was generated elsewhere (`generate_token`) an owner's token for all sessions, unless it is one.
+
+        False if its token was revoked, has expired, or is not this secret's: then another one is needed.
+        """
+        _, name = _parse_secret(secret)
+
+        def choose_facts(state: AccessState) -> Sequence[Fact]:
+            if name in state.tokens:
+                return ()
+            expires = self._clock.now() + LONGEST_LIFE
+            return (TokenIssued(id=name, digest=_digest(secret), role="owner", session="", seat="", expires=expires, note=note),)
+
+        identity = self._identify(await self._register.append(choose_facts), secret)
+        return isinstance(identity, Identity) and identity.role == "owner" and not identity.session
+
     async def identify(self, secret: str) -> Identity | AccessDenied:
         """Return the owner of a secret, or why it is rejected. Only who holds the secret learns that its token has expired."""
         return (await self.identify_all((secret,)))[secret]
@@ -295,8 +311,21 @@ def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
         raise BadSetting("a token for a seat needs its session and its seat")
     if role == "agent" and (session or not seat):
         raise BadSetting("a token for an agent needs its name as its seat, and is for all sessions: leave the session out")
+    if role == "recorder" and session:
+        raise BadSetting("a recorder's token is for the decisions of all sessions; leave the session out")
     if role not in {"seat", "agent"} and seat:
         raise BadSetting(f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'")
+
+
+def generate_token() -> str:
+    """A new secret that no ledger knows yet."""
+    return _generate_secret("moot", ()).secret
+
+
+def parse_token_id(secret: str) -> str:
+    """The id of the token that a secret claims to be; empty for what is none."""
+    kind, name = _parse_secret(secret)
+    return name if kind == "moot" else ""
 
 
 def _generate_secret(kind: str, known: Collection[str]) -> IssuedToken:
@@ -310,12 +339,6 @@ def _generate_secret(kind: str, known: Collection[str]) -> IssuedToken:
 def _digest(secret: str) -> str:
     # A plain hash is enough: the secret has 256 random bits, so that guessing it is hopeless even with a fast hash.
     return sha256(secret.encode("utf-8", "replace")).hexdigest()
-
-
-def looks_like_token(secret: str) -> bool:
-    """Whether a text has the form of a token, be it valid or not."""
-    kind, name = _parse_secret(secret)
-    return kind == "moot" and bool(name)
 
 
 def _parse_secret(secret: str) -> tuple[str, str]:

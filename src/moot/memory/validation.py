@@ -1,6 +1,7 @@
 """Validates and bounds what comes from outside before it is stored."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Final, TypeVar, get_args
 
@@ -18,6 +19,8 @@ LONGEST_TEXT: Final = 100_000
 MOST_ITEMS: Final = 200
 LONGEST_WINDOW: Final = 366 * 24 * 3600.0
 LEAST_SOURCES: Final = 2
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 C = TypeVar("C", bound=str)
 
@@ -41,7 +44,7 @@ def validate_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
         raise BadSetting(f"{what} must be a text, not {type(value).__name__}")
     if len(value) > longest:
         raise BadSetting(f"{what} has {len(value)} characters; at most {longest} are kept")
-    if any("\ud800" <= char <= "\udfff" for char in value):
+    if _SURROGATE.search(value):
         raise BadSetting(f"{what} holds half a character (a lone surrogate); send valid UTF-8")
     return value
 

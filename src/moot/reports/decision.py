@@ -149,8 +149,8 @@ class Decision:
         object.__setattr__(self, "strength_reason", rating.reason)
 
 
-_HEADING: Final = re.compile(r"^\s*#{1,6}\s.*$", re.MULTILINE)
-_MARKUP: Final = re.compile(r"^\s*(?:#{1,6}|>|[-*+])\s+|\*+(?=\S)|(?<=\S)\*+|__|`", re.MULTILINE)
+_HEADING: Final = re.compile(r"^[^\S\n]*+#{1,6}\s.*$", re.MULTILINE)
+_MARKUP: Final = re.compile(r"^[^\S\n]*+(?:#{1,6}|>|[-*+])\s+|\*+(?=\S)|(?<=\S)\*+|__|`", re.MULTILINE)
 
 
 def summarize_choice(choice: str, text: str) -> str:

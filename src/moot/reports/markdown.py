@@ -47,8 +47,11 @@ class Preface:
 
 def render_blocks(blocks: Iterable[Block | Preface]) -> str:
     """Blocks below each other, an empty line between them."""
-    parts = [block.lines if isinstance(block, Preface) else _render_block(block) for block in blocks]
-    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+    # Each block becomes one text at once: the lines of a long report would take more room than the report.
+    parts = (block.lines if isinstance(block, Preface) else _render_block(block) for block in blocks)
+    texts = ["\n".join(part) for part in parts if part]
+    # The last end of line is put to the last block: behind the whole it would make a copy of it.
+    return "\n\n".join([*texts[:-1], f"{texts[-1] if texts else ''}\n"])
 
 
 def format_cell(value: object) -> str:

@@ -1,14 +1,15 @@
 """A report taken apart for front ends: its timeline item by item, and its other sections as lenses on it (W-2, W-4)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 from moot.domain.ids import USER, SeatId
 from moot.reports.blocks import Block, Card, Details, Heading, Line, Report
 from moot.reports.sections import build_line_card
-from moot.reports.timeline import SessionTimeline
+from moot.reports.timeline import SessionTimeline, TimelineLine
 
 _FIELD: Final = re.compile(r"\{\w*\}")
 
@@ -39,15 +40,26 @@ class Outline:
     lenses: tuple[Lens, ...]
 
 
-def build_outline(report: Report, timeline: SessionTimeline) -> Outline:
-    """Split the record at its level-2 headings; what is called as `report.timeline` says is the timeline."""
+@dataclass(slots=True)
+class OutlineCache:
+    """The blocks of a session's timeline and their items as they were listed last: what has not changed is not listed again."""
+
+    blocks: Sequence[Block] = ()
+    items: Sequence[TimelineItem] = ()
+
+
+def build_outline(report: Report, timeline: SessionTimeline, cache: OutlineCache | None = None) -> Outline:
+    """Split the record at its level-2 headings; what is called as `report.timeline` says is the timeline.
+
+    `cache` is for whoever does so after each entry of one session.
+    """
     lenses, told = [], None
     for lens in _split_sections(report):
         if lens.id == report.timeline and told is None:
             told = lens.blocks
         else:
             lenses.append(lens)
-    return Outline(tuple(_list_items(told or (), timeline)), tuple(lenses))
+    return Outline(tuple(_list_items(told or (), timeline, cache or OutlineCache())), tuple(lenses))
 
 
 def _split_sections(report: Report) -> Iterator[Lens]:
@@ -74,44 +86,64 @@ def _is_made_from(title: str, text: str) -> bool:
     return len("".join(parts)) > 2 and re.fullmatch(".*".join(re.escape(part) for part in _FIELD.split(text)), title) is not None
 
 
-def _list_items(blocks: Sequence[Block], timeline: SessionTimeline) -> list[TimelineItem]:
+def _list_items(blocks: Sequence[Block], timeline: SessionTimeline, cache: OutlineCache) -> list[TimelineItem]:
     """The items in order; lines that the section has no card for stand where they were said, also before the first one."""
     lines = {line.id: line for line in timeline.lines}
     # What a report leaves out while it is sealed stays left out.
     is_sealed = getattr(getattr(timeline, "state", None), "is_sealed", False)
-    found: list[TimelineItem] = []
-    shown: set[int] = set()
-    for block in blocks:
-        number = block.entry if isinstance(block, Card) else None
-        line = lines.get(number) if number is not None else None
-        seq = line.seq if line is not None else block.seq if isinstance(block, Heading | Line | Details) else None
-        if line is not None:
-            shown.add(line.id)
-        seat = block.seat if isinstance(block, Card) else None
-        found.append(TimelineItem(seq=seq or 0, at=line.timestamp if line else "", block=block, seat=seat, entry=number))
+    same = _count_same_items(blocks, lines, cache)
+    found = [*cache.items[:same], *(_build_item(block, lines) for block in blocks[same:])]
+    _fill_entries(found, same)
+    cache.blocks, cache.items = blocks, found
+    shown = {item.entry for item in found}
     missing = [
         TimelineItem(seq=line.seq, at=line.timestamp, block=build_line_card(line), seat=line.speaker, entry=line.id)
         for line in timeline.lines
         if line.id not in shown and (not is_sealed or line.speaker == USER)
     ]
     breaks = [TimelineItem(seq=seq, at="", block=Heading(title, 3, seq)) for seq, title in timeline.list_breaks()]
-    found = _fill_entries(found)
     if missing or breaks:
         # Sorting is stable: a break stands before what was said at its entry, and what a protocol tells keeps its order.
-        found = sorted([*breaks, *missing, *found], key=lambda item: item.seq)
+        return sorted([*breaks, *missing, *found], key=attrgetter("seq"))
     return found
 
 
-def _fill_entries(items: list[TimelineItem]) -> list[TimelineItem]:
+def _build_item(block: Block, lines: Mapping[int, TimelineLine]) -> TimelineItem:
+    """The item of a block, as far as the block itself says what it is."""
+    number, seat = (block.entry, block.seat) if isinstance(block, Card) else (None, None)
+    line = lines.get(number) if number is not None else None
+    if line is not None:
+        return TimelineItem(seq=line.seq, at=line.timestamp, block=block, seat=seat, entry=number)
+    seq = block.seq if isinstance(block, Heading | Line | Details) else None
+    return TimelineItem(seq=seq or 0, at="", block=block, seat=seat, entry=number)
+
+
+def _count_same_items(blocks: Sequence[Block], lines: Mapping[int, TimelineLine], cache: OutlineCache) -> int:
+    """How many items at the beginning are those of the last time: up to the last line before the first change.
+
+    A heading takes its time from what follows it, a line from nothing but itself.
+    """
+    same = 0
+    for known, block in zip(cache.blocks, blocks, strict=False):
+        if known is not block and known != block:
+            break
+        same += 1
+    while same and cache.items[same - 1].entry not in lines:
+        same -= 1
+    return same
+
+
+def _fill_entries(items: list[TimelineItem], begin: int) -> None:
     """Give an item without an entry of its own that of the next one (a heading belongs to what follows), else of the last."""
     seq, at = 0, ""
-    for place in range(len(items) - 1, -1, -1):
+    for place in range(len(items) - 1, begin - 1, -1):
         item = items[place]
         if item.seq:
             seq, at = item.seq, item.at or at
-        items[place] = replace(item, seq=seq, at=item.at or at)
-    last = 1
-    for place, item in enumerate(items):
-        last = item.seq or last
-        items[place] = replace(item, seq=last)
-    return items
+        if item.seq != seq or item.at != (item.at or at):
+            items[place] = replace(item, seq=seq, at=item.at or at)
+    last = items[begin - 1].seq if begin else 1
+    for place in range(begin, len(items)):
+        last = items[place].seq or last
+        if items[place].seq != last:
+            items[place] = replace(items[place], seq=last)

@@ -3,10 +3,10 @@
 A timeline grows with its session, unlike the state that a rulebook folds: it keeps every line that was said.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from moot.domain.budget import Spent
 from moot.domain.facts import AsksPut, Closed, Entry, Language, Loss, Opened, Reply, SeatLost, SessionCancelled, SessionForked
@@ -17,6 +17,7 @@ from moot.reports.costs import Costs
 from moot.reports.decision import ObligationState, Status
 
 S = TypeVar("S")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,15 @@ class SessionTimeline:
         self._is_answered = False
         self._session_state: SessionState | None = None
         self._opened_at: datetime | None = None
+        self._built: dict[Hashable, tuple[tuple[object, ...], Any]] = {}
+
+    def build_once(self, key: Hashable, source: tuple[object, ...], build: Callable[[], T]) -> T:
+        """Return what was built under a key from an equal source before, or build it: a report is built after each entry."""
+        known = self._built.get(key)
+        if known is None or known[0] != source:
+            known = self._built[key] = (source, build())
+        built: T = known[1]
+        return built
 
     def add(self, entry: Entry) -> None:
         """Take in one more entry."""

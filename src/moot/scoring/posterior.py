@@ -21,6 +21,7 @@ CEILING is claimed: there are too few recorded cases to show it. `bench/decision
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 CEILING: Final = 0.99
@@ -42,6 +43,7 @@ class WeighedVote:
     stated: float | None = None
 
 
+@lru_cache(maxsize=256)
 def compute_record_weight(accuracy: float, options: int = MOTION_OPTIONS) -> float:
     """Return the weight of a source that is right this often among so many options, in log-odds."""
     share = min(max(accuracy, 0.0), CEILING)

@@ -28,6 +28,7 @@ trust, a conditional one half on each side, the support decides in place of the 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal
 
 from moot.scoring.confidence import ORDINARY_CONFIDENCE, compute_leaning, compute_probability
@@ -117,6 +118,17 @@ class Measure:
 
 
 PairCorrelations = Callable[[int, int], float]
+
+
+class CorrelationTable(tuple[tuple[float, ...], ...]):
+    """The error correlation of every two of some votes, by their positions in a list."""
+
+    __slots__ = ()
+
+    def __call__(self, one: int, other: int) -> float:
+        return self[one][other]
+
+
 Rule = Callable[[Sequence[SeatVote], PairCorrelations], Measure]
 
 
@@ -134,7 +146,7 @@ def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Mea
         support=support / (support + oppose) if support + oppose > 0 else _EVEN,
         confidence=posterior,
         lead=posterior,
-        effective=count_effective_votes([v.weight for v in siding], pairs),
+        effective=_count_effective(tuple(v.weight for v in siding), pairs),
     )
 
 
@@ -144,20 +156,29 @@ def weigh_votes(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[flo
     return [0.0 if v.position in (None, "abstain") else weight for v, weight in zip(voices, weights, strict=True)]
 
 
-def compute_worths(voices: Sequence[SeatVote], correlations: Correlations | None = None) -> list[float]:
+def compute_worths(voices: Sequence[SeatVote], correlations: Correlations | None = None) -> Sequence[float]:
     """Return what each vote is worth beside the others that err with it, whatever its position."""
     return _compute_worths(voices, _build_pair_correlations(voices, correlations))
 
 
-def _compute_worths(voices: Sequence[SeatVote], pairs: PairCorrelations) -> list[float]:
-    records = [v.weight * compute_record_weight(v.accuracy) for v in voices]
+def _compute_worths(voices: Sequence[SeatVote], pairs: PairCorrelations) -> tuple[float, ...]:
+    return _solve_worths(tuple(v.weight * compute_record_weight(v.accuracy) for v in voices), pairs)
 
+
+# The candidates of one ballot are voted on by the same seats: what these are worth beside each other is computed once for all.
+@lru_cache(maxsize=16)
+def _solve_worths(records: tuple[float, ...], pairs: PairCorrelations) -> tuple[float, ...]:
     def correlate(i: int, j: int) -> float:
         less, more = sorted((records[i], records[j]))
         # A vote that weighs little takes little from those that err with it.
         return pairs(i, j) * less / more if more > 0 else 0.0
 
-    return compute_independence(len(voices), correlate)
+    return tuple(compute_independence(len(records), correlate))
+
+
+@lru_cache(maxsize=16)
+def _count_effective(weights: tuple[float, ...], pairs: PairCorrelations) -> float:
+    return count_effective_votes(weights, pairs)
 
 
 def _weigh_log_odds(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
@@ -296,11 +317,14 @@ def _find_side(voice: SeatVote) -> VoteSide:
     return _SIDES[voice.position or "abstain"]
 
 
-def _build_pair_correlations(siding: Sequence[SeatVote], correlations: Correlations | None) -> Callable[[int, int], float]:
-    if correlations is not None:
-        return lambda i, j: correlations(siding[i].seat, siding[j].seat)
-    families = [v.family or f"seat:{v.seat}" for v in siding]
-    return lambda i, j: presume_correlation(families[i], families[j])
+def _build_pair_correlations(siding: Sequence[SeatVote], correlations: Correlations | None) -> PairCorrelations:
+    names = tuple(v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in siding)
+    return _correlate_all(correlations or presume_correlation, names)
+
+
+@lru_cache(maxsize=16)
+def _correlate_all(correlations: Correlations, names: tuple[str, ...]) -> PairCorrelations:
+    return CorrelationTable(tuple(correlations(one, other) for other in names) for one in names)
 
 
 def _compute_confidence(siding: Sequence[SeatVote], pairs: Callable[[int, int], float]) -> float:

@@ -19,11 +19,11 @@ from typing import Any, Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from moot.codec.answers import LONGEST_ANSWER, build_reply, read_answer
+from moot.codec.answers import LONGEST_ANSWER, Reading, build_reply, read_answer, read_strictly
 from moot.codec.schemas import get_own_schema
 from moot.codec.stored import FactCodec
 from moot.domain.budget import FREE, BudgetKind, Usage
-from moot.domain.effects import Ask, Brief
+from moot.domain.effects import AnswerRules, Ask, Brief
 from moot.domain.facts import (
     AsksPut,
     AsksWithdrawn,
@@ -49,6 +49,7 @@ from moot.domain.roster import DIRECTOR, Swap
 from moot.domain.rulebook import Rulebook, fold
 from moot.engine.snapshot import RecordWriter, Snapshot
 from moot.engine.step import step
+from moot.errors import BadAnswer
 from moot.testing.schema_values import draw_value
 
 S = TypeVar("S")
@@ -237,6 +238,26 @@ def _check_brief(contract: RulebookContract[S], state: S, ask: Ask) -> None:
     assert (brief.ask, brief.seat.id, brief.form) == (ask, ask.seat, contract.rules.forms[ask.kind])
     size = sum(len(part) for part in (brief.system, brief.shared, brief.own, brief.probe, brief.subject))
     assert 0 < size <= contract.longest_brief, f"the brief of {ask.id!r} has {size} characters"
+    _check_answer_rules(contract.rules, state, brief)
+
+
+def _check_answer_rules(rules: Rulebook[S], state: S, brief: Brief) -> None:
+    """An answer is read in the same way with the brief and, where the rulebook has them, with its answer rules alone."""
+    build = getattr(rules, "answer_rules", None)
+    if build is None:
+        return
+    alone: AnswerRules = build(state, brief.ask)
+    assert (alone.form, alone.fills, alone.person is None) == (brief.form, brief.fills, brief.person is None)
+    schema = get_own_schema(brief)
+    value = draw_value(schema, Random(f"{brief.ask.id} {json.dumps(schema, sort_keys=True)}"))  # noqa: S311
+    assert _try_to_read(alone, value) == _try_to_read(brief, value)
+
+
+def _try_to_read(rules: AnswerRules, value: object) -> Reading | str:
+    try:
+        return read_strictly(rules, value)
+    except BadAnswer as refused:
+        return str(refused)
 
 
 def check_schema(brief: Brief) -> None:

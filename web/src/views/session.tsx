@@ -9,13 +9,15 @@ import { buildPath, buildQueryUrl, exported, go, route, setQuery } from "../rout
 import { call, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
 import { connection } from "../stream";
-import type { View, Waiting } from "../wire";
+import type { Phase, View, Waiting } from "../wire";
 import { AnswerPanel } from "./answer";
 import { InviteDialog } from "./invite";
 import { NOTHING_SELECTED, Panel, PanelTabs } from "./panel";
 import { SeatRow } from "./seats";
 import { scrollToEntry, Timeline } from "./timeline";
 import { Header } from "../shell";
+
+const MOST_PHASES = 10;
 
 export function SessionView({ id, mySeat = null }: { id: string; mySeat?: string | null }) {
   const meeting = useMemo(() => new Meeting(id), [id]);
@@ -66,7 +68,8 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
       linkTo: (entry) => buildQueryUrl({ ...NOTHING_SELECTED, entry: String(entry) }),
       followTo: (entry) => {
         select(entry);
-        scrollToEntry(entry);
+        const show = (): void => scrollToEntry(entry);
+        void meeting.shownItems.find(entry).then(show, show);
       },
       selectSeat: (seat) => setQuery({ ...NOTHING_SELECTED, seat }),
       loadWhole: exported === null ? (entry) => meeting.loadWhole(entry) : null,
@@ -122,8 +125,9 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
           <div class="strip">
             {view.phases.length > 0 && (
               <ol class="phases" aria-label={say("Phases", "阶段")} tabIndex={0}>
-                {view.phases.map((phase, index) => (
+                {selectPhases(view.phases).map(({ phase, index, isGap }) => (
                   <li key={index} class={phase.state} aria-current={phase.state === "now" ? "step" : undefined}>
+                    {isGap && <span class="soft">… → </span>}
                     {phase.state === "done" && <span aria-hidden="true">✓ </span>}
                     {phase.name}
                   </li>
@@ -154,6 +158,15 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
       {isInviting && <InviteDialog view={view} onClose={() => setInviting(false)} />}
     </PlaceContext.Provider>
   );
+}
+
+/** Of many phases the first, those round the one under way, and the last; `isGap`: some before it are left out. */
+function selectPhases(phases: Phase[]): { phase: Phase; index: number; isGap: boolean }[] {
+  const now = phases.findLastIndex((phase) => phase.state !== "ahead");
+  const shown = [...phases.keys()].filter(
+    (index) => phases.length <= MOST_PHASES || index === 0 || index === phases.length - 1 || Math.abs(index - now) <= 2,
+  );
+  return shown.map((index, place) => ({ phase: phases[index] as Phase, index, isGap: place > 0 && shown[place - 1] !== index - 1 }));
 }
 
 function describeSpent(view: View): string {

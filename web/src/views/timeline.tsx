@@ -1,7 +1,8 @@
-// The meeting as a timeline. Thousands of items: each is filled when it comes near, the rest while nothing else is to do.
-import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+// The meeting as a timeline. Thousands of items: those near the screen stand in the page, the others are empty places.
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Blocks, CardHead, collectWords, plainText, TextView } from "../blocks";
 import { formatAgo, formatExact } from "../format";
+import { MISSING } from "../items";
 import { say } from "../language";
 import type { Draft, Meeting } from "../meeting";
 import { memo } from "../memo";
@@ -42,6 +43,7 @@ const ItemView = memo(function ItemView(props: ItemProps) {
   const place = useContext(PlaceContext);
   const [block] = item.blocks;
   const entry = item.entry ?? null;
+  if (item === MISSING) return <li class="item aside missing" aria-hidden="true" />;
   if (item.blocks.length === 1 && block?.kind === "heading") {
     return (
       <li class="break">
@@ -119,6 +121,9 @@ interface ChunkProps {
   seenUpTo: number | null;
   before: number;
   onSelect: (entry: number) => void;
+  /** The place of the first item. */
+  begin: number;
+  onMissing: (place: number) => void;
 }
 
 /** Some items; an empty place of the same height where they are far from what is on the screen. */
@@ -148,6 +153,10 @@ const Chunk = memo(function Chunk(props: ChunkProps) {
       chunks.delete(own);
     };
   }, []);
+  const isMissing = isNear && items.includes(MISSING);
+  useEffect(() => {
+    if (isMissing) props.onMissing(props.begin + items.indexOf(MISSING));
+  }, [isMissing]);
   return (
     <ol ref={element} style={isNear ? { height: "" } : { height: `${height.current}px` }}>
       {isNear &&
@@ -240,6 +249,7 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
     if (element.firstElementChild) stick.observe(element.firstElementChild);
     return () => stick.disconnect();
   }, [isLive]);
+  const want = useCallback((place: number) => meeting.shownItems.want(place), [meeting]);
   const query = props.query.trim().toLowerCase();
   const shown = query ? items.filter((item) => matches(item, query)) : items;
   const parts = useChunks(shown);
@@ -267,7 +277,9 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
             selected={selected !== null && part.some((item) => item.entry === selected) ? selected : null}
             seenUpTo={props.seenUpTo}
             before={parts[index - 1]?.at(-1)?.seq ?? 0}
+            begin={index * CHUNK}
             onSelect={props.onSelect}
+            onMissing={want}
           />
         ))}
         {!query && drafts.size > 0 && (
@@ -280,6 +292,7 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
       </div>
       {query && (
         <p class="soft" role="status">
+          {!meeting.shownItems.isWhole && say("Still loading. ", "仍在载入。")}
           {say(`${shown.length} of ${items.length} entries hold “${props.query.trim()}”.`, `${items.length} 条中有 ${shown.length} 条包含“${props.query.trim()}”。`)}
         </p>
       )}

@@ -109,7 +109,7 @@ class Relay:
 
     def _seat_participant(self, seat: Seat) -> Participant | None:
         kind, _, name = seat.platform.partition(":")
-        if kind != COMMAND:
+        if kind != COMMAND or self._moot.seating.refuse_program(seat.platform) is not None:
             return self._moot.seating(seat)
         environ = self._moot.environ
         recipe = build_wake_recipe(name)

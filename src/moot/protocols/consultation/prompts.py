@@ -7,7 +7,8 @@ from typing import Final
 
 from moot.domain.consult import ConsultRequest, RecordFileRequest
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import AnswerForm, Ask, Brief
+from moot.domain.effects import AnswerForm, AnswerRules, Ask, Brief
+from moot.domain.person import PersonAsk
 from moot.domain.roster import DIRECTOR
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.consultation.asks import strip_repeat_id
@@ -30,16 +31,34 @@ def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bo
     ask = strip_repeat_id(brief.ask.id)
     own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
     rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
-    may_ask = not is_gate and ask not in state.refused
+    read = add_consultation_rules(state, brief, brief.ask, is_gate=is_gate)
     return replace(
         brief,
         shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=_format_seats(state))}\n\n{brief.shared}",
         own=f"{own}\n\n{brief.own}" if own else brief.own,
-        fault=_wrap_validator(brief.fault, words.direct if ask in state.refused else None),
+        fault=read.fault,
         nth=brief.nth + state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0),
         again=state.again.get(ask, 0),
-        person=brief.person and partial(add_consultations, brief.language, brief.person, own, may_ask=may_ask),
+        person=read.person,
     )
+
+
+def add_consultation_rules(state: ConsultingState, rules: AnswerRules, ask: Ask, *, is_gate: bool) -> AnswerRules:
+    """Return how the answer to an ask of the protocol is read where it may be replaced by a request."""
+    is_refused = strip_repeat_id(ask.id) in state.refused
+    return AnswerRules(
+        form=rules.form,
+        fault=_wrap_validator(rules.fault, PROMPT_TEXT[state.opened.language].direct if is_refused else None),
+        fills=rules.fills,
+        mend=rules.mend,
+        person=rules.person and partial(_ask_person, state, rules.person, ask, is_gate=is_gate),
+    )
+
+
+def _ask_person(state: ConsultingState, inner: Callable[[], PersonAsk], ask: Ask, *, is_gate: bool) -> PersonAsk:
+    language, is_refused = state.opened.language, strip_repeat_id(ask.id) in state.refused
+    own = _build_own_prompt(state, PROMPT_TEXT[language], ask, is_gate=is_gate)
+    return add_consultations(language, inner, own, may_ask=not is_gate and not is_refused)
 
 
 def build_consultation_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:

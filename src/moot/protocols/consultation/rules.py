@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from moot.domain.consult import ConsultRequest, ConsultRules
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     AsksPut,
     AsksWithdrawn,
@@ -50,7 +50,12 @@ from moot.protocols.consultation.facts import (
     RecordLocation,
     Refusal,
 )
-from moot.protocols.consultation.prompts import add_consultation_prompt, build_consultation_brief, build_record_brief
+from moot.protocols.consultation.prompts import (
+    add_consultation_prompt,
+    add_consultation_rules,
+    build_consultation_brief,
+    build_record_brief,
+)
 from moot.protocols.consultation.state import MOST_LEARNED, Consultation, ConsultationOutcome, ConsultingState, PendingRequest
 
 MOST_FILINGS: Final = 3
@@ -117,6 +122,16 @@ class ConsultingRulebook:
         brief = self.inner.brief(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
         is_gate = state.rules.gate or ask.kind in self.gates
         return add_consultation_prompt(state, replace(brief, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
+
+    def answer_rules(self, state: ConsultingState, ask: Ask) -> AnswerRules:
+        build = getattr(self.inner, "answer_rules", None)
+        if build is None or (ask.kind in {CONSULT, RECORD} and state.current is not None):
+            return self.brief(state, ask)
+        rules: AnswerRules = build(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
+        if rules.person is None:
+            return self.brief(state, ask)
+        is_gate = state.rules.gate or ask.kind in self.gates
+        return add_consultation_rules(state, replace(rules, form=self.forms[ask.kind]), ask, is_gate=is_gate)
 
     # Decide: the effects that follow from the state.
 

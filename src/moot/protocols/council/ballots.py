@@ -1,7 +1,7 @@
 """The candidates of a vote and the positions on them (D-7): the votes choose the motion, never the order of arrival."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from functools import cached_property
 
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
@@ -52,8 +52,9 @@ def find_votes(state: Council, candidates: Sequence[int]) -> Mapping[SeatId, Map
         line = state.line(number)
         if line is None:
             continue
+        stated = line.said.confidence
         found[seat] = {
-            candidate: vote if vote.confidence is not None else replace(vote, confidence=line.said.confidence)
+            candidate: vote if vote.confidence is not None or stated is None else _state_confidence(vote, stated)
             for candidate, vote in read_ballot(line.said, candidates).items()
         }
     return found
@@ -74,40 +75,56 @@ def build_voice(seat: Seat, position: VotePosition | None, confidence: float | N
     )
 
 
-def build_candidate_voices(state: Council, candidate: int, candidates: Sequence[int]) -> tuple[SeatVote, ...]:
-    """Return everyone's vote on one candidate: who voted, but not on this one, abstains from it."""
-    votes = find_votes(state, candidates)
-    return tuple(_build_candidate_voice(seat, votes.get(seat.id), candidate) for seat in state.seats)
+def _state_confidence(vote: CandidateVote, stated: float) -> CandidateVote:
+    # Not `replace`, which takes four times as long: a ballot of many has thousands of these.
+    return CandidateVote(
+        candidate=vote.candidate, position=vote.position, condition=vote.condition, confidence=stated, due=vote.due
+    )
 
 
-def _build_candidate_voice(seat: Seat, ballot: Mapping[int, CandidateVote] | None, candidate: int) -> SeatVote:
-    if ballot is None:
-        return build_voice(seat, None, None)
-    vote = ballot.get(candidate)
-    return build_voice(seat, "abstain", None) if vote is None else build_voice(seat, vote.position, vote.confidence)
+class CandidateVoices:
+    """Everyone's votes on the candidates as they are counted. The ballots are read once for all candidates."""
 
+    def __init__(self, state: Council, candidates: Sequence[int]) -> None:
+        self._state = state
+        self._candidates = candidates
+        self._votes = find_votes(state, candidates)
+        # Most voters take one of four positions with one confidence: each of these votes is built once.
+        self._built: dict[tuple[SeatId, VotePosition | None, float | None], SeatVote] = {}
 
-def rank_candidates(state: Council, candidates: Sequence[int]) -> list[int]:
-    """Return the candidates, the motion first.
+    def list_voices(self, candidate: int) -> tuple[SeatVote, ...]:
+        """Return everyone's vote on one candidate: who voted, but not on this one, abstains from it."""
+        return tuple(self._build_voice(seat, candidate) for seat in self._state.seats)
 
-    The most weighed support wins; of equals the one with more unconditional support; then the author who comes first in the
-    roster. Every vote that was cast weighs the same for each candidate that it supports.
-    """
-    votes = find_votes(state, candidates)
-    voters = [seat for seat in state.seats if seat.id in votes]
-    correlations = build_seat_correlations(state.opened.subject.bonds, voters)
-    worths = compute_worths([build_voice(seat, None, None) for seat in voters], correlations)
-    places = {seat.id: place for place, seat in enumerate(state.seats)}
+    @cached_property
+    def ranking(self) -> list[int]:
+        """Return the candidates, the motion first.
 
-    def rate(number: int) -> tuple[float, float, int, int]:
-        support, unconditional = compute_support(
-            [_build_candidate_voice(seat, votes[seat.id], number) for seat in voters], worths
-        )
-        line = state.line(number)
-        place = places.get(line.seat, len(places)) if line is not None else len(places)
-        return -round(support, _DIGITS), -round(unconditional, _DIGITS), place, number
+        The most weighed support wins; of equals the one with more unconditional support; then the author who comes first in the
+        roster. Every vote that was cast weighs the same for each candidate that it supports.
+        """
+        state = self._state
+        voters = [seat for seat in state.seats if seat.id in self._votes]
+        correlations = build_seat_correlations(state.opened.subject.bonds, voters)
+        worths = compute_worths([build_voice(seat, None, None) for seat in voters], correlations)
+        places = {seat.id: place for place, seat in enumerate(state.seats)}
 
-    return sorted(candidates, key=rate)
+        def rate(number: int) -> tuple[float, float, int, int]:
+            support, unconditional = compute_support([self._build_voice(seat, number) for seat in voters], worths)
+            line = state.line(number)
+            place = places.get(line.seat, len(places)) if line is not None else len(places)
+            return -round(support, _DIGITS), -round(unconditional, _DIGITS), place, number
+
+        return sorted(self._candidates, key=rate)
+
+    def _build_voice(self, seat: Seat, candidate: int) -> SeatVote:
+        ballot = self._votes.get(seat.id)
+        vote = None if ballot is None else ballot.get(candidate)
+        position = None if ballot is None else "abstain" if vote is None else vote.position
+        key = (seat.id, position, None if vote is None else vote.confidence)
+        if key not in self._built:
+            self._built[key] = build_voice(seat, *key[1:])
+        return self._built[key]
 
 
 def compute_support(voices: Sequence[SeatVote], worths: Sequence[float]) -> tuple[float, float]:
@@ -118,13 +135,16 @@ def compute_support(voices: Sequence[SeatVote], worths: Sequence[float]) -> tupl
     return unconditional + conditional, unconditional
 
 
-def find_motion(course: Course, state: Council) -> CouncilLine | None:
-    """Return the line to decide on: the candidate that leads in the vote; without any vote, the one that is most supported."""
+def find_motion(course: Course, state: Council, votes: CandidateVoices | None = None) -> CouncilLine | None:
+    """Return the line to decide on: the candidate that leads in the vote; without any vote, the one that is most supported.
+
+    `votes` are those of the state, if they have been read already.
+    """
     if not is_by_candidates(course, state):
         return state.line(state.motion) or find_first_edition_motion(course, state)
     if not state.votes:
         return find_discussed_motion(course, state)
-    return state.line(rank_candidates(state, state.candidates)[0])
+    return state.line((votes or CandidateVoices(state, state.candidates)).ranking[0])
 
 
 def find_discussed_motion(course: Course, state: Council) -> CouncilLine | None:

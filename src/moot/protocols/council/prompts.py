@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import Ask, Brief
+from moot.domain.effects import AnswerRules, Ask, Brief
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
@@ -32,15 +32,27 @@ MOST_REFERENCES: Final = 12
 RECENT: Final = 6
 
 
+def build_answer_rules(course: Course, state: Council, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    return AnswerRules(
+        form=FORMS[ask.kind],
+        fault=ContributionValidator(course, state, ask.seat),
+        fills=find_fills(state, ask.seat, ask.kind),
+        mend=partial(mend_contribution, course, state, ask.seat),
+        person=partial(build_person_ask, course, state, ask),
+    )
+
+
 def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
     """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
+    rules = build_answer_rules(course, state, ask)
     return Brief(
         ask=ask,
         seat=seat,
-        form=FORMS[ask.kind],
+        form=rules.form,
         language=state.opened.language,
         seed=state.opened.seed,
         nth=state.round,
@@ -49,12 +61,12 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
         shared=build_shared_prompt(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
         own=build_own_prompt(course, state, seat, ask.kind),
         subject=_find_subject(course, state),
-        fault=ContributionValidator(course, state, seat.id),
+        fault=rules.fault,
         schema=build_answer_schema(course, state, seat.id, ask.kind),
-        fills=find_fills(state, seat.id, ask.kind),
+        fills=rules.fills,
         hints=words.hints,
-        mend=partial(mend_contribution, course, state, seat.id),
-        person=partial(build_person_ask, course, state, ask),
+        mend=rules.mend,
+        person=rules.person,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -37,7 +38,14 @@ def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple
         if voted_on := tuple(line for line in motions.get((number, phase), ()) if line is not None):
             name = words.motion if len(voted_on) == 1 else words.candidates
             blocks.append(Line((f"{name}: ", References(voted_on)), "dim"))
-        blocks += [_build_line(timeline, line, notes[line.id], words) for line in lines]
+        blocks += [
+            timeline.build_once(
+                line.id,
+                (line, line.id in timeline.state.sealed, notes[line.id]),
+                partial(_build_line, timeline, line, notes[line.id], words),
+            )
+            for line in lines
+        ]
         is_over = timeline.closed is not None or (number, phase) != (timeline.state.round, timeline.state.phase)
         if not lines and is_over:
             blocks.append(Line(words.nothing_said, "dim"))

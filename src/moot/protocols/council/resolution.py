@@ -7,12 +7,11 @@ from moot.domain.ids import SeatId
 from moot.domain.topic import normalize_label
 from moot.protocols.council.ballots import (
     SIDES,
-    build_candidate_voices,
+    CandidateVoices,
     build_voice,
     find_motion,
     find_voted_ids,
     is_by_candidates,
-    rank_candidates,
 )
 from moot.protocols.council.facts import CandidateTally, CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
 from moot.protocols.council.motions import find_blind_positions, is_overturned, list_challenges, list_proposals
@@ -28,8 +27,9 @@ Stand = tuple[VotePosition | None, float | None]
 
 def build_closing(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
     """Resolve the votes, and list the lost seats and the open challenges."""
-    decided = find_decided_motion(course, state, reason)
-    voices = build_voices(course, state, reason, decided)
+    votes = CandidateVoices(state, find_voted_ids(course, state))
+    decided = find_decided_motion(course, state, reason, votes)
+    voices = build_voices(course, state, reason, decided, votes)
     resolution = _resolve(course, state, voices)
     if decided is None:
         resolution = _with_no_motion(resolution)
@@ -55,7 +55,7 @@ def build_closing(course: Course, state: Council, reason: EndReason) -> Delibera
         open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
         overturned=resolution.carried and is_overturned(course, state, decided),
         lost=_list_lost_seats(state),
-        candidates=tally_candidates(course, state) if reason not in {"agreed_blind", "settled"} else (),
+        candidates=tally_candidates(course, state, votes) if reason not in {"agreed_blind", "settled"} else (),
         unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason == "settled" else (),
     )
 
@@ -69,27 +69,31 @@ def _resolve(course: Course, state: Council, voices: Sequence[SeatVote]) -> Reso
     return course.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
 
 
-def find_decided_motion(course: Course, state: Council, reason: EndReason) -> CouncilLine | None:
+def find_decided_motion(
+    course: Course, state: Council, reason: EndReason, votes: CandidateVoices | None = None
+) -> CouncilLine | None:
     """Return the line that the votes are about; a panel that settled the question decides on the first proposal of its choice."""
     lead = find_panel_lead(state) if reason == "settled" else None
     if lead is None:
-        return find_motion(course, state)
+        return find_motion(course, state, votes)
     found = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == lead.choice}
     return next(found[seat.id] for seat in state.seats if seat.id in found)
 
 
-def tally_candidates(course: Course, state: Council) -> tuple[CandidateTally, ...]:
+def tally_candidates(course: Course, state: Council, votes: CandidateVoices | None = None) -> tuple[CandidateTally, ...]:
     """Return what each candidate got, the motion first; nothing where votes do not choose among candidates, or none was cast."""
-    candidates = find_voted_ids(course, state)
     if not is_by_candidates(course, state) or not state.votes:
         return ()
-    return tuple(_tally_candidate(course, state, number, candidates) for number in rank_candidates(state, candidates))
+    votes = votes or CandidateVoices(state, find_voted_ids(course, state))
+    correlations = build_seat_correlations(state.opened.subject.bonds, state.seats)
+    return tuple(
+        _tally_candidate(number, voices, course.resolve(state, voices, correlations))
+        for number in votes.ranking
+        if (voices := votes.list_voices(number))
+    )
 
 
-def _tally_candidate(course: Course, state: Council, number: int, candidates: Sequence[int]) -> CandidateTally:
-    voices = build_candidate_voices(state, number, candidates)
-    found = _resolve(course, state, voices)
-
+def _tally_candidate(number: int, voices: Sequence[SeatVote], found: Resolution) -> CandidateTally:
     def add(*positions: VotePosition) -> float:
         return sum(found.weights[voice.seat] for voice in voices if voice.position in positions)
 
@@ -102,7 +106,9 @@ def _tally_candidate(course: Course, state: Council, number: int, candidates: Se
     )
 
 
-def build_voices(course: Course, state: Council, reason: EndReason, motion: CouncilLine | None) -> tuple[SeatVote, ...]:
+def build_voices(
+    course: Course, state: Council, reason: EndReason, motion: CouncilLine | None, votes: CandidateVoices | None = None
+) -> tuple[SeatVote, ...]:
     """Return the vote of every seat: blind positions if those decided, the advice if a seat owns the decision, else the votes."""
     owner = course.owner(state.opened)
     if reason in {"agreed_blind", "settled"}:
@@ -111,7 +117,8 @@ def build_voices(course: Course, state: Council, reason: EndReason, motion: Coun
     if owner is not None:
         return tuple(build_voice(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
     if is_by_candidates(course, state):
-        return build_candidate_voices(state, 0 if motion is None else motion.id, find_voted_ids(course, state))
+        votes = votes or CandidateVoices(state, find_voted_ids(course, state))
+        return votes.list_voices(0 if motion is None else motion.id)
     return tuple(build_voice(seat, *_find_vote(state, seat.id)) for seat in state.seats)
 
 

@@ -11,9 +11,10 @@ turn in this one if it had none. Blind contributions and votes stay hidden until
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, Literal
 
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -30,7 +31,7 @@ from moot.domain.facts import (
 from moot.domain.ids import USER, AskId, SeatId, ask_id
 from moot.domain.losses import count_loss
 from moot.domain.replace import fast_replace
-from moot.domain.roster import state_family, swap_seats
+from moot.domain.roster import Seat, state_family, swap_seats
 from moot.protocols.council.ballots import find_candidate_ids, find_early_votes, is_by_candidates
 from moot.protocols.council.facts import (
     FORMS,
@@ -44,13 +45,15 @@ from moot.protocols.council.facts import (
 )
 from moot.protocols.council.motions import find_first_edition_motion, is_blind_agreement, list_candidates, list_proposals
 from moot.protocols.council.panel import find_panel_lead
-from moot.protocols.council.prompts import build_brief
+from moot.protocols.council.prompts import build_answer_rules, build_brief
 from moot.protocols.council.resolution import build_closing, compute_outcome
 from moot.protocols.council.state import PASSED, Council, CouncilLine, Course, find_challenged_seats, has_voted
-from moot.protocols.council.validation import list_allowed_types
+from moot.protocols.council.validation import AllowedTypes
 
 MOST_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""
+DECIDED_STATES: Final = 64
+"""For how many states, the last ones, it is kept what follows from them."""
 
 
 class CouncilRules:
@@ -62,6 +65,7 @@ class CouncilRules:
         self.name = name
         self.course = course
         self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **SHARED_KINDS}
+        self._decided: dict[int, tuple[Council, tuple[Effect, ...]]] = {}
 
     def initial(self, opened: Opened) -> Council:
         assert isinstance(opened, CouncilOpened)
@@ -97,13 +101,30 @@ class CouncilRules:
                 return state
 
     def decide(self, state: Council) -> tuple[Effect, ...]:
+        # After every contribution the same state is asked several times, and with many seats there is much to return.
+        known = self._decided.get(id(state))
+        if known is not None and known[0] is state:
+            return known[1]
+        effects = self._decide(state)
+        self._decided[id(state)] = (state, effects)
+        if len(self._decided) > DECIDED_STATES:
+            del self._decided[next(iter(self._decided))]
+        return effects
+
+    def _decide(self, state: Council) -> tuple[Effect, ...]:
         if state.phase == "closed":
             return ()
         follows = self._find_next_fact(state)
-        return (Record(fact=follows),) if follows is not None else (*self._build_asks(state), *self._build_invitations(state))
+        if follows is not None:
+            return (Record(fact=follows),)
+        asks = self._build_asks(state)
+        return (*asks, *self._build_invitations(state, asks))
 
     def brief(self, state: Council, ask: Ask) -> Brief:
         return build_brief(self.course, state, ask)
+
+    def answer_rules(self, state: Council, ask: Ask) -> AnswerRules:
+        return build_answer_rules(self.course, state, ask)
 
     def _find_next_fact(self, state: Council) -> Fact | None:
         """Return the next fact that follows from the state; None while a seat still has a turn."""
@@ -195,40 +216,48 @@ class CouncilRules:
             return True
         return state.opened.settings.order == "round_robin" and state.phase in {"argue", "synthesize"}
 
-    def _build_invitations(self, state: Council) -> tuple[Ask, ...]:
+    def _build_invitations(self, state: Council, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
         """Return the asks that seats may answer unprompted; only outside seats do so."""
-        asked = {ask.seat for ask in self._build_asks(state)}
-        is_open = state.opened.settings.order == "open"
-        return tuple(
-            _build_free_ask(state, seat.id)
-            for seat in state.seats
-            # In round_robin a seat may only add to its turn after it had one; otherwise it would jump the queue.
-            if seat.is_outside and seat.id not in asked and (is_open or seat.id in state.had)
-            if state.counts.get(seat.id, 0) < MOST_CONTRIBUTIONS and list_allowed_types(self.course, state, seat.id)
-        )
+        asked = {ask.seat for ask in asks}
+        free = [seat for seat in state.seats if seat.id not in asked and _may_be_invited(state, seat)]
+        allowed = AllowedTypes(self.course, state) if free else None
+        return tuple(_build_free_ask(state, seat.id) for seat in free if allowed is not None and allowed.list_types(seat))
 
-    def _is_allowed(self, state: Council, ask: AskId, seat: SeatId) -> bool:
-        return any(each.id == ask and each.seat == seat for each in (*self._build_asks(state), *self._build_invitations(state)))
+    def _is_allowed(self, state: Council, ask: AskId, name: SeatId) -> bool:
+        seat = next((seat for seat in state.seats if seat.id == name), None)
+        asks = () if seat is None else self._build_asks(state)
+        if seat is None or any(each.seat == name for each in asks):
+            return any(each.id == ask for each in asks if each.seat == name)
+        is_invited = _may_be_invited(state, seat) and bool(AllowedTypes(self.course, state).list_types(seat))
+        return is_invited and ask == _build_free_ask(state, name).id
+
+
+def _may_be_invited(state: Council, seat: Seat) -> bool:
+    # In round_robin a seat may only add to its turn after it had one; otherwise it would jump the queue.
+    is_open = state.opened.settings.order == "open"
+    return seat.is_outside and (is_open or seat.id in state.had) and state.counts.get(seat.id, 0) < MOST_CONTRIBUTIONS
 
 
 def _build_ask(state: Council, seat: SeatId) -> Ask:
     assert state.phase != "closed"
-    kind = state.phase
+    return _make_ask(state.step, state.phase, seat, state.round, state.opened.settings.patience)
+
+
+# With many seats nearly all asks are the same after every contribution, and making them is what deciding would cost.
+@lru_cache(maxsize=4_096)
+def _make_ask(step: int, kind: str, seat: SeatId, turn: int, patience: float) -> Ask:
     # `step` counts phases over all rounds: it makes the id unique if a phase is repeated.
-    return Ask(id=ask_id(state.step, kind, seat), seat=seat, kind=kind, turn=state.round, patience=state.opened.settings.patience)
+    return Ask(id=ask_id(step, kind, seat), seat=seat, kind=kind, turn=turn, patience=patience)
 
 
 def _build_free_ask(state: Council, seat: SeatId) -> Ask:
-    number = state.counts.get(seat, 0) + 1
-    return Ask(
-        # Numbered per seat: every further contribution needs an ask id of its own.
-        id=ask_id(number, "free", seat),
-        seat=seat,
-        kind="free",
-        turn=number,
-        patience=state.opened.settings.patience,
-        invited=True,
-    )
+    return _make_free_ask(state.counts.get(seat, 0) + 1, seat, state.opened.settings.patience)
+
+
+@lru_cache(maxsize=4_096)
+def _make_free_ask(number: int, seat: SeatId, patience: float) -> Ask:
+    # Numbered per seat: every further contribution needs an ask id of its own.
+    return Ask(id=ask_id(number, "free", seat), seat=seat, kind="free", turn=number, patience=patience, invited=True)
 
 
 def _apply_contribution(course: Course, state: Council, fact: Contributed, entry: Entry) -> Council:

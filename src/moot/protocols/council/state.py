@@ -153,7 +153,7 @@ class Course:
     def list_phase_seats(self, state: Council, phase: str) -> tuple[SeatId, ...]:
         """Return the seats that have a turn in a phase, in order."""
         owner = self.owner(state.opened)
-        seats = tuple(seat.id for seat in state.seats)
+        seats = tuple([seat.id for seat in state.seats])
         if phase == "answer":
             return state.challenged if state.phase == "answer" else find_challenged_seats(state)
         if phase == "propose" and state.opened.settings.panel_order == "trust":

@@ -6,6 +6,7 @@ from typing import Final
 from moot.domain.claims import cut_text
 from moot.domain.effects import Mended
 from moot.domain.ids import SeatId
+from moot.domain.roster import Seat
 from moot.domain.topic import normalize_label
 from moot.protocols.council.ballots import find_candidate_ids, is_by_candidates, read_ballot
 from moot.protocols.council.facts import CandidateVote, Contribution, ContributionType
@@ -168,39 +169,61 @@ def list_advice(state: Council) -> list[int]:
 
 
 def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
-    """Return what a seat may contribute now: the types of this phase, a pass, and the types of the next phase.
+    """Return what a seat may contribute now; see `AllowedTypes`."""
+    return AllowedTypes(course, state).list_types(state.seat(seat))
 
-    The next phase is open to a seat from outside, once there is something to respond to.
+
+class AllowedTypes:
+    """What seats may contribute now: the types of this phase, a pass, and the types of the next phase.
+
+    The next phase is open to a seat from outside, once there is something to respond to. What is the same for all seats is
+    computed once, so that a list for all of them takes no longer than their number.
     """
-    if state.phase == "closed":
-        return ()
-    allowed: list[ContributionType] = []
-    if seat in course.list_phase_seats(state, state.phase):
-        may_speak = state.phase != "synthesize" or _may_synthesize(course, state, seat)
-        allowed += PHASE_TYPES[state.phase] if may_speak else ()
-        is_owner = course.owner(state.opened) == seat
-        # An owner cannot pass: without its proposal or decision there is no result. In the first phase a pass is offered to none
-        # of those whom Moot asks, and taken all the same.
-        if seat not in state.had and not is_owner:
-            allowed.append("pass")
-    ahead = course.list_open_phases(state)[1:] if state.seat(seat).is_outside and has_motion(course, state) else ()
-    for following in ahead:
-        if following == "decide" or seat not in course.list_phase_seats(state, following):
-            continue
-        # A synthesis sums up the arguments: it must wait until all others have spoken.
-        others = [name for name in course.list_phase_seats(state, state.phase) if name != seat and name not in state.had]
-        is_early = following == "synthesize" and (bool(others) or not _may_synthesize(course, state, seat))
-        allowed += () if is_early else [kind for kind in PHASE_TYPES[following] if kind not in allowed]
-    return tuple(allowed)
+
+    def __init__(self, course: Course, state: Council) -> None:
+        self._state = state
+        self._owner = course.owner(state.opened)
+        seats = () if state.phase == "closed" else course.list_phase_seats(state, state.phase)
+        self._speaking = frozenset(seats)
+        self._waiting = frozenset(name for name in seats if name not in state.had)
+        ahead = course.list_open_phases(state)[1:] if has_motion(course, state) else ()
+        self._ahead = [(phase, frozenset(course.list_phase_seats(state, phase))) for phase in ahead if phase != "decide"]
+        self._synthesizers = _list_synthesizers(course, state)
+
+    def list_types(self, seat: Seat) -> tuple[ContributionType, ...]:
+        """Return what one seat may contribute."""
+        state, name = self._state, seat.id
+        if state.phase == "closed":
+            return ()
+        allowed: list[ContributionType] = []
+        if name in self._speaking:
+            may_speak = state.phase != "synthesize" or self._may_synthesize(name)
+            allowed += PHASE_TYPES[state.phase] if may_speak else ()
+            # An owner cannot pass: without its proposal or decision there is no result. In the first phase a pass is offered to
+            # none of those whom Moot asks, and taken all the same.
+            if name not in state.had and name != self._owner:
+                allowed.append("pass")
+        for following, seats in self._ahead if seat.is_outside else ():
+            if name not in seats:
+                continue
+            # A synthesis sums up the arguments: it must wait until all others have spoken.
+            is_early = following == "synthesize" and (bool(self._waiting - {name}) or not self._may_synthesize(name))
+            allowed += () if is_early else [kind for kind in PHASE_TYPES[following] if kind not in allowed]
+        return tuple(allowed)
+
+    def _may_synthesize(self, seat: SeatId) -> bool:
+        return self._synthesizers is None or seat in self._synthesizers[:1]
 
 
-def _may_synthesize(course: Course, state: Council, seat: SeatId) -> bool:
-    """Whether it is this seat's turn to synthesize, where one synthesis is enough: who comes first must not decide."""
+def _list_synthesizers(course: Course, state: Council) -> list[SeatId] | None:
+    """Return whose turn it is to synthesize, in order, where one synthesis is enough: who comes first must not decide.
+
+    None if everyone may.
+    """
     if not course.one_synthesis or state.opened.edition < 2:
-        return True
+        return None
     had = state.had if state.phase == "synthesize" else {}
-    waiting = [name for name in course.list_phase_seats(state, "synthesize") if not (name in had and had[name] in {PASSED, None})]
-    return bool(waiting) and waiting[0] == seat
+    return [name for name in course.list_phase_seats(state, "synthesize") if not (name in had and had[name] in {PASSED, None})]
 
 
 def _check_text(said: Contribution) -> str | None:

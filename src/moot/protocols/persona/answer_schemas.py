@@ -1,5 +1,7 @@
 """The JSON schema of each ask: the fields that count there, and the entries and seats that can be named."""
 
+from functools import cache
+
 from moot.codec.schemas import allow_list, allow_values, narrow_schema
 from moot.domain.effects import Schema
 from moot.domain.roster import Seat
@@ -25,7 +27,7 @@ def build_answer_schema(state: Meeting, kind: str, seats: tuple[Seat, ...]) -> S
         case "position":
             return narrow_schema(Position, ["position"], ["confidence"])
         case "intent":
-            return narrow_schema(Intent, ["reaction_score", "intent_to_speak"], _list_extras(state, seats))
+            return _build_bid_schema(tuple(_list_extras(state, seats)))
         case "bids":
             node = allow_values(seat.id for seat in seats)
             needed = ["node_id", "reaction_score", "intent_to_speak"]
@@ -41,6 +43,11 @@ def build_answer_schema(state: Meeting, kind: str, seats: tuple[Seat, ...]) -> S
             )
         case _:
             return None
+
+
+@cache
+def _build_bid_schema(extras: tuple[str, ...]) -> Schema:
+    return narrow_schema(Intent, ["reaction_score", "intent_to_speak"], extras)
 
 
 def _list_extras(state: Meeting, seats: tuple[Seat, ...]) -> list[str]:

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 from moot.domain.claims import cut_text, extract_claim
 from moot.domain.context import ContextWindow, Digest, Perception, Utterance
-from moot.domain.effects import Ask, Brief
+from moot.domain.effects import AnswerRules, Ask, Brief
 from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
@@ -26,6 +26,17 @@ LONGEST_STANCE = 60
 """How much of its stance the others are told about a seat."""
 
 
+def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    return AnswerRules(
+        form=FORMS[ask.kind],
+        # The source's shape has the seat's own id, which code knows.
+        fills={"node_id": ask.seat} if ask.kind == "intent" else {},
+        mend=bind_mending(state),
+        person=partial(build_person_ask, state, ask),
+    )
+
+
 def build_brief(state: Meeting, ask: Ask) -> Brief:
     """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
@@ -36,10 +47,11 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     table = () if ask.kind == "position" else tuple((other.id, other.stance) for other in state.seats)
     before = state.positions.get(seat.id)
     own_words = state.own_words.get(seat.id, "" if before is None else before.position)
+    rules = build_answer_rules(state, ask)
     return Brief(
         ask=ask,
         seat=seat,
-        form=FORMS[ask.kind],
+        form=rules.form,
         language=state.opened.language,
         seed=state.opened.seed,
         nth=_count_ask(state, ask),
@@ -51,11 +63,10 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
         schema=build_answer_schema(state, ask.kind, seats),
-        # The source's shape has the seat's own id, which code knows.
-        fills={"node_id": seat.id} if ask.kind == "intent" else {},
+        fills=rules.fills,
         hints=words.hints,
-        mend=bind_mending(state),
-        person=partial(build_person_ask, state, ask),
+        mend=rules.mend,
+        person=rules.person,
     )
 
 
@@ -110,7 +121,7 @@ def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str
     before, spoken = state.positions.get(seat.id), state.last_spoke.get(seat.id)
     if before is not None:
         lines += [words.before, FENCE + one_line(extract_claim(before.position))]
-    if spoken is not None and spoken in _choose_memory(state, kind).whole:
+    if spoken is not None and _choose_memory(state, kind).holds(spoken):
         lines.append(words.own_entry.format(entry=spoken))
     elif spoken is not None:
         own = state.own_words[seat.id]

@@ -1,5 +1,7 @@
 """The report of a persona meeting: the decision first, then what it rests on, then the whole record."""
 
+from functools import partial
+
 from moot.domain.facts import SessionImported
 from moot.domain.safe_text import one_line
 from moot.protocols.persona.facts import FloorGiven
@@ -100,12 +102,24 @@ def _build_timeline(timeline: PersonaTimeline, words: PersonaReportText) -> list
     spoken = {turn.spoken: turn for turn in timeline.turns if turn.spoken is not None}
     silent = [turn for turn in timeline.turns if turn.spoken is None]
     blocks: list[Block] = []
+    passed = 0
     for line in timeline.lines:
         turn = spoken.get(line.id)
-        while turn is not None and silent and silent[0].number < turn.number:
-            blocks.append(_build_bids(silent.pop(0), words))
-        blocks.append(_build_line(line, turn, words))
-    return [*blocks, *(_build_bids(turn, words) for turn in silent)]
+        while turn is not None and passed < len(silent) and silent[passed].number < turn.number:
+            blocks.append(_build_silent_turn(timeline, silent[passed], words))
+            passed += 1
+        source = (line, *_list_counts(turn))
+        blocks.append(timeline.build_once(line.id, source, partial(_build_line, line, turn, words)))
+    return [*blocks, *(_build_silent_turn(timeline, turn, words) for turn in silent[passed:])]
+
+
+def _build_silent_turn(timeline: PersonaTimeline, turn: PersonaTurn, words: PersonaReportText) -> Block:
+    return timeline.build_once(("silent", turn.number), _list_counts(turn), partial(_build_bids, turn, words))
+
+
+def _list_counts(turn: PersonaTurn | None) -> tuple[int, ...]:
+    """What of a turn can change: it only ever grows."""
+    return () if turn is None else (len(turn.bids), len(turn.floors))
 
 
 def _build_line(line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText) -> Block:

@@ -13,7 +13,7 @@ from typing import Final, assert_never
 
 from moot.domain.claims import extract_claim
 from moot.domain.context import ContextWindow, Utterance, clip_utterance, extract_first_sentence
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -57,7 +57,7 @@ from moot.protocols.persona.facts import (
     TurnPassed,
     TurnTaken,
 )
-from moot.protocols.persona.prompts import build_brief
+from moot.protocols.persona.prompts import build_answer_rules, build_brief
 from moot.protocols.persona.state import MOST_INPUTS, Meeting, Phase, find_decider, list_drafters, list_joint_bidders
 
 MOST_TURNS: Final = 100_000
@@ -178,6 +178,9 @@ class PersonaRules:
 
     def brief(self, state: Meeting, ask: Ask) -> Brief:
         return build_brief(state, ask)
+
+    def answer_rules(self, state: Meeting, ask: Ask) -> AnswerRules:
+        return build_answer_rules(state, ask)
 
 
 RULES: Final = PersonaRules()

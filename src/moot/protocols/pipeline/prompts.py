@@ -5,7 +5,7 @@ from typing import Final
 
 from moot.domain.consult import ConsultRequest
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import Ask, Brief
+from moot.domain.effects import AnswerRules, Ask, Brief
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
 from moot.protocols.pipeline.person import build_person_ask
@@ -16,6 +16,11 @@ LONGEST_PASSED: Final = 48_000
 """The most characters of all artefacts together that a step receives."""
 LONGEST_PART: Final = 6_000
 MOST_INPUTS: Final = 3
+
+
+def build_answer_rules(state: Pipeline, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
 
 
 def build_brief(state: Pipeline, ask: Ask) -> Brief:

@@ -1,6 +1,7 @@
 """The report of a pipeline: its result first, then its steps, every artefact and every verdict."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from moot.protocols.pipeline.facts import PipelineClosed
@@ -52,7 +53,7 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
         ),
         record=(
             *_build_steps(timeline, words),
-            *build_section(words.timeline, [_build_line(line, words) for line in timeline.lines]),
+            *build_section(words.timeline, _build_lines(timeline, words)),
             *build_losses(timeline, words),
             *build_seats(timeline.state.seats, words),
             *build_costs(timeline, words),
@@ -107,6 +108,10 @@ def _build_steps(timeline: PipelineTimeline, words: PipelineReportText) -> tuple
         (f"{line.number}. {line.name}", line.agent, words.states[line.state], line.done) for line in list_step_lines(timeline)
     ]
     return build_section(words.steps, (build_table(words.columns, rows),))
+
+
+def _build_lines(timeline: PipelineTimeline, words: PipelineReportText) -> list[Block]:
+    return [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
 
 
 def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:

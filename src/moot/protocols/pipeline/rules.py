@@ -7,7 +7,7 @@ participant in the seat. What follows a rejection is set in the gate's step.
 from collections.abc import Mapping
 from typing import Final
 
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -41,7 +41,7 @@ from moot.protocols.pipeline.facts import (
     VerdictGiven,
     WorkDone,
 )
-from moot.protocols.pipeline.prompts import build_brief, build_consult_request
+from moot.protocols.pipeline.prompts import build_answer_rules, build_brief, build_consult_request
 from moot.protocols.pipeline.state import Pipeline, StepArtefact
 
 MOST_TRIES: Final = 2
@@ -114,6 +114,9 @@ class PipelineRules:
 
     def brief(self, state: Pipeline, ask: Ask) -> Brief:
         return build_brief(state, ask)
+
+    def answer_rules(self, state: Pipeline, ask: Ask) -> AnswerRules:
+        return build_answer_rules(state, ask)
 
 
 RULES: Final = PipelineRules()

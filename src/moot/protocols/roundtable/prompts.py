@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import Ask, Brief
+from moot.domain.effects import AnswerRules, Ask, Brief
 from moot.domain.safe_text import one_line, quote_lines
 from moot.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
 from moot.protocols.roundtable.person import build_person_ask
@@ -30,6 +30,11 @@ LONGEST_ROLE: Final = 120
 
 _SENTENCES = re.compile(r"(?<=[。！？.!?\n])")
 MOST_QUESTIONS: Final = 3
+
+
+def build_answer_rules(state: Conference, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
 
 
 def build_brief(state: Conference, ask: Ask) -> Brief:

@@ -1,6 +1,7 @@
 """The report of a conference: what was agreed and what was left open, then the minutes, the agenda and every speech."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from moot.domain.safe_text import one_line
@@ -153,7 +154,7 @@ def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -
     blocks: list[Block] = []
     for number, lines in sorted(_group_by_round(timeline).items()):
         blocks.append(Heading(words.round.format(number=number).capitalize(), 3))
-        blocks += [_build_speech(line, words) for line in lines]
+        blocks += [timeline.build_once(line.id, (line,), partial(_build_speech, line, words)) for line in lines]
         skips = [skip for skip in timeline.skips if skip.round == number]
         blocks += [
             Line(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "dim", timeline.skip_entries.get(skip.number))
@@ -168,8 +169,8 @@ def _group_by_round(timeline: RoundtableTimeline) -> dict[int, list[RoundtableTi
     at = timeline.state.round if timeline.state.status == "open" else max(found, default=1)
     for line in reversed(timeline.lines[1:]):
         at = at if line.speech is None else line.speech.round
-        found.setdefault(at, []).insert(0, line)
-    return found
+        found.setdefault(at, []).append(line)
+    return {number: lines[::-1] for number, lines in found.items()}
 
 
 def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> Block:

@@ -8,7 +8,7 @@ sections are sent back once, and then taken as they are.
 from collections.abc import Mapping
 from typing import Final
 
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -40,7 +40,7 @@ from moot.protocols.roundtable.facts import (
     SpeechGiven,
     TalkConcluded,
 )
-from moot.protocols.roundtable.prompts import build_brief, build_first_prompt, build_next_prompt
+from moot.protocols.roundtable.prompts import build_answer_rules, build_brief, build_first_prompt, build_next_prompt
 from moot.protocols.roundtable.sections import MinutesSection, find_missing_minutes
 from moot.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 
@@ -118,6 +118,9 @@ class RoundtableRules:
 
     def brief(self, state: Conference, ask: Ask) -> Brief:
         return build_brief(state, ask)
+
+    def answer_rules(self, state: Conference, ask: Ask) -> AnswerRules:
+        return build_answer_rules(state, ask)
 
 
 RULES: Final = RoundtableRules()

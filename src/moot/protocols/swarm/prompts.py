@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import Ask, Brief, CompareTexts
+from moot.domain.effects import AnswerRules, Ask, Brief, CompareTexts
 from moot.domain.ids import SeatId
 from moot.domain.roster import MEASURE, parse_kind
 from moot.domain.safe_text import one_line, quote_lines
@@ -40,6 +40,19 @@ MOST_RESULTS: Final = 20
 MOST_INSIGHTS: Final = 8
 MOST_OWN_FINDINGS: Final = 3
 LONGEST_INPUT: Final = 2_000
+
+
+def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    # Comparing is the work of a measure: a person in its seat is asked by the shape of the answer, which the brief narrows.
+    if ask.kind in {"compare", "judge"}:
+        return build_brief(state, ask)
+    return AnswerRules(
+        form=FORMS[ask.kind],
+        fills=find_fills(state, ask),
+        mend=partial(mend_answer, state, ask, CompareTexts()),
+        person=partial(build_person_ask, state, ask),
+    )
 
 
 def build_brief(state: Swarm, ask: Ask) -> Brief:

@@ -51,8 +51,8 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
     caller = call.caller
     agent = caller.speak_as(params.agent, "agent")
-    if caller.role == "agent" and params.participants:
-        raise NotAllowed("participants: an agent does not choose its own reviewers; leave them out")
+    if caller.role in {"agent", "recorder"} and params.participants:
+        raise NotAllowed("participants: who records a decision does not choose its own reviewers; leave them out")
     wanted = SoloDecision(
         agent=agent,
         topic=params.topic,
@@ -133,29 +133,24 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "Record a decision that one agent takes alone. Where a circuit is open or a rule forbids it, nothing is recorded: the answer is "
         "'deliberation_required', and a deliberation is open with your decision as the first proposal.",
         record_decision,
-        "decide",
         "record_decision",
     ),
     build_method(
         "cstp.mayDecideAlone",
         "Ask whether an agent may decide something alone, and who would review it if not. Nothing is recorded.",
         may_decide_alone,
-        "read",
         "may_decide_alone",
     ),
     build_method(
         "cstp.getCircuitState",
         "Whether one may decide alone in a scope: closed (yes), open (no) or half_open (one probe).",
         get_circuit_state,
-        "read",
         "get_circuit_state",
     ),
-    build_method(
-        "cstp.listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers, "read"
-    ),
-    build_method("cstp.resetCircuit", "Close a circuit and delete its failure count.", reset_circuit, "own"),
-    build_method("cstp.getPolicy", "The rules for deciding alone.", get_policy, "read"),
-    build_method("cstp.setPolicy", "Change the rules for deciding alone from now on; what is left out stays.", set_policy, "own"),
+    build_method("cstp.listBreakers", "Every circuit that is not closed or counts a failure, and the rules.", list_breakers),
+    build_method("cstp.resetCircuit", "Close a circuit and delete its failure count.", reset_circuit),
+    build_method("cstp.getPolicy", "The rules for deciding alone.", get_policy),
+    build_method("cstp.setPolicy", "Change the rules for deciding alone from now on; what is left out stays.", set_policy),
 )
 
 BREAKER_METHODS: tuple[Method[Any, Any], ...] = tuple(replace(each, is_of_all=True) for each in _METHODS)

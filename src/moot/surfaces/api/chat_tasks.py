@@ -23,9 +23,9 @@ HEAD: Final = 500
 _TASK: Final = re.compile(r"\s*#{1,4} *Task:", re.IGNORECASE)
 _FORMS: Final = re.compile(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
 _HISTORY: Final = re.compile(
-    r"<chat_history>|</?(?:messages|conversation)>|^\s*(?:conversation|chat history|对话|聊天记录)\s*[:：]", re.I | re.M
+    r"<chat_history>|</?(?:messages|conversation)>|^[^\S\n]*+(?:conversation|chat history|对话|聊天记录)\s*[:：]", re.I | re.M
 )
-_SPOKEN: Final = re.compile(r"^\s*(?:\*\*)?(?:user|human|用户)(?:\*\*)?\s*[:：]\s*(.+)$", re.IGNORECASE | re.MULTILINE)
+_SPOKEN: Final = re.compile(r"^[^\S\n]*+(?:\*\*)?(?:user|human|用户)(?:\*\*)?\s*[:：]\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 _WANTED: Final = re.compile(
     r"\b(?:generate|provide|create|write|give|reply|return|suggest|summari[sz]e|output|produce|name)\b", re.I
 )
@@ -80,7 +80,7 @@ def _wants_title(asked: str, rules: str, chat: ChatRequest) -> bool:
 
 def _is_title_request(text: str) -> bool:
     is_english = _WANTED.search(text) and _TITLE.search(text) and _SHORT.search(text)
-    return bool(is_english or _TITLE_ZH.search(text))
+    return bool(is_english or _TITLE_ZH.match(text))
 
 
 def _fill_form(key: str, asked: str, chat: ChatRequest) -> dict[str, Any]:

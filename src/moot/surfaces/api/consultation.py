@@ -96,10 +96,10 @@ async def _request_consultation(call: Call, params: ConsultParams, session: str)
 
 async def _open_consultation(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId, int]:
     """A question on its own is a session of its own."""
-    call.caller.check("own")
+    call.caller.check("run")
     call.caller.check_unbound("a consultation without a session")
     asker = parse_seat_id(params.seat or "caller")
-    seats = [build_seat(call.caller, each) for each in params.seats]
+    seats = [build_seat(call, each) for each in params.seats]
     if params.to not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats) or "none"
         raise BadSetting(f"to = {params.to!r} has no seat; name its participant in 'seats' (given: {known})")
@@ -164,7 +164,6 @@ CONSULT = Method(
     params=ConsultParams,
     result=ConsultOut,
     handler=consult,
-    needs="speak",
     waits=True,
 )
 

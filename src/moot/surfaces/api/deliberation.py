@@ -76,11 +76,11 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
     if about.thread:
         await call.moot.memory.thread_status(about.thread)
     for decision in about.built_on:
-        if not await call.moot.memory.has(decision):
+        if not await (await call.moot.recall()).has(decision):
             raise UnknownDecision(f"builtOn: no decision {decision!r} is stored")
     plugin = get_protocol(params.protocol)
     options: Options = {
-        "seats": [build_seat(call.caller, each) for each in params.participants],
+        "seats": [build_seat(call, each) for each in params.participants],
         "protocol": plugin.name,
         "language": params.language,
         "settings": _build_settings(plugin, params),
@@ -106,12 +106,13 @@ async def build_session_standing(call: Call, session: SessionId) -> dict[str, An
     return build_general_standing(snapshot, (await call.moot.load_plugin(session)).name)
 
 
-def build_seat(caller: Caller, given: str | ParticipantIn) -> Seat:
+def build_seat(call: Call, given: str | ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
     form = ParticipantIn(id=given) if isinstance(given, str) else given
     if not form.platform.strip():
         raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
-    if caller.role != "local" and not load_kinds().is_allowed_remotely(form.platform):
+    is_listed = call.moot.seating.is_listed(form.platform)
+    if call.caller.role != "local" and not is_listed and not load_kinds().is_allowed_remotely(form.platform):
         raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine")
     return Seat(
         id=parse_seat_id(form.id),
@@ -166,7 +167,7 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     await _state_family(call, session, seat, "")
     recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
     entry, place = recorded.entry, recorded.state
-    line = next((line for line in place.council.lines if line.seq == entry.seq), None)
+    line = next((line for line in reversed(place.council.lines) if line.seq == entry.seq), None)
     return ContributedOut(
         deliberation_id=session,
         entry=entry.seq,
@@ -385,7 +386,6 @@ OPEN = Method(
     params=OpenParams,
     result=OpenedOut,
     handler=open_deliberation,
-    needs="own",
     is_of_all=True,
 )
 CONTRIBUTE = Method(
@@ -398,7 +398,6 @@ CONTRIBUTE = Method(
     params=ContributeParams,
     result=ContributedOut,
     handler=contribute,
-    needs="speak",
 )
 CLOSE = Method(
     name="cstp.closeDeliberation",
@@ -410,7 +409,6 @@ CLOSE = Method(
     params=CloseParams,
     result=ResultOut,
     handler=close_deliberation,
-    needs="own",
 )
 GET = Method(
     name="cstp.getDeliberation",
@@ -419,7 +417,6 @@ GET = Method(
     params=GetParams,
     result=DeliberationOut,
     handler=get_deliberation,
-    needs="read",
 )
 WAIT = Method(
     name="cstp.waitForTurn",
@@ -431,7 +428,6 @@ WAIT = Method(
     params=WaitParams,
     result=TurnOut,
     handler=wait_for_turn,
-    needs="speak",
     waits=True,
 )
 JOIN = Method(
@@ -445,7 +441,6 @@ JOIN = Method(
     params=JoinParams,
     result=TurnOut,
     handler=join_deliberation,
-    needs="speak",
 )
 LIST = Method(
     name="cstp.listDeliberations",
@@ -454,7 +449,6 @@ LIST = Method(
     params=ListParams,
     result=ListOut,
     handler=list_deliberations,
-    needs="read",
 )
 
 DELIBERATION_METHODS: tuple[Method[Any, Any], ...] = (OPEN, CONTRIBUTE, CLOSE, GET, WAIT, JOIN, LIST)

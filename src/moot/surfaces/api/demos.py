@@ -63,7 +63,6 @@ DEMO_METHODS: tuple[Method[Any, Any], ...] = (
         "moot.listDemos",
         "The meetings that ship with Moot and were written in advance, one for each protocol: name, question and what there is to see.",
         list_all_demos,
-        "read",
     ),
     replace(
         build_method(
@@ -71,7 +70,6 @@ DEMO_METHODS: tuple[Method[Any, Any], ...] = (
             "Play a demo: the real rules, with words that were written in advance, at reading speed. The session is recorded and marked as a "
             "demo, and stays out of decision memory, trust and breakers. Watch it like any session.",
             play_demo,
-            "own",
         ),
         is_of_all=True,
     ),

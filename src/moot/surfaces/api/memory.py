@@ -311,7 +311,6 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers follow. "
         "The answer lists the obligations still open.",
         review_decision,
-        "own",
         "review_decision",
     ),
     build_method(
@@ -319,72 +318,61 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "Search past decisions with their outcomes, threads, trust in sources and open deliberations, by words and by meaning (also "
         "Chinese). Do this before you decide or open a new one.",
         search_decisions,
-        "read",
         "search_decisions",
     ),
-    build_method("cstp.listDecisions", "List past decisions, the newest first.", list_decisions, "read"),
+    build_method("cstp.listDecisions", "List past decisions, the newest first.", list_decisions),
     build_method(
         "cstp.getDecision",
         "A past decision and what led to it: who argued what, candidates, votes and what moved them, dissent, obligations, reviews.",
         get_decision,
-        "read",
         "get_decision",
     ),
     build_method(
         "cstp.listObligations",
         "The conditions that decisions were carried with: who set each, what must hold, by when, and whether it is open.",
         list_obligations,
-        "read",
         "list_obligations",
     ),
     build_method(
         "cstp.settleObligation",
         "Report what became of a decision's condition: met, waived or failed.",
         settle_obligation,
-        "own",
         "settle_obligation",
     ),
     build_method(
         "cstp.getSourceTrust",
         "The trust in a participant or model, computed from its stated confidences and the outcomes; 0.5 without a record.",
         get_source_trust,
-        "read",
         "get_source_trust",
     ),
-    build_method("cstp.listSources", "Every participant and model with a track record.", list_sources, "read"),
+    build_method("cstp.listSources", "Every participant and model with a track record.", list_sources),
     build_method(
         "cstp.getAmplificationStats",
         "Whether groups did better than their members alone, per protocol, with the counts behind each figure.",
         get_amplification_stats,
-        "read",
     ),
     build_method(
         "cstp.getAmplificationChain",
         "The decisions that a decision builds on, those that build on it, and which of them failed.",
         get_amplification_chain,
-        "read",
     ),
     build_method(
         "cstp.createThread",
         "Create a thread: a line of reasoning over several deliberations.",
         create_thread,
-        "own",
         "create_thread",
     ),
     build_method(
         "cstp.resumeThread",
         "Return to a thread: its state, what you missed since your last visit, the open questions.",
         resume_thread,
-        "own",
         "resume_thread",
     ),
-    build_method(
-        "cstp.getThreadStatus", "The state of a thread: active, paused, completed or blocked.", get_thread_status, "read"
-    ),
-    build_method("cstp.setThreadStatus", "Pause, complete, block or reactivate a thread.", set_thread_status, "own"),
-    build_method("cstp.askInThread", "Add an open question to a thread.", ask_in_thread, "own"),
-    build_method("cstp.settleQuestion", "Mark a thread's question as answered.", settle_question, "own"),
-    build_method("cstp.listThreads", "All threads, the most recently changed first.", list_threads, "read"),
+    build_method("cstp.getThreadStatus", "The state of a thread: active, paused, completed or blocked.", get_thread_status),
+    build_method("cstp.setThreadStatus", "Pause, complete, block or reactivate a thread.", set_thread_status),
+    build_method("cstp.askInThread", "Add an open question to a thread.", ask_in_thread),
+    build_method("cstp.settleQuestion", "Mark a thread's question as answered.", settle_question),
+    build_method("cstp.listThreads", "All threads, the most recently changed first.", list_threads),
 )
 
 _OF_ONE: Final = {get_decision, search_decisions, list_obligations, settle_obligation}

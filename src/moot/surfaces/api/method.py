@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
@@ -18,21 +18,11 @@ from moot.domain.safe_text import one_line
 from moot.errors import NotAllowed, UnknownSession
 from moot.memory.tokens import Identity
 from moot.ports.runner import Runner
+from moot.surfaces.api.rights import HOLDERS, MAY, NEEDS, Needs, Role
 
 T = TypeVar("T")
 MOST_NAMED: Final = 10
 """How many sessions an error names."""
-Role = Literal["local", "owner", "seat", "observer", "agent"]
-Needs = Literal["read", "speak", "decide", "own"]
-
-_MAY: Final[dict[Role, frozenset[Needs]]] = {
-    "local": frozenset({"read", "speak", "decide", "own"}),
-    "owner": frozenset({"read", "speak", "decide", "own"}),
-    # Who decides alone neither reviews, nor resets, nor sets the rules: it would judge itself.
-    "agent": frozenset({"read", "speak", "decide"}),
-    "seat": frozenset({"read", "speak"}),
-    "observer": frozenset({"read"}),
-}
 
 
 class Wire(BaseModel):
@@ -69,7 +59,7 @@ class Nothing(Wire):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who calls. A caller on this machine who needs no token is `local` and may do everything."""
+    """Who calls. Who holds the key of the server's own home, or starts `moot mcp` on it, is `local` and may do everything."""
 
     role: Role = "local"
     token: str = ""
@@ -100,18 +90,12 @@ class Caller:
         return self.role in {"seat", "agent"}
 
     def may(self, needs: Needs) -> bool:
-        return needs in _MAY[self.role]
+        return needs in MAY[self.role]
 
     def check(self, needs: Needs) -> None:
         """Raises NotAllowed when this caller may not do such a thing at all."""
         if not self.may(needs):
-            wanted = {
-                "own": "an owner's token",
-                "decide": "an agent's or an owner's token",
-                "speak": "a seat's or an owner's token",
-                "read": "a token",
-            }[needs]
-            raise NotAllowed(f"this call needs {wanted}; yours is {_with_article(self.role)}'s")
+            raise NotAllowed(f"this call needs {HOLDERS[needs]}; yours is {_with_article(self.role)}'s")
 
     def check_session(self, session: str) -> None:
         """Raises NotAllowed when this caller's token is for another session."""
@@ -221,10 +205,14 @@ class Method(Generic[P, R]):
     params: type[P]
     result: type[R]
     handler: Callable[[Call, P], Awaitable[R]]
-    needs: Needs
     tool: str = ""
     waits: bool = False
     is_of_all: bool = False
+
+    @property
+    def needs(self) -> Needs:
+        """What it needs of its caller, by the table of rights."""
+        return NEEDS[self.name]
 
     @property
     def is_reading(self) -> bool:
@@ -281,14 +269,10 @@ def _build_output_schema(shape: type[Wire]) -> dict[str, Any]:
     return shape.model_json_schema(by_alias=True, mode="serialization")
 
 
-def build_method(
-    name: str, summary: str, handler: Callable[[Call, Any], Awaitable[Any]], needs: Needs, tool: str = ""
-) -> Method[Any, Any]:
+def build_method(name: str, summary: str, handler: Callable[[Call, Any], Awaitable[Any]], tool: str = "") -> Method[Any, Any]:
     """A call whose shapes are those of its handler."""
     shapes = handler.__annotations__
-    return Method(
-        name=name, summary=summary, params=shapes["params"], result=shapes["return"], handler=handler, needs=needs, tool=tool
-    )
+    return Method(name=name, summary=summary, params=shapes["params"], result=shapes["return"], handler=handler, tool=tool)
 
 
 def explain_validation_error(cause: ValidationError) -> str:

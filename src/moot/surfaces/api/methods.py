@@ -12,6 +12,7 @@ from moot.surfaces.api.opening import OPENING_METHODS
 from moot.surfaces.api.page import PAGE_METHODS
 from moot.surfaces.api.person_seat import PERSON_METHODS
 from moot.surfaces.api.pipelines import PIPELINE_METHODS
+from moot.surfaces.api.rights import NEEDS
 from moot.surfaces.api.roundtable import ROUNDTABLE_METHODS
 from moot.surfaces.api.sessions import SESSION_METHODS
 from moot.surfaces.api.swarm import SWARM_METHODS
@@ -33,4 +34,5 @@ _METHODS: Final = (
     *OPENING_METHODS,
 )
 TABLE: Final[dict[str, Method[Any, Any]]] = {method.name: method for method in _METHODS}
+assert TABLE.keys() == NEEDS.keys(), f"calls without a row in rights.py, or the reverse: {sorted(TABLE.keys() ^ NEEDS.keys())}"
 TOOLS: Final[dict[str, Method[Any, Any]]] = {method.tool: method for method in TABLE.values() if method.tool}

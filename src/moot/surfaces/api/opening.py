@@ -220,7 +220,7 @@ def _build_range(found: Range) -> RangeOut:
 
 async def fork_session(call: Call, params: ForkParams) -> ForkOut:
     for seat, platform in params.swaps.items():
-        build_seat(call.caller, ParticipantIn(id=seat, platform=platform))
+        build_seat(call, ParticipantIn(id=seat, platform=platform))
     session = await call.moot.fork(params.session_id, at=params.at, swaps=params.swaps)
     call.context.runner.wake(session)
     return ForkOut(session_id=session)
@@ -277,20 +277,17 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "moot.getOpening",
         "What a new session can be made of: protocols with their settings, panels, the participants that were found.",
         get_opening,
-        "read",
     ),
     build_method(
         "moot.planSession",
         "What moot.openSession with the same parameters would seat, ask and cost, at least and at most; records nothing.",
         plan_session,
-        "own",
     ),
-    build_method("moot.forkSession", "Go on from an earlier entry of a session, in a copy.", fork_session, "own"),
+    build_method("moot.forkSession", "Go on from an earlier entry of a session, in a copy.", fork_session),
     build_method(
         "moot.inviteSeat",
         "A token for a seat from outside, a link that opens it in a browser, and what to paste into each coding agent.",
         invite_seat,
-        "own",
     ),
 )
 

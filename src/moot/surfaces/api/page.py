@@ -1,6 +1,7 @@
-"""The calls of the page: a session in one value, whole texts (`docs/web-api.md`)."""
+"""The calls of the page: a session in one value, parts of its timeline, whole texts (`docs/web-api.md`)."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 
@@ -10,16 +11,28 @@ from moot.errors import BadSetting, NotAllowed
 from moot.protocols.consultation.timeline import unwrap_timeline
 from moot.protocols.council.timeline import CouncilTimeline
 from moot.reports.json_blocks import render_quote
+from moot.reports.outline import TimelineItem
 from moot.surfaces.api.method import Call, Method, Wire, build_method
-from moot.surfaces.api.session_view import encode_item, is_mine, select_allowed
+from moot.surfaces.api.session_view import is_mine, select_allowed
 from moot.surfaces.api.sessions import SessionParams
 from moot.surfaces.api.shapes import MOST_ENTRIES
-from moot.surfaces.api.view_store import ViewStore, list_changed_items
+from moot.surfaces.api.view_store import ViewStore, encode_items, list_changed_places
+
+MOST_ITEMS: Final = 500
 
 
 class ViewParams(SessionParams):
     at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="The state after this entry. Default: now.")] = None
     since: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Only the timeline's items that changed after it.")] = 0
+    limit: Annotated[int | None, Field(ge=1, le=MOST_ITEMS, description="At most so many items; default: all of them.")] = None
+    near: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=MOST_ENTRIES,
+            description="With limit: those round this card. Default: the newest of a session that goes on, the first of one that is over.",
+        ),
+    ] = None
 
 
 class ViewOut(Wire):
@@ -32,6 +45,19 @@ class ViewOut(Wire):
     at: int = Field(description="The entry that is shown.")
     timeline: dict[str, Any]
     may: list[str]
+
+
+class ItemsParams(SessionParams):
+    at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="The timeline after this entry. Default: now.")] = None
+    begin: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="The place of the first item; 0 is the first of all.")] = 0
+    limit: Annotated[int, Field(ge=1, le=MOST_ITEMS, description="At most so many items.")] = MOST_ITEMS
+
+
+class ItemsOut(Wire):
+    session_id: str
+    at: int = Field(description="The entry that is shown.")
+    total: int
+    items: list[Any] = Field(description="[place, item] each, as `timeline` of `moot.getView` has them.")
 
 
 class TextParams(SessionParams):
@@ -50,20 +76,41 @@ async def get_view(call: Call, params: ViewParams) -> ViewOut:
     session, store = parse_session_id(params.session_id), call.context.get_part(ViewStore)
     live = await store.load(session)
     if params.at is None:
-        fields, total, items = live.fields, len(live.items), list_changed_items(live, params.since)
+        fields, items, places = live.fields, live.items, list_changed_places(live, params.since)
     else:
         past = await store.load_at(session, params.at)
-        fields, total = past.fields, len(past.items)
-        items = [[place, encode_item(item)] for place, item in enumerate(past.items)]
+        fields, items, places = past.fields, past.items, range(len(past.items))
+    if params.limit is not None and len(places) > params.limit:
+        # At an earlier entry, what had just been said is what somebody wants to see.
+        is_over = params.at is None and fields["status"] in {"concluded", "cancelled"}
+        begin = _find_begin(items, places, params.near, params.limit, is_over=is_over)
+        places = places[begin : begin + params.limit]
     shown = {
         **fields,
         "sessionId": session,
         "head": live.seq,
         "waiting": [{**each, "mine": is_mine(each, call.caller)} for each in fields["waiting"]],
         "may": select_allowed(fields["may"], call.caller),
-        "timeline": {"total": total, "items": items},
+        "timeline": {"total": len(items), "items": encode_items(items, places)},
     }
     return ViewOut.model_validate(shown)
+
+
+def _find_begin(items: Sequence[TimelineItem], places: Sequence[int], near: int | None, limit: int, *, is_over: bool) -> int:
+    """Where in `places` a part of so many items begins."""
+    at = None if near is None else next((index for index, place in enumerate(places) if items[place].entry == near), None)
+    if at is None:
+        return 0 if is_over else len(places) - limit
+    return max(0, min(at - limit // 2, len(places) - limit))
+
+
+async def get_items(call: Call, params: ItemsParams) -> ItemsOut:
+    call.caller.check_session(params.session_id)
+    session, store = parse_session_id(params.session_id), call.context.get_part(ViewStore)
+    live = await store.load(session)
+    items = live.items if params.at is None else (await store.load_at(session, params.at)).items
+    places = range(params.begin, min(params.begin + params.limit, len(items)))
+    return ItemsOut(session_id=session, at=params.at or live.seq, total=len(items), items=encode_items(items, places))
 
 
 async def get_text(call: Call, params: TextParams) -> TextOut:
@@ -84,7 +131,7 @@ PAGE_METHODS: tuple[Method[Any, Any], ...] = (
         "moot.getView",
         "A session in one value, as a page shows it: decision, timeline item by item, seats, phases, figures; with `at` as it stood then.",
         get_view,
-        "read",
     ),
-    build_method("moot.getText", "The whole of a text that was cut in a view.", get_text, "read"),
+    build_method("moot.getItems", "A part of a session's timeline, as `moot.getView` with `limit` leaves it out.", get_items),
+    build_method("moot.getText", "The whole of a text that was cut in a view.", get_text),
 )

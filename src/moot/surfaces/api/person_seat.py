@@ -179,12 +179,10 @@ PERSON_METHODS: tuple[Method[Any, Any], ...] = (
         "moot.getPersonAsks",
         "What a session asks of a person at a seat: questions in plain words, one after the other. Next: moot.answerAsPerson.",
         get_person_asks,
-        "speak",
     ),
     build_method(
         "moot.answerAsPerson",
         "Answer what getPersonAsks gave you, question by question, or with a command such as /pass.",
         answer_as_person,
-        "speak",
     ),
 )

@@ -84,7 +84,7 @@ def _with_platforms(call: Call, found: PipelineFile, models: list[str]) -> Pipel
     for at, agent in enumerate(found.agents):
         platform = models[at % len(models)] if models else agent.platform or MAILBOX
         form = ParticipantIn(id=agent.id, platform=platform, stance=agent.stance, instructions=agent.instructions)
-        agents.append(replace(build_seat(call.caller, form), weight=agent.weight, patience=agent.patience))
+        agents.append(replace(build_seat(call, form), weight=agent.weight, patience=agent.patience))
     return replace(found, agents=tuple(agents))
 
 
@@ -124,7 +124,6 @@ PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
             "Start a pipeline: a director takes a task through steps, one agent at a time, with validation gates (APPROVED or REJECTED) and "
             "consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline returns its state.",
             open_pipeline,
-            "own",
             "open_pipeline",
         ),
         is_of_all=True,
@@ -133,7 +132,6 @@ PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
         "moot.getPipeline",
         "The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done.",
         get_pipeline,
-        "read",
         "get_pipeline",
     ),
 )

@@ -188,7 +188,7 @@ async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[
 
 
 async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
-    moderator = build_seat(call.caller, ParticipantIn(id=MODERATOR, platform=params.moderator))
+    moderator = build_seat(call, ParticipantIn(id=MODERATOR, platform=params.moderator))
     found = await _build_project(call).create_conference(
         params.conference,
         params.topic,
@@ -203,7 +203,7 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
 
 
 def _build_role(call: Call, given: str | RoleIn) -> Seat:
-    seat = build_seat(call.caller, given)
+    seat = build_seat(call, given)
     described = "" if isinstance(given, str) else given.description.strip()
     return replace(seat, instructions="\n".join(part for part in (described, seat.instructions) if part))
 
@@ -328,15 +328,13 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "Start a conference in plain files: roles speak in turn, a moderator writes the minutes. Roles without a platform are agents "
         "from outside, which join with join_conference or by the files themselves. Next: relay_conference, or each role joins.",
         new_conference,
-        "own",
         "new_conference",
     ),
-    build_method("moot.listConferences", "The conferences of the server's folder and their states.", list_conferences, "read"),
+    build_method("moot.listConferences", "The conferences of the server's folder and their states.", list_conferences),
     build_method(
         "moot.conferenceStatus",
         "The state of a conference: whose turn it is, what is expected, what is wrong with its folder.",
         get_conference_status,
-        "read",
         "conference_status",
     ),
     Method(
@@ -347,7 +345,6 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         params=JoinConferenceParams,
         result=JoinedOut,
         handler=join_conference,
-        needs="speak",
         waits=True,
     ),
     build_method(
@@ -355,42 +352,33 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes. Out of "
         "turn it is refused and kept.",
         say_in_conference,
-        "speak",
         "say_in_conference",
     ),
-    build_method(
-        "moot.skipSpeaker", "Skip the turn of the role whose turn it is; the turn is recorded as skipped.", skip_turn, "own"
-    ),
+    build_method("moot.skipSpeaker", "Skip the turn of the role whose turn it is; the turn is recorded as skipped.", skip_turn),
     build_method(
         "moot.giveConferenceInput",
         "Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read.",
         give_conference_input,
-        "own",
     ),
     build_method(
         "moot.relayConference",
         "Let this server drive the roles that have a platform, in the background, until the minutes are written.",
         relay_conference,
-        "own",
         "relay_conference",
     ),
     build_method(
         "moot.checkConference",
         "Compare a conference's whole folder with its record.",
         check_conference,
-        "read",
         "check_conference",
     ),
     build_method(
         "moot.repairConference",
         "Repair a conference's folder; files in the way are moved aside, nothing is deleted.",
         repair_conference,
-        "own",
         "repair_conference",
     ),
-    build_method(
-        "moot.conferenceMinutes", "A conference's minutes, once they are written.", get_minutes, "read", "conference_minutes"
-    ),
+    build_method("moot.conferenceMinutes", "A conference's minutes, once they are written.", get_minutes, "conference_minutes"),
 )
 
 ROUNDTABLE_METHODS: tuple[Method[Any, Any], ...] = tuple(

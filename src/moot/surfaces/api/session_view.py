@@ -6,7 +6,7 @@ may see the session; what differs by caller (`may`, `mine`) is added at the end.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, is_dataclass
-from typing import Final
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
@@ -39,6 +39,8 @@ from moot.surfaces.api.views import (
 
 HUES: Final = 8
 _KINDS: Final = {"human": "person", MAILBOX: "outside", "command": "agent", "script": "script", "embedded": "model"}
+_ADAPTERS: Final[dict[type, TypeAdapter[Any]]] = {}
+"""By class of settings: to build one takes longer than the rest of a view."""
 VOTE_LENSES: Final = ("vote_table", "votes", "candidates", "positions")
 
 
@@ -55,7 +57,7 @@ def build_view(folded: FoldedSession) -> SessionView:
     timeline, snapshot = folded.timeline, folded.snapshot
     state, opened = snapshot.session_state, snapshot.session_state.opened
     report, decision = folded.plugin.report(timeline), folded.plugin.decision(timeline)
-    outline = build_outline(report, unwrap_timeline(timeline))
+    outline = build_outline(report, unwrap_timeline(timeline), folded.outline)
     is_closed_to_readers = has_sealed_words(snapshot.state) and state.closed is None
     fields: Json = {
         "sessionId": snapshot.session,
@@ -112,9 +114,10 @@ def list_allowed(snapshot: Snapshot) -> list[str]:
 
 
 def select_allowed(allowed: Sequence[str], caller: Caller) -> list[str]:
-    """What of that this caller may do: an owner everything, a seat and an agent answer for itself, an observer nothing."""
-    if caller.may("own"):
-        return [each for each in allowed if not (caller.session and each == "fork")]
+    """What of that this caller may do: who runs sessions everything, a seat and an agent answer for itself, an observer nothing."""
+    if caller.may("run"):
+        refused = {*(("fork",) if caller.session else ()), *(() if caller.may("own") else ("invite",))}
+        return [each for each in allowed if each not in refused]
     return [each for each in allowed if caller.is_named and each == f"answer:{caller.seat}"]
 
 
@@ -222,10 +225,12 @@ def _build_budget(spent: Spent, budget: Budget, turns: int) -> Json:
 
 
 def _build_settings(opened: Opened) -> Json:
-    settings = getattr(opened, "settings", None)
-    if settings is None or not is_dataclass(settings):
+    settings: Any = getattr(opened, "settings", None)
+    if not is_dataclass(type(settings)):
         return {}
-    plain = TypeAdapter(type(settings)).dump_python(settings, mode="json")
+    kind = type(settings)
+    adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
+    plain = adapter.dump_python(settings, mode="json")
     return {to_camel(name): value for name, value in plain.items() if value is not None}
 
 

@@ -246,9 +246,9 @@ def build_open_options(call: Call, params: OpenSessionParams) -> Options:
         # A file's name is refused as well: no caller chooses what the server reads.
         raise BadSetting(f"panel: no panel is called {params.panel!r}; the panels are: {', '.join(list_presets())}")
     options: Options = {
-        "seats": [build_seat(call.caller, each) for each in params.seats],
+        "seats": [build_seat(call, each) for each in params.seats],
         "panel": params.panel or None,
-        "models": [build_seat(call.caller, ParticipantIn(id="model", platform=each)).platform for each in params.models],
+        "models": [build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in params.models],
         "protocol": params.protocol,
         "language": params.language,
         "settings": {to_snake(name): value for name, value in params.settings.items()},
@@ -445,7 +445,7 @@ async def close_session(call: Call, params: SessionParams) -> WrittenOut:
 async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut:
     call.caller.check_session(params.session_id)
     for seat, platform in params.swaps.items():
-        build_seat(call.caller, ParticipantIn(id=seat, platform=platform))
+        build_seat(call, ParticipantIn(id=seat, platform=platform))
     await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
     call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
     return await get_session(call, GetSessionParams(session_id=params.session_id))
@@ -491,43 +491,37 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next: get_session with "
         "timeoutSeconds=45 until status is 'concluded'.",
         open_session,
-        "own",
         "open_session",
     ),
-    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "read", "list_sessions"),
+    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "list_sessions"),
     build_method(
         "moot.getSession",
         "A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it waits "
         "for the end.",
         get_session,
-        "read",
         "get_session",
     ),
-    build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries, "read"),
+    build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries),
     build_method(
         "moot.getAsks",
         "What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No asks: call "
         "it again, until status is 'ended'. Next: answer_ask.",
         get_asks,
-        "speak",
         "get_asks",
     ),
-    build_method("moot.answer", "Answer what get_asks gave you.", answer_ask, "speak", "answer_ask"),
-    build_method("moot.giveInput", "Add an input of the user's.", give_input, "own"),
-    build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session, "own"),
+    build_method("moot.answer", "Answer what get_asks gave you.", answer_ask, "answer_ask"),
+    build_method("moot.giveInput", "Add an input of the user's.", give_input),
+    build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session),
     build_method(
         "moot.resumeSession",
         "Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew.",
         resume_session,
-        "own",
         "resume_session",
     ),
-    build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session, "own"),
-    build_method(
-        "moot.exportSession", "A session as text: minutes or html, or another form of its protocol.", export_session, "read"
-    ),
-    build_method("moot.verifySession", "Verify a session's hash chain.", verify_session, "read"),
-    build_method("moot.listProtocols", "The protocols that are installed.", list_protocols, "read"),
+    build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session),
+    build_method("moot.exportSession", "A session as text: minutes or html, or another form of its protocol.", export_session),
+    build_method("moot.verifySession", "Verify a session's hash chain.", verify_session),
+    build_method("moot.listProtocols", "The protocols that are installed.", list_protocols),
 )
 
 SESSION_METHODS: tuple[Method[Any, Any], ...] = tuple(

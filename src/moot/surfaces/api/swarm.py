@@ -120,7 +120,7 @@ class ReportParams(Wire):
 
 
 async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
-    given = [build_seat(call.caller, each) for each in params.seats]
+    given = [build_seat(call, each) for each in params.seats]
     explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, params.settings.get("judge")}]
     wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
     if len(explorers) > wanted:
@@ -128,7 +128,7 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     names = [name for number in range(1, 2 * MOST_AGENTS) if (name := agent_name(number)) not in explorers]
     models = params.models or [MAILBOX]
     filled = [
-        build_seat(call.caller, ParticipantIn(id=name, platform=models[at % len(models)]))
+        build_seat(call, ParticipantIn(id=name, platform=models[at % len(models)]))
         for at, name in enumerate(names[: wanted - len(explorers)])
     ]
     options: Options = {
@@ -243,7 +243,6 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "Run equal explorers on a task, round by round on a shared blackboard, until their ideas are stable, shared and diverse enough. "
         "Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and swarm_report.",
         open_swarm,
-        "own",
         "open_swarm",
     ),
     build_method(
@@ -251,21 +250,18 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         "Where a swarm stands: its leading idea with evidence and objections, all ideas by support, the synthesis; round, convergence figures, "
         "a snapshot of its blackboard.",
         get_swarm_status,
-        "read",
         "swarm_status",
     ),
     build_method(
         "moot.swarmRound",
         "Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other messages.",
         wait_for_round,
-        "speak",
         "swarm_round",
     ),
     build_method(
         "moot.swarmReport",
         "Send your report of the round (or answer another message of the swarm): findings, operations, decision report, conflict review.",
         submit_report,
-        "speak",
         "swarm_report",
     ),
 )

@@ -14,8 +14,9 @@ from moot.domain.ids import parse_session_id
 from moot.engine.snapshot import Snapshot
 from moot.protocols.roundtable.facts import ConferenceOpened
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.method import Call, Method, Role, list_spellings
+from moot.surfaces.api.method import Call, Method, list_spellings
 from moot.surfaces.api.methods import TOOLS
+from moot.surfaces.api.rights import Role
 
 MOST_TOOLS: Final = 8
 MOST_TOKENS: Final = 3_000
@@ -45,6 +46,8 @@ OWNER_TOOLS: Final = (
     "review_decision",
     "consult",
 )
+OPERATOR_TOOLS: Final = tuple(name for name in OWNER_TOOLS if name != "review_decision")
+RECORDER_TOOLS: Final = ("search_decisions", "may_decide_alone", "record_decision", "get_decision")
 OBSERVER_TOOLS: Final = (
     "search_decisions",
     "get_decision",
@@ -64,6 +67,16 @@ AGENT_TOOLS: Final = (
     "get_deliberation",
 )
 """What an agent needs that decides under its own name, and takes part where it may not decide alone."""
+ROLE_TOOLS: Final[dict[Role, tuple[str, ...]]] = {
+    "local": OWNER_TOOLS,
+    "owner": OWNER_TOOLS,
+    "operator": OPERATOR_TOOLS,
+    "recorder": RECORDER_TOOLS,
+    "agent": AGENT_TOOLS,
+    # A seat's token is always for one session.
+    "seat": (),
+    "observer": OBSERVER_TOOLS,
+}
 SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
     "deliberation": (
         "get_deliberation",
@@ -118,7 +131,7 @@ async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str,
     if is_everything:
         return tuple(name for name, method in TOOLS.items() if caller.may(method.needs))
     if not caller.session:
-        return AGENT_TOOLS if caller.role == "agent" else OBSERVER_TOOLS if caller.role == "observer" else OWNER_TOOLS
+        return ROLE_TOOLS[caller.role]
     snapshot = await call.moot.engine.load_snapshot(parse_session_id(caller.session))
     kind, has_consultations = find_session_kind(snapshot), snapshot.session_state.opened.consult is not None
     if caller.role == "seat":

@@ -74,7 +74,6 @@ TRUST_METHODS: tuple[Method[Any, Any], ...] = (
             "moot.getTrustHistory",
             "The reviewed decisions behind the trust in a participant or model, and the trust after each.",
             get_trust_history,
-            "read",
         ),
         is_of_all=True,
     ),

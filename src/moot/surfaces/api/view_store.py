@@ -1,7 +1,9 @@
 """The views of sessions, each built once for everybody who looks at it (W-9)."""
 
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from moot.app.folded_sessions import FoldedSession
@@ -47,7 +49,7 @@ class ViewStore:
         folded = await self.folded.load(session)
         known = self._views.get(session)
         if known is None or known.seq != folded.seq:
-            known = _advance(known, build_view(folded))
+            known = advance_view(known, build_view(folded))
         shown = await self._find_standing(folded)
         if any(known.fields.get(name) != value for name, value in shown.items()):
             known = StoredView({**known.fields, **shown}, known.items, known.changed, known.since)
@@ -91,7 +93,7 @@ class ViewStore:
 def build_changes(before: StoredView, after: StoredView) -> Json:
     """The fields that differ, and the items of the timeline that changed; empty where nothing did."""
     found = {name: value for name, value in after.fields.items() if before.fields.get(name) != value and name != "at"}
-    items = list_changed_items(after, before.seq)
+    items = encode_items(after.items, list_changed_places(after, before.seq))
     if items or len(after.items) != len(before.items):
         found["timeline"] = {"total": len(after.items), "items": items}
     if not found and after.seq == before.seq:
@@ -99,18 +101,25 @@ def build_changes(before: StoredView, after: StoredView) -> Json:
     return {"sessionId": after.fields["sessionId"], "seq": after.seq, "head": after.seq, "at": after.seq, **found}
 
 
-def list_changed_items(view: StoredView, since: int = 0) -> list[list[object]]:
-    """The items that changed after an entry, each with its place; all where that is not known."""
-    is_known = since >= view.since
-    return [[place, encode_item(item)] for place, item in enumerate(view.items) if not is_known or view.changed[place] > since]
+def list_changed_places(view: StoredView, since: int = 0) -> Sequence[int]:
+    """The places of the items that changed after an entry; of all where that is not known."""
+    if since < view.since:
+        return range(len(view.items))
+    return [place for place, changed in enumerate(view.changed) if changed > since]
 
 
-def _advance(known: StoredView | None, view: SessionView) -> StoredView:
+def encode_items(items: Sequence[TimelineItem], places: Iterable[int]) -> list[list[object]]:
+    """The items at these places as JSON, each with its place."""
+    return [[place, encode_item(items[place])] for place in places]
+
+
+def advance_view(known: StoredView | None, view: SessionView) -> StoredView:
+    """The view after further entries, with what it knows of when each item changed."""
     seq = int(view.fields["at"])
     if known is None:
         return StoredView(view.fields, view.items, tuple(seq for _ in view.items), seq)
     changed = tuple(
-        known.changed[place] if place < len(known.items) and known.items[place] == item else seq
-        for place, item in enumerate(view.items)
+        before if old is item or old == item else seq
+        for old, item, before in zip_longest(known.items[: len(view.items)], view.items, known.changed[: len(view.items)])
     )
     return StoredView(view.fields, view.items, changed, known.since)

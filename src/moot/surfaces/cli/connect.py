@@ -12,10 +12,12 @@ from difflib import unified_diff
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import click
 
 from moot.app.environment import resolve_home
+from moot.app.owner_key import is_loopback, load_owner_key
 from moot.disk.atomic_write import write_atomically
 from moot.domain.safe_text import strip_control
 from moot.errors import BadSetting, FolderUnwritable
@@ -267,7 +269,9 @@ def _write(path: Path, text: str | None, *, is_secret: bool) -> None:
 @click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
 @click.option("--project", "in_project", is_flag=True, help="In the settings of the project in this folder instead of your own.")
 @click.option("--url", help="Reach a running `moot serve` at this address. Default: the agent starts `moot mcp` itself.")
-@click.option("--token", default="", help="With the rights of this token, from `moot invite`. Default: your own.")
+@click.option(
+    "--token", default="", help="With the rights of this token, from `moot invite`. Default: your own, on this machine."
+)
 @click.option("--undo", is_flag=True, help="Restore what was there before.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @out.json_option
@@ -291,26 +295,29 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
             return
         if url is not None and not url.startswith(("http://", "https://")):
             raise BadSetting(f"--url {url!r}: expected an address such as http://127.0.0.1:8760")
+        # `moot mcp` runs as you; a server on this machine asks for the key that says so.
+        is_keyed = url is not None and not token and not undo and is_loopback(urlsplit(url).hostname or "")
+        secret = load_owner_key(resolve_home(os.environ)) if is_keyed else token
         found = CLIENTS[client]
         scope: Scope = "project" if in_project or "user" not in found.settings else "user"
         place = Connection(found, client, scope, os.environ, Path.cwd())
         if undo:
             changes = place.plan_undo()
         else:
-            changes = place.plan(Door.over_http(url, token) if url else Door.over_stdio(os.environ, token))
+            changes = place.plan(Door.over_http(url, secret) if url else Door.over_stdio(os.environ, token))
         changed = [change for change in changes if change.is_change]
         if not as_json:
             for change in changed:
-                out.print_line(_render_diff(change, token))
+                out.print_line(_render_diff(change, secret))
         if changed and not yes:
             _confirm(changed)
         if undo:
             place.undo(changes)
         elif changed:
-            place.apply(changes, is_secret=bool(token))
+            place.apply(changes, is_secret=bool(secret))
         _report(place, changed, as_json=as_json, undo=undo)
         if not undo and not as_json:
-            await _advise(place, url, token)
+            await _advise(place, url, secret)
 
     out.run(work, as_json=as_json)
 
@@ -374,4 +381,6 @@ async def _advise(place: Connection, url: str | None, token: str) -> None:
         out.print_note(place.client.note)
     if url:
         out.print_note(await describe_server(url))
+    if url and not token:
+        out.print_note("the server asks for a token: let whoever runs it make one (moot invite), then connect with --token")
     out.print_note(f"Start {place.client.title} anew, then say: ask the board whether …")

@@ -8,6 +8,12 @@ from typing import Final
 
 import click
 
+from moot.app.process import collect_garbage_rarely
+from moot.app.version import VERSION
+
+# Before the modules of a command are loaded: they are much of what it creates, and stay.
+collect_garbage_rarely()
+
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 
 EPILOG = """\b
@@ -52,7 +58,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
-@click.version_option(package_name="moot", prog_name="moot")
+@click.version_option(VERSION, prog_name="moot")
 def main() -> None:
     """Moot puts a question to a group of models, programs and people, and returns a decision that can be audited.
 
@@ -75,7 +81,7 @@ for command in (
     ),
     LazyCommand("swarm", "swarm:swarm", "Run a swarm on TASK.", is_long=True),
     LazyCommand("swarm-report", "swarm:swarm_report", "Print a swarm's report, also with joins undone."),
-    LazyCommand("list", "sessions:list_sessions", "List all sessions, the most recently active last."),
+    LazyCommand("list", "listing:list_sessions", "List all sessions, the most recently active last."),
     LazyCommand("show", "sessions:show", "Show a session: its decision and the whole record behind it."),
     LazyCommand("input", "sessions:give_input", "Add an input of yours to a running meeting."),
     LazyCommand("asks", "sessions:asks", "Show the open asks of mailbox seats, with everything that the seat may see."),
@@ -104,8 +110,16 @@ for command in (
     LazyCommand(
         "verify",
         "records:verify",
-        "Verify the hash chain of a session, or of all sessions and the registers `_memory` and `_access`.",
+        "Verify a session, or the whole ledger: hash chains, the file itself, and that nothing is missing.",
     ),
+    LazyCommand("heads", "upkeep:heads", "Print the heads of all sessions, signed, to keep them where nobody can change them:"),
+    LazyCommand("backup", "upkeep:backup", "Write the whole ledger as it stands now to FILE, verified, with its signed heads;"),
+    LazyCommand(
+        "restore",
+        "upkeep:restore_file",
+        "Restore a backup into an empty MOOT_HOME, or an empty MOOT_LEDGER; it is verified first,",
+    ),
+    LazyCommand("archive", "upkeep:archive", "Move sessions that ended long ago into a verified file of their own."),
     LazyCommand("roundtable", "roundtable:roundtable", "Hold conferences in plain files."),
     LazyCommand("decisions", "memory:decisions", "List, search and review past decisions."),
     LazyCommand("obligations", "memory:obligations", "List and settle the conditions of decisions."),
@@ -115,6 +129,7 @@ for command in (
     LazyCommand("worker", "worker:worker", "Run the sessions of a PostgreSQL ledger, beside other workers."),
     LazyCommand("mcp", "mcp:mcp", "Serve MCP on standard input and output."),
     LazyCommand("invite", "serve:invite", "Create, list and revoke tokens for a server."),
+    LazyCommand("key", "serve:key", "Print your key to the servers of this MOOT_HOME."),
     LazyCommand("connect", "connect:connect", "Write Moot into a coding agent's settings, or undo that."),
     LazyCommand("tools", "tools:tools", "List the MCP tools of each role, and their tokens."),
     LazyCommand("panel", "setup:panel", "List the panels that ship with Moot, or show one (also a panel file)."),

@@ -12,37 +12,52 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
-from rich.console import Console
 
 from moot.errors import CallerError, LedgerDamaged, MootError, ReplayDiffers
 from moot.reports.json_text import dump_json
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+LONGEST_PIECE = 1_000_000
 
 T = TypeVar("T")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-class PipeSafeConsole(Console):
+def build_console() -> "Console":
     """Where people read. When the reader has gone (`| head`), the meeting goes on unseen."""
+    # Imported here: a command that prints JSON or a plain line needs no console.
+    from rich.console import Console
 
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+    class PipeSafeConsole(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
 
-
-def build_console() -> Console:
     return PipeSafeConsole(highlight=False, soft_wrap=False)
 
 
 def print_line(text: str = "") -> None:
     """A plain line."""
     click.echo(text)
+
+
+def print_text(text: str) -> None:
+    """A long text and one end of line, in pieces: a copy of it in bytes is as long again."""
+    end = len(text)
+    while end and text[end - 1] == "\n":
+        end -= 1
+    for start in range(0, end, LONGEST_PIECE):
+        click.echo(text[start : min(end, start + LONGEST_PIECE)], nl=False)
+    click.echo()
 
 
 def print_note(text: str) -> None:

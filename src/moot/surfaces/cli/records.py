@@ -1,20 +1,23 @@
 """Commands on records: export, import, replay, fork, diff, verify."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from moot.app.environment import resolve_home
 from moot.app.moot import Moot
 from moot.app.panels import parse_seat_word
+from moot.app.signed_heads import check_signature, load_trusted, parse_heads, parse_key, pin_key
 from moot.codec.answers import as_json as plain_json
-from moot.disk.atomic_write import write_atomically
+from moot.disk.atomic_write import replace_atomically, write_atomically
 from moot.domain.facts import Entry
-from moot.domain.ids import SessionId, parse_session_id
+from moot.domain.head_facts import RegisteredHead
+from moot.domain.ids import SessionId, is_register, parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadImport, BadSetting
-from moot.memory.register import is_register
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.options import parse_swaps, swap_option
 
@@ -34,6 +37,9 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
 
     html is the page of `moot serve` as one file: it works from disk, without a server, and without script it is a report to read.
     """
+    if form == "jsonl" and not as_json:
+        out.run(partial(_stream_export, session, output))
+        return
     # Imported here: it takes a moment, and every other command on records would pay for it.
     from moot.surfaces.api.page_export import export_text
 
@@ -45,11 +51,33 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
         if as_json:
             out.print_json({"session": session, "form": form, "file": output, "text": text if output is None else None})
         elif output is None:
-            out.print_line(text.rstrip("\n"))
+            out.print_text(text)
         else:
             out.print_note(f"wrote {output}")
 
     out.run(work, as_json=as_json)
+
+
+async def _stream_export(session: str, output: str | None) -> None:
+    """Write the ledger of a session part by part, however long it is."""
+    async with Moot() as moot:
+        parts = moot.stream_export(session)
+        # Before a file is touched: an unknown session leaves it as it is.
+        first = [await anext(parts), await anext(parts)]
+        if output is None:
+            for part in first:
+                click.echo(part, nl=False)
+            async for part in parts:
+                click.echo(part, nl=False)
+            return
+        try:
+            with replace_atomically(Path(output)) as file:
+                file.writelines(first)
+                async for part in parts:
+                    file.write(part)
+        except OSError as cause:
+            raise BadImport(f"{output} cannot be written: {cause.strerror}") from cause
+    out.print_note(f"wrote {output}")
 
 
 @click.command("import")
@@ -168,30 +196,68 @@ def diff(left: str, right: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("session", required=False)
+@click.option(
+    "--head", "file", type=click.Path(exists=True, dir_okay=False), help="Compare with heads that `moot heads` printed."
+)
+@click.option(
+    "--key", default="", metavar="KEY", help="The public key that must have signed them: 64 digits, or a file with them."
+)
+@click.option("--pin", "is_pinned", is_flag=True, help="Trust --key from now on.")
+@click.option("--unsigned", "is_unsigned", is_flag=True, help="Compare also with heads that nobody signed.")
 @out.json_option
-def verify(session: str | None, as_json: bool) -> None:
-    """Verify the hash chain of a session, or of all sessions and the registers `_memory` and `_access`.
+def verify(*, session: str | None, file: str | None, key: str, is_pinned: bool, is_unsigned: bool, as_json: bool) -> None:
+    """Verify a session, or the whole ledger: hash chains, the file itself, and that nothing is missing.
 
     \b
+    moot verify
     moot verify think_20261115_001
+    moot verify --head heads-20261115.json --key heads.pub
+
+    What is missing is known from the list of sessions, the register of heads, decision memory, and heads that you kept elsewhere:
+    who may write to the ledger can make the first three fit, but not those. Exit code 5: something does not fit.
     """
+    from moot.app.verification import LedgerVerification, LedgerVerifier, VerifiedSession
 
-    async def work() -> bool:
+    async def work() -> LedgerVerification:
         async with Moot() as moot:
-            names = [head.session for head in await moot.engine.heads()]
-            if session:
-                names = [SessionId(session) if is_register(session) else parse_session_id(session)]
-            faults = {name: await moot.engine.verify(name) for name in names}
-            heads = {name: (await moot.engine.records(name))[-1].hash.hex() for name in names if faults[name] is None}
-        if as_json:
-            out.print_json([{"session": name, "fault": fault, "head": heads.get(name)} for name, fault in faults.items()])
-        else:
-            for name, fault in faults.items():
-                out.print_line(f"{name}: {fault}" if fault else f"{name}: intact, head {heads[name][:16]}…")
-        return all(fault is None for fault in faults.values())
+            home = resolve_home(moot.environ)
+            given = _load_heads(home, file, key, is_pinned=is_pinned, is_unsigned=is_unsigned)
+            verifier = LedgerVerifier(moot.ledger, moot.clock, given, load_trusted(home))
+            if session is None:
+                return await verifier.verify_all()
+            name = SessionId(session) if is_register(session) else parse_session_id(session)
+            found = await verifier.verify_session(name)
+            if found is None:
+                raise await moot.engine.build_unknown(name)
+            return LedgerVerification(sessions=[found])
 
-    if not out.run(work, as_json=as_json):
+    found = out.run(work, as_json=as_json)
+    whole = [VerifiedSession(session=SessionId(""), fault=fault, head=None, entries=0) for fault in found.faults]
+    lines = [*whole, *found.sessions]
+    if as_json:
+        out.print_json([{"session": line.session, "fault": line.fault, "head": line.head} for line in lines])
+    else:
+        for line in lines:
+            told = line.fault or f"intact, head {(line.head or '')[:16]}…"
+            out.print_line(f"{line.session or 'the ledger'}: {told}")
+        for note in found.notes:
+            out.print_note(f"note: {note}")
+    if not found.is_intact:
         sys.exit(out.FAILED)
+
+
+def _load_heads(home: Path, file: str | None, key: str, *, is_pinned: bool, is_unsigned: bool) -> tuple[RegisteredHead, ...]:
+    """Read the heads to compare with, and check who signed them; raises BadSetting, BadImport or LedgerDamaged."""
+    if is_pinned:
+        if not key:
+            raise BadSetting("--pin needs the key that is to be trusted: --key KEY")
+        pin_key(home, parse_key(key))
+    if file is None:
+        return ()
+    document = parse_heads(_read_text(file))
+    if not is_unsigned or document.signature:
+        check_signature(document, {parse_key(key)} if key else load_trusted(home))
+    return document.heads
 
 
 def write_file(path: Path, text: str) -> None:

@@ -4,13 +4,10 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, Final
 
-import click
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
-from moot.app.moot import SessionLine
 from moot.domain.safe_text import one_line
 from moot.ports.plugin import AnyPlugin
 from moot.reports.blocks import Report, Tone
@@ -19,7 +16,6 @@ from moot.reports.terminal import TerminalLine, render_decision_lines, render_li
 from moot.surfaces.cli.markdown_text import render_words
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red", "warn": "bold yellow", "good": "green"}
-_STANDING_STYLES: Final = {"decided": "green", "parked": "yellow", "waiting": "yellow", "stopped": "yellow", "damaged": "red"}
 QUOTE_BAR: Final = "│ "
 
 
@@ -71,36 +67,3 @@ def _print_lines(console: Console, lines: Iterable[TerminalLine]) -> None:
             continue
         for text in rows:
             console.print(Text(f"{QUOTE_BAR}{text}".rstrip()), soft_wrap=True)
-
-
-def show_sessions(console: Console, lines: list[SessionLine]) -> None:
-    """The sessions, the newest last: a table for a person, whole lines for a pipe."""
-    if console.is_terminal:
-        console.print(build_sessions_table(lines))
-        return
-    for line in lines:
-        opened = f"{line.opened_at:%Y-%m-%d %H:%M}"
-        # Not through the console: it would make blanks of the tabs.
-        decided = f"{line.strength or '–'}\t{one_line(line.choice) or '–'}"
-        click.echo(f"{line.session}\t{_name_protocol(line)}\t{line.standing}\t{opened}\t{one_line(line.topic)}\t{decided}")
-
-
-def _name_protocol(line: SessionLine) -> str:
-    return f"{line.protocol} (demo)" if line.is_demo else line.protocol
-
-
-def build_sessions_table(lines: list[SessionLine]) -> RenderableType:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    for head in ("session", "protocol", "status", "worth", "decided", "opened", "topic"):
-        table.add_column(head, no_wrap=True, overflow="ellipsis", ratio=1 if head in {"topic", "decided"} else None)
-    for line in lines:
-        table.add_row(
-            line.session,
-            _name_protocol(line),
-            Text(line.standing or line.status, style=_STANDING_STYLES.get(line.standing or "", "")),
-            line.strength or "–",
-            Text(one_line(line.choice) or "–"),
-            f"{line.opened_at:%Y-%m-%d %H:%M}",
-            Text(one_line(line.topic)),
-        )
-    return table

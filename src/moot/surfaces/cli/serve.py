@@ -5,27 +5,34 @@ import os
 import socket
 from datetime import UTC, datetime, timedelta
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
+from moot.app.environment import resolve_home
 from moot.app.invitations import check_invitation
 from moot.app.moot import Moot
+from moot.app.owner_key import NOTE as OWNER_NOTE
+from moot.app.owner_key import adopt_owner_key, is_loopback, load_owner_key
 from moot.app.runner import RUNNER, is_run_by_workers
 from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
 from moot.errors import BadSetting, LedgerUnavailable, NotAllowed
 from moot.memory.facts import Role
-from moot.memory.tokens import IssuedToken, Token, TokenStore
+from moot.memory.tokens import IssuedToken, Token, TokenStore, parse_token_id
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.agent_clients import CLIENTS, Door
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.invitations import INVITE_TICKET, build_login_link, describe_server, is_serving, render_invitation
 
+if TYPE_CHECKING:
+    from moot.surfaces.http.server_settings import ServerSettings
+
 PORT = 8760
 BACKLOG = 2_048
 WEEK = 604_800.0
-BROWSER_LIFE = timedelta(days=30)
 BROWSER_NOTE = "for the browser that `moot serve` signs in"
+"""The note of the tokens that earlier versions made for their browsers."""
 FOREVER = 1e10
 """Seconds beyond every life that a token may have; what is longer is refused there."""
 
@@ -42,8 +49,11 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
 
     The link that is printed opens the page and signs a browser in; it works once, within a quarter of an hour.
 
-    On a loopback address, callers on this machine have all rights; a token restricts them. On any other address every request
-    needs a token, and the server does not start while no valid token exists (`moot invite --owner`).
+    Every request needs a token, also from this machine. Yours is the key of MOOT_HOME, which nobody else can read: the printed
+    link signs your browser in with it, `moot connect` writes it into your agents' settings, `moot key` prints it. On an address
+    that other machines reach, the server does not start while no other valid token exists (`moot invite --owner`).
+
+    server.toml in MOOT_HOME says which programs the server may start for seats, and how much each token may ask.
 
     \b
     moot serve
@@ -53,19 +63,20 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
     """
     if workers:
         os.environ[RUNNER] = "workers"
-    from moot.surfaces.http.access_control import is_loopback
-
     is_local = is_loopback(host)
-    tickets: list[str] = []
 
-    async def prepare() -> None:
+    async def prepare() -> tuple[str, "ServerSettings"]:
+        from moot.surfaces.http.server_settings import load_server_settings
+
         if is_run_by_workers(os.environ):
             from moot.app.shared_runner import resolve_shared_ledger
 
             resolve_shared_ledger(os.environ)
-        tickets.append(await _prepare_login(is_local, host))
 
-    out.run(prepare)
+        settings = load_server_settings(resolve_home(os.environ))
+        return await _prepare_login(is_local, host), settings
+
+    ticket, settings = out.run(prepare)
     listening = _open_socket(host, port)
     import uvicorn
 
@@ -78,11 +89,11 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
         f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /v1  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops"
     )
     # A server on all addresses is reached from here by the name of this machine to itself.
-    link = build_login_link(f"http://{_name_for_browser(shown)}:{address[1]}", tickets[0])
+    link = build_login_link(f"http://{_name_for_browser(shown)}:{address[1]}", ticket)
     out.print_line(f"Open in a browser: {link}")
     if opens and not _open_browser(link):
         out.print_note("no browser could be opened here; open the link above yourself")
-    app = build_app(Moot(), is_local=is_local)
+    app = build_app(Moot(), is_local=is_local, settings=settings)
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -112,16 +123,13 @@ async def _prepare_login(is_local: bool, host: str) -> str:
     async with Moot() as moot:
         now = datetime.now(UTC)
         live = [token for token in await moot.access.tokens() if token.revoked_at is None and token.expires > now]
-        # Nobody knows the secret of the browser's token: alone it lets nobody in.
-        if not is_local and all(token.note == BROWSER_NOTE for token in live):
+        # The key lets only this machine's user in, and the secret of an older browser's token is lost.
+        if not is_local and all(token.note in {BROWSER_NOTE, OWNER_NOTE} for token in live):
             raise NotAllowed(
                 f"{host} can be reached from other machines, and no valid token exists; create one (moot invite --owner), "
                 "or serve on 127.0.0.1"
             )
-        owners = [token for token in live if token.role == "owner" and not token.session and token.note == BROWSER_NOTE]
-        lasting = [token.id for token in owners if token.expires - now > timedelta(days=1)]
-        held = lasting[-1] if lasting else (await moot.access.issue("owner", lasts=BROWSER_LIFE, note=BROWSER_NOTE)).id
-        return (await moot.access.issue_ticket(held)).secret
+        return (await moot.access.issue_ticket(parse_token_id(await adopt_owner_key(moot)))).secret
 
 
 def _open_socket(host: str, port: int) -> socket.socket:
@@ -140,6 +148,27 @@ def _open_socket(host: str, port: int) -> socket.socket:
     return found
 
 
+@click.command(short_help="Print your key to the servers of this MOOT_HOME.")
+@out.json_option
+def key(as_json: bool) -> None:
+    """Print the key with which you call the servers that you run: for a chat client, curl, a program of yours.
+
+    It has all rights, and only you can read its file. Give others a token of their own (`moot invite`). It changes when you
+    revoke it (`moot invite --list`, `moot invite --revoke ID`) and start the server again.
+
+    \b
+    moot key
+    curl -H "Authorization: Bearer $(moot key)" http://127.0.0.1:8760/me
+    """
+
+    async def work() -> None:
+        home = resolve_home(os.environ)
+        found = load_owner_key(home)
+        out.print_json({"key": found, "id": parse_token_id(found), "home": str(home)}) if as_json else out.print_line(found)
+
+    out.run(work, as_json=as_json)
+
+
 @click.command(short_help="Create, list and revoke tokens for a server.")
 @click.argument("session", required=False)
 @click.option("--seat", help="A token for this seat of SESSION only.")
@@ -150,6 +179,10 @@ def _open_socket(host: str, port: int) -> socket.socket:
     metavar="NAME",
     help="A token for an agent that decides and takes part under this name; it cannot review, reset or set rules.",
 )
+@click.option(
+    "--operator", is_flag=True, help="A token that may run sessions (all, or only SESSION); no reset, review or invitation."
+)
+@click.option("--recorder", is_flag=True, help="A token that may record decisions, for any agent, and read.")
 @click.option("--observer", is_flag=True, help="A token that may read (all sessions, or only SESSION).")
 @click.option("--lasts", type=Duration(), default=WEEK, help="How long the token is valid. Default: 7d.")
 @click.option("--url", default=f"http://127.0.0.1:{PORT}", show_default=True, help="The address of the server.")
@@ -166,6 +199,8 @@ def invite(
     seat: str | None,
     owner: bool,
     named: str | None,
+    operator: bool,
+    recorder: bool,
     observer: bool,
     lasts: float,
     url: str,
@@ -184,6 +219,7 @@ def invite(
     moot invite think_20261115_001 --seat minski --for claude --stdio
     moot invite think_20261115_001 --seat emerson --family gpt-5
     moot invite --owner --lasts 30d
+    moot invite --operator --lasts 30d
     moot invite --agent ada --lasts 30d
     moot invite --list
     moot invite --revoke 6412413f
@@ -247,11 +283,15 @@ def invite(
             "seat": seat is not None,
             "owner": owner,
             "agent": named is not None,
+            "operator": operator,
+            "recorder": recorder,
             "observer": observer,
         }
         chosen = [role for role, is_given in given.items() if is_given]
         if len(chosen) != 1:
-            raise BadSetting("choose one: --seat NAME (with a SESSION), --agent NAME, --owner or --observer")
+            raise BadSetting(
+                "choose one: --seat NAME (with a SESSION), --agent NAME, --owner, --operator, --recorder or --observer"
+            )
         if named is not None and session is not None:
             raise BadSetting("an agent's token is for all sessions; leave the SESSION out, or invite it to one seat with --seat")
         if session is not None:

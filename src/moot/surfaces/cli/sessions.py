@@ -1,4 +1,4 @@
-"""Commands on sessions: list, show, input, asks, answer, cancel."""
+"""Commands on sessions: show, input, asks, answer, cancel."""
 
 import sys
 from typing import Any
@@ -10,49 +10,15 @@ from moot.codec.person_asks import KeptWords, build_person_ask, find_kept_words
 from moot.codec.schemas import build_brief_schema
 from moot.domain.effects import Ask
 from moot.domain.ids import parse_seat_id, parse_session_id
-from moot.domain.safe_text import one_line, strip_control
+from moot.domain.safe_text import strip_control
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import BadSetting, SessionClosed, UnknownAsk
 from moot.participants.human import PersonInterview
 from moot.participants.local_user import name_local_door
 from moot.surfaces.cli import output
 from moot.surfaces.cli.person import AnswerScreen, TerminalPrompt
-from moot.surfaces.cli.render import show_report, show_sessions
+from moot.surfaces.cli.render import show_report
 from moot.surfaces.cli.session_text import SESSION_TEXT, SessionText
-
-
-@click.command("list")
-@click.option("--search", "query", default="", metavar="WORDS", help="Only sessions on such a topic, the best match last.")
-@click.option("--open", "is_open", is_flag=True, help="Only sessions that have not ended.")
-@output.json_option
-def list_sessions(query: str, is_open: bool, as_json: bool) -> None:
-    """List all sessions, the most recently active last.
-
-    Each is decided (with what and what that is worth), undecided, parked (it waits for an answer from outside), running, stopped
-    (it goes on with `moot resume`) or cancelled.
-
-    \b
-    moot list
-    moot list --open --search "database"
-    """
-
-    async def work() -> None:
-        async with Moot() as moot:
-            found = (await moot.search_sessions(query))[::-1] if query else await moot.sessions()
-            lines = await moot.add_outcomes([line for line in found if not is_open or line.status in {"thinking", "parked"}])
-        if as_json:
-            output.print_json(lines)
-        elif lines:
-            show_sessions(output.build_console(), lines)
-            for line in lines:
-                if line.parked:
-                    output.print_note(f"{line.session} is parked: {one_line(line.parked)}; moot resume {line.session}")
-        elif query or is_open:
-            output.print_note("no session matches")
-        else:
-            output.print_note('No sessions yet. Hold one: moot run "Should we …?"')
-
-    output.run(work, as_json=as_json)
 
 
 @click.command()
@@ -85,7 +51,7 @@ def show(session: str, as_report: bool, as_json: bool) -> None:
 
             console.print(Markdown(text, hyperlinks=False))
         else:
-            output.print_line(text.rstrip("\n"))
+            output.print_text(text)
 
     output.run(work, as_json=as_json)
 

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 
 import click
 
-from moot.surfaces.api.method import Role
+from moot.surfaces.api.methods import TABLE
+from moot.surfaces.api.rights import MAY, NEEDS, ROLES, Role
 from moot.surfaces.api.toolsets import (
     AGENT_TOOLS,
     ALL_TOOLS,
     MOST_TOKENS,
     MOST_TOOLS,
     OBSERVER_TOOLS,
+    OPERATOR_TOOLS,
     OWNER_TOOLS,
+    RECORDER_TOOLS,
     SEAT_TOOLS,
     SESSION_OBSERVER_TOOLS,
     SESSION_OWNER_TOOLS,
@@ -48,9 +51,11 @@ def list_roles() -> Iterator[RoleTools]:
         assert kind in SEAT_TOOLS
         yield _measure(f"seat of {title}", select_seat_tools(kind, has_consultations=False), "seat")
         yield _measure(f"seat of {title}, with consultations", select_seat_tools(kind, has_consultations=True), "seat")
-    yield _measure("owner, or nobody's token on this machine", OWNER_TOOLS)
+    yield _measure("owner", OWNER_TOOLS)
     for kind, title in _SESSIONS.items():
         yield _measure(f"owner of {title}", SESSION_OWNER_TOOLS[kind])
+    yield _measure("operator", OPERATOR_TOOLS)
+    yield _measure("recorder", RECORDER_TOOLS)
     yield _measure("agent that decides under its own name", AGENT_TOOLS, "agent")
     yield _measure("observer", OBSERVER_TOOLS)
     for kind, title in _SESSIONS.items():
@@ -63,9 +68,20 @@ def _measure(title: str, names: tuple[str, ...], role: Role = "local") -> RoleTo
     return RoleTools(role=title, count=len(names), tokens=tokens, tools=names)
 
 
+def render_rights() -> str:
+    """Who may make which call, as a table of Markdown: a seat only in its own session."""
+    roles = [role for role in ROLES if role != "local"]
+    lines = [f"| call | {' | '.join(roles)} |", f"|---|{'---|' * len(roles)}"]
+    for name, needs in NEEDS.items():
+        allowed = (needs in MAY[role] and not (role == "seat" and TABLE[name].is_of_all) for role in roles)
+        lines.append(f"| `{name}` | {' | '.join('yes' if each else '' for each in allowed)} |")
+    return "\n".join(lines)
+
+
 @click.command()
+@click.option("--rights", is_flag=True, help="Print instead which role may make which call.")
 @out.json_option
-def tools(as_json: bool) -> None:
+def tools(rights: bool, as_json: bool) -> None:
     """List the MCP tools of each role, and their tokens.
 
     Tokens are what an agent reads before its first call, estimated: one for every four characters of names, descriptions and
@@ -73,7 +89,13 @@ def tools(as_json: bool) -> None:
 
     \b
     moot tools
+    moot tools --rights
     """
+    if rights:
+        out.print_json({role: sorted(MAY[role]) for role in ROLES} | {"calls": NEEDS}) if as_json else out.print_line(
+            render_rights()
+        )
+        return
     found = list(list_roles())
     if as_json:
         out.print_json(found)

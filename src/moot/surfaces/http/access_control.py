@@ -1,9 +1,10 @@
 """Who is let in: hosts and origins, tokens, sizes, rates."""
 
-import ipaddress
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,12 +12,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from moot.app.owner_key import is_loopback
 from moot.errors import NotAllowed
-from moot.memory.tokens import AccessDenied, TokenStore, looks_like_token
+from moot.memory.tokens import AccessDenied, TokenStore
 from moot.surfaces.api.errors import CODES, TOO_MUCH
 from moot.surfaces.api.method import Caller
 from moot.surfaces.http.chat_errors import CHAT_PATHS, reshape_refusal
 from moot.surfaces.http.page_files import is_page_path
+from moot.surfaces.http.refusals import LONGEST_SECONDS, RefusalBrake
+from moot.surfaces.http.server_settings import ServerSettings
 from moot.surfaces.rpc.jsonrpc import build_refusal
 
 OPEN_PATHS: Final = frozenset({"/healthz"})
@@ -35,21 +39,12 @@ SAFE_HEADERS: Final = (
 )
 """On every answer: what a page of this server may load, and who may load it (W-7)."""
 MOST_CALLERS: Final = 10_000
+WHERE_FROM: Final = "`moot key` prints that of whoever runs the server, `moot invite` makes one for somebody else"
 DENIED: Final = {
     "unknown": "the token is unknown",
     "expired": "the token has expired; ask whoever runs the server for a new one (`moot invite`)",
     "revoked": "the token was revoked",
 }
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class RateLimiter:
@@ -60,6 +55,11 @@ class RateLimiter:
         self._burst = burst
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def count_wait(self, caller: str) -> float:
+        """In how many seconds one more call will fit."""
+        left, since = self._buckets.get(caller, (self._burst, self._clock()))
+        return max(0.0, (1 - left) / self._per_second - (self._clock() - since))
 
     def has_room(self, caller: str) -> bool:
         """Whether one more call would fit."""
@@ -77,18 +77,42 @@ class RateLimiter:
         return left >= 1
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A caller that was identified, and the id by which its calls are counted."""
+
+    caller: Caller
+    id: str
+
+
 class AccessControl:
     """ASGI middleware: refuses before anything is read, else says who calls in `request.state.caller`.
 
-    A server that only this machine reaches lets in who has no token as `local`, and answers to its own names alone, so that no
-    page can reach it by another. One that others reach lets nobody in without a token.
+    Nobody comes in without a secret, wherever the call comes from: every user of a machine can reach its loopback address. On a
+    server that only this machine reaches, who holds the key of its home (`owner`, the id of that token) is `local`; and it
+    answers to its own names alone, so that no page can reach it by another.
     """
 
-    def __init__(self, app: ASGIApp, *, access: Callable[[], TokenStore], is_local: bool, rates: RateLimiter) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        access: Callable[[], TokenStore],
+        owner: Callable[[], str],
+        is_local: bool,
+        settings: ServerSettings,
+        brake: RefusalBrake,
+        rates: RateLimiter | None = None,
+    ) -> None:
         self._app = app
         self._access = access
+        self._owner = owner
         self._is_local = is_local
-        self._rates = rates
+        self._settings = settings
+        self._brake = brake
+        self._rates = {
+            role: rates or RateLimiter(limits.calls_per_second, limits.burst) for role, limits in settings.limits.items()
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -97,13 +121,19 @@ class AccessControl:
         request = Request(scope)
         refused = self._refuse_other_origin(request)
         if refused is None and not _is_open(request):
-            caller = await self._identify_caller(request)
-            if isinstance(caller, Response):
-                refused = caller
+            found = await self._identify_caller(request)
+            if isinstance(found, Response):
+                refused = found
             else:
-                who = caller.token or (request.client.host if request.client else "")
-                refused = None if self._rates.take(who) else _build_too_many()
-                known = {"caller": caller, "secret": _find_secret(request), "take": lambda: self._rates.take(who)}
+                rates, who = self._rates[found.caller.role], found.id
+                largest = self._settings.limits[found.caller.role].largest_body
+                refused = _refuse_large(request, largest) if rates.take(who) else _build_too_many(rates.count_wait(who))
+                known = {
+                    "caller": found.caller,
+                    "secret": _find_secret(request),
+                    "take": lambda: rates.take(who),
+                    "largest_body": largest,
+                }
                 scope["state"] = {**scope.get("state", {}), **known}
         if refused is not None and request.url.path.startswith(CHAT_PATHS):
             refused = reshape_refusal(refused)
@@ -126,29 +156,30 @@ class AccessControl:
             return PlainTextResponse("expected Content-Type: application/json\n", 415)
         return None
 
-    async def _identify_caller(self, request: Request) -> Caller | Response:
+    async def _identify_caller(self, request: Request) -> Known | Response:
         given, cookie = request.headers.get("authorization", ""), find_cookie(request)
         if not given and not cookie:
-            return Caller() if self._is_local else _build_unauthorized("a token is needed: Authorization: Bearer TOKEN")
+            return _build_unauthorized(f"a token is needed: Authorization: Bearer TOKEN ({WHERE_FROM})")
         secret = _find_secret(request)
-        if given and self._is_local and request.url.path.startswith(CHAT_PATHS) and not looks_like_token(secret):
-            # Chat clients insist on a key: where none is needed, one that never was a token of ours stands for none.
-            return Caller()
         if not secret:
             return _build_unauthorized("expected Authorization: Bearer TOKEN")
         identity = await self._access().identify(secret)
-        if isinstance(identity, AccessDenied) and not given and identity.reason == "unknown" and self._is_local:
-            # The cookie of another ledger, or of one that was deleted: cookies do not know whose server they came from.
-            return Caller()
         if isinstance(identity, AccessDenied):
-            denied = _build_unauthorized(DENIED[identity.reason])
-            if not given:
-                delete_cookie(request, denied)
-            return denied
+            return await self._deny(request, identity)
         if not given and request.method not in {"GET", "HEAD"} and not _is_same_origin(request):
             # A browser sends its cookie by itself: only what says that a page of this server asked may change anything.
             return PlainTextResponse("a request with a cookie needs the Origin of this server\n", 403)
-        return Caller.from_identity(identity)
+        is_owner = self._is_local and identity.id == self._owner()
+        return Known(Caller() if is_owner else Caller.from_identity(identity), identity.id)
+
+    async def _deny(self, request: Request, denied: AccessDenied) -> Response:
+        host = request.client.host if request.client else ""
+        if not await self._brake.hold(host):
+            return _build_too_many(LONGEST_SECONDS)
+        refusal = _build_unauthorized(DENIED[denied.reason])
+        if not request.headers.get("authorization"):
+            delete_cookie(request, refusal)
+        return refusal
 
 
 def name_cookie(request: Request) -> str:
@@ -226,6 +257,18 @@ def _build_unauthorized(message: str) -> Response:
     return Response(body, 401, {"WWW-Authenticate": 'Bearer realm="moot"'}, media_type="application/json")
 
 
-def _build_too_many() -> Response:
-    body = build_refusal(TOO_MUCH.number, "too many calls; slow down", "TooMuch")
-    return Response(body, 429, {"Retry-After": "1"}, media_type="application/json")
+def _build_too_many(seconds: float) -> Response:
+    wait = max(1, math.ceil(seconds))
+    body = build_refusal(TOO_MUCH.number, f"too many calls; wait {wait} s", "TooMuch")
+    return Response(body, 429, {"Retry-After": str(wait)}, media_type="application/json")
+
+
+def _refuse_large(request: Request, largest: int) -> Response | None:
+    """The refusal of a body that says itself that it is too large; any other is counted while it is read."""
+    size = request.headers.get("content-length", "")
+    return build_too_large(largest) if size.isdecimal() and int(size[:20]) > largest else None
+
+
+def build_too_large(largest: int) -> Response:
+    body = build_refusal(TOO_MUCH.number, f"the request is too large; the limit is {largest} bytes", "TooMuch")
+    return Response(body, 413, media_type="application/json")

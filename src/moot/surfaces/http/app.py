@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from sse_starlette.sse import EventSourceResponse
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -17,35 +16,36 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from moot.app.moot import Moot
+from moot.app.owner_key import adopt_owner_key
 from moot.app.runner import is_run_by_workers
 from moot.domain.ids import SessionId, parse_session_id
-from moot.engine.events import EntryAdded
+from moot.engine.snapshot import Snapshot
 from moot.errors import MootError, NotAllowed, WorldError
-from moot.memory.tokens import AccessDenied, TokenStore
-from moot.reports.json_text import dump_json
-from moot.surfaces.api.entries import build_entry_out, is_sealed
-from moot.surfaces.api.errors import TOO_MUCH, find_error_code
+from moot.memory.tokens import TokenStore, parse_token_id
+from moot.surfaces.api.errors import find_error_code
 from moot.surfaces.api.method import Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
 from moot.surfaces.api.server_context import open_server_context
-from moot.surfaces.http.access_control import AccessControl, RateLimiter
+from moot.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
 from moot.surfaces.http.chat import ChatDoor
+from moot.surfaces.http.entry_stream import EntryHub
 from moot.surfaces.http.login import Login
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.http.page_files import PageFiles
+from moot.surfaces.http.refusals import RefusalBrake
+from moot.surfaces.http.server_settings import ServerSettings
 from moot.surfaces.http.stream import MOST_SESSIONS, ViewHub
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moot.surfaces.rpc.openrpc import build_document
 
 log = logging.getLogger("moot")
 
-LARGEST_BODY: Final = 1_048_576
-PING_SECONDS: Final = 15
+STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 LOOK_SECONDS: Final = 5.0
 """How often the server looks what other processes have written."""
 TAKE_UP_SECONDS: Final = 0.01
-CALLS_PER_SECOND: Final = 500.0
-BURST: Final = 2_000.0
+WARM_UP_SECONDS: Final = 1.0
+"""How long after the start a server leaves to its first callers."""
 
 
 @dataclass
@@ -54,12 +54,16 @@ class ServerState:
 
     moot: Moot
     is_local: bool
+    settings: ServerSettings = field(default_factory=ServerSettings)
     metrics: Metrics = field(default_factory=Metrics)
     context: ServerContext | None = None
     dispatcher: Dispatcher = field(init=False)
     mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
     mcp_app: asyncio.Future[ASGIApp] | None = None
     hub: ViewHub | None = None
+    owner: str = ""
+    """The id of the token that is the key of this server's home."""
+    entries: EntryHub | None = None
 
     def __post_init__(self) -> None:
         self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
@@ -79,6 +83,8 @@ class ServerState:
             self.context.deliberations.stopping.set()
         if self.hub is not None:
             self.hub.stop()
+        if self.entries is not None:
+            self.entries.stop()
 
     def get_access(self) -> TokenStore:
         return self.server_context.moot.access
@@ -86,11 +92,16 @@ class ServerState:
     @asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
+            self.owner = parse_token_id(await adopt_owner_key(self.moot))
+            self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
             self.mcp_app = asyncio.get_running_loop().create_future()
             self.hub = ViewHub(self.context)
+            self.entries = EntryHub(self.context)
             tasks = [
                 group.create_task(self.hub.run()),
                 *([] if is_run_by_workers(self.moot.environ) else [group.create_task(_follow_sessions(self.context))]),
+                group.create_task(self.entries.run()),
+                group.create_task(_warm_up_memory(self.context)),
                 group.create_task(self._serve_mcp(self.context, self.mcp_app)),
             ]
             yield
@@ -100,7 +111,7 @@ class ServerState:
     async def _serve_mcp(self, context: ServerContext, ready: "asyncio.Future[ASGIApp]") -> None:
         """Serve MCP from its first request on: its library takes longer to load than all the rest of the server."""
         await self.mcp_wanted.wait()
-        app_of = await asyncio.to_thread(_load_mcp)
+        app_of = await asyncio.to_thread(_load_mcp, self.settings.largest_body)
         async with app_of(context) as app:
             ready.set_result(app)
             await asyncio.Event().wait()
@@ -115,8 +126,7 @@ class ServerState:
     async def handle_rpc(self, request: Request) -> Response:
         body = await _read_body(request)
         if body is None:
-            told = build_refusal(TOO_MUCH.number, f"the request is too large; the limit is {LARGEST_BODY} bytes", "TooMuch")
-            return Response(told, 413, media_type="application/json")
+            return build_too_large(request.state.largest_body)
         call = Call(context=self.server_context, caller=request.state.caller)
         answer = await self.dispatcher.answer(call, body, request.state.take)
         return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
@@ -127,7 +137,7 @@ class ServerState:
             caller.check("read")
             session = parse_session_id(request.path_params["session"])
             caller.check_session(session)
-            await self.server_context.moot.engine.load_snapshot(session)
+            snapshot = await self.server_context.moot.engine.load_snapshot(session)
         except MootError as error:
             status = 403 if isinstance(error, NotAllowed) else 404
             return Response(
@@ -136,8 +146,8 @@ class ServerState:
         after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
         if not after.isdecimal() or len(after) > 12:
             return PlainTextResponse("after (or Last-Event-ID) must be the number of the last entry seen\n", 400)
-        entries = self._stream_entries(session, int(after), caller, request.state.secret)
-        return EventSourceResponse(entries, ping=PING_SECONDS)
+        entries = self._stream_entries(snapshot, int(after), caller, request.state.secret)
+        return StreamingResponse(entries, headers=STREAM_HEADERS, media_type="text/event-stream")
 
     async def handle_stream(self, request: Request) -> Response:
         """The page's one stream, over all sessions that the caller may see (W-9)."""
@@ -157,8 +167,7 @@ class ServerState:
         sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
         after = request.headers.get("last-event-id") or request.query_params.get("after", "")
         stream = self._stream_views(self.hub, caller, request.state.secret, sessions, after)
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(stream, headers=headers, media_type="text/event-stream")
+        return StreamingResponse(stream, headers=STREAM_HEADERS, media_type="text/event-stream")
 
     async def _stream_views(
         self, hub: ViewHub, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str
@@ -171,21 +180,12 @@ class ServerState:
         finally:
             self.metrics.count_watcher(-1)
 
-    async def _stream_entries(self, session: SessionId, after: int, caller: Caller, secret: str) -> AsyncIterator[dict[str, str]]:
-        engine = self.server_context.moot.engine
+    async def _stream_entries(self, snapshot: Snapshot, after: int, caller: Caller, secret: str) -> AsyncIterator[bytes]:
+        assert self.entries is not None, "the server has not started"
         self.metrics.count_watcher(1)
         try:
-            async for event in engine.watch(session, after):
-                snapshot = await engine.load_snapshot(session)
-                if secret and isinstance(await self.get_access().identify(secret), AccessDenied):
-                    # The token was revoked, or its time is over.
-                    return
-                if isinstance(event, EntryAdded):
-                    data = dump_json(build_entry_out(event.entry, snapshot.state, caller.seat))
-                    yield {"id": str(event.entry.seq), "event": "entry", "data": data}
-                elif not is_sealed(snapshot.state):
-                    yield {"event": "text", "data": dump_json({"seat": event.seat, "ask": event.ask, "text": event.text})}
-            yield {"event": "end", "data": "{}"}
+            async for data in self.entries.read(snapshot, after, caller, secret):
+                yield data
         finally:
             self.metrics.count_watcher(-1)
 
@@ -207,14 +207,23 @@ class ServerState:
         return JSONResponse(self.document)
 
 
-def build_app(moot: Moot, *, is_local: bool, rates: RateLimiter | None = None) -> Starlette:
+def build_app(
+    moot: Moot, *, is_local: bool, settings: ServerSettings | None = None, rates: RateLimiter | None = None
+) -> Starlette:
     """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it.
 
     `app.state.site.stop` makes it answer whoever waits, before it ends.
     """
-    site = ServerState(moot, is_local)
+    site = ServerState(moot, is_local, settings or ServerSettings())
+    brake = RefusalBrake()
     doors = Middleware(
-        AccessControl, access=site.get_access, is_local=is_local, rates=rates or RateLimiter(CALLS_PER_SECOND, BURST)
+        AccessControl,
+        access=site.get_access,
+        owner=lambda: site.owner,
+        is_local=is_local,
+        settings=site.settings,
+        brake=brake,
+        rates=rates,
     )
     app = Starlette(
         routes=[
@@ -225,7 +234,7 @@ def build_app(moot: Moot, *, is_local: bool, rates: RateLimiter | None = None) -
             Route("/healthz", site.handle_health),
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
-            *Login(site.get_access).build_routes(),
+            *Login(site.get_access, brake).build_routes(),
             *ChatDoor(lambda: site.server_context, _read_body).routes,
             *PageFiles().build_routes(),
         ],
@@ -246,7 +255,7 @@ class _McpApp:
         await self._site.handle_mcp(scope, receive, send)
 
 
-def _load_mcp() -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp]]:
+def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp]]:
     """Import the MCP library; what makes its app, which is to be entered and left by one task."""
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
@@ -256,7 +265,7 @@ def _load_mcp() -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp
     @asynccontextmanager
     async def app_of(context: ServerContext) -> AsyncIterator[ASGIApp]:
         session_state = McpServer(context, _find_caller).build_server()
-        manager = StreamableHTTPSessionManager(session_state, stateless=True, max_request_body_size=LARGEST_BODY)
+        manager = StreamableHTTPSessionManager(session_state, stateless=True, max_request_body_size=largest_body)
         async with manager.run():
             yield SessionIdMiddleware(StreamableHTTPASGIApp(manager))
 
@@ -284,11 +293,28 @@ async def _follow_sessions(context: ServerContext) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
+async def _warm_up_memory(context: ServerContext) -> None:
+    """Load what finds similar decisions once there is one: the encoder takes seconds, and whoever opens a session would wait."""
+    await asyncio.sleep(WARM_UP_SECONDS)
+    from moot.memory.decision_memory import NAME
+
+    head = 0
+    while True:
+        try:
+            if await context.moot.memory.list_decisions(limit=1):
+                await context.moot.memory.find_similar("warm-up")
+                return
+            head = await context.moot.engine.wait_for_change(SessionId(NAME), head)
+        except WorldError:
+            log.exception("decisions cannot be read; trying again")
+            await asyncio.sleep(LOOK_SECONDS)
+
+
 async def _read_body(request: Request) -> bytes | None:
     """The body; None when it is too large."""
     found = bytearray()
     async for piece in request.stream():
         found += piece
-        if len(found) > LARGEST_BODY:
+        if len(found) > request.state.largest_body:
             return None
     return bytes(found)

@@ -80,7 +80,8 @@ class ChatDoor:
         caller = _check_caller(request)
         body = await self._read_body(request)
         if body is None:
-            raise ChatRefused(413, "the request is too large; the limit is 1 MiB", "request_too_large")
+            largest = request.state.largest_body
+            raise ChatRefused(413, f"the request is too large; the limit is {largest} bytes", "request_too_large")
         chat = parse_chat_request(body)
         model = find_model(chat.model)
         aside = answer_side_question(chat)
@@ -138,9 +139,6 @@ class ChatDoor:
 
     async def _is_allowed(self, request: Request) -> bool:
         """Whether the token that began a stream is still good: it may be revoked, or its time may be over."""
-        caller: Caller = request.state.caller
-        if not caller.token:
-            return True
         return not isinstance(await self._context().moot.access.identify(request.state.secret), AccessDenied)
 
 
@@ -174,7 +172,7 @@ class _Shape:
 def _check_caller(request: Request) -> Caller:
     """The caller, if it may open sessions; raises NotAllowed."""
     caller: Caller = request.state.caller
-    caller.check("own")
+    caller.check("run")
     caller.check_unbound("a chat")
     return caller
 

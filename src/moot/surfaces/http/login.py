@@ -1,6 +1,5 @@
 """How a browser logs in and out (W-7): a ticket, or a token that a person pastes, becomes a cookie that no script can read."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Final
@@ -12,12 +11,11 @@ from starlette.routing import Route
 from moot.memory.tokens import LONGEST_LOGIN, AccessDenied, TokenStore
 from moot.surfaces.api.method import Caller
 from moot.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
+from moot.surfaces.http.refusals import RefusalBrake
 
 LONGEST_LOGIN_BODY: Final = 4_096
 REFUSALS_PER_SECOND: Final = 0.2
 MOST_REFUSALS: Final = 5.0
-REFUSAL_SECONDS: Final = 0.3
-"""How long a refused login takes: guessing is hopeless anyway, and this keeps it from costing much."""
 
 _DENIED: Final = {
     "unknown": "this link or token is not valid; a link works once: ask for another one (`moot invite`, `moot serve`)",
@@ -29,8 +27,9 @@ _DENIED: Final = {
 class Login:
     """The requests `/login`, `/logout` and `/me`."""
 
-    def __init__(self, access: Callable[[], TokenStore]) -> None:
+    def __init__(self, access: Callable[[], TokenStore], brake: RefusalBrake) -> None:
         self._access = access
+        self._brake = brake
         self._refusals = RateLimiter(REFUSALS_PER_SECOND, MOST_REFUSALS)
 
     def build_routes(self) -> list[Route]:
@@ -50,7 +49,7 @@ class Login:
         login = await self._access().log_in(secret)
         if isinstance(login, AccessDenied):
             self._refusals.take(who)
-            await asyncio.sleep(REFUSAL_SECONDS)
+            await self._brake.hold(who)
             return JSONResponse({"error": _DENIED[login.reason]}, 401)
         response = Response(status_code=204, headers={"Cache-Control": "no-store"})
         set_cookie(request, response, login.secret, int(LONGEST_LOGIN.total_seconds()))

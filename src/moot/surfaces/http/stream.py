@@ -38,6 +38,10 @@ ACCESS_SECONDS: Final = 1.0
 LINGER_SECONDS: Final = 60.0
 """How long a session is followed after its last viewer left, so that a reload finds what it missed."""
 BEAT_SECONDS: Final = 15.0
+REST: Final = 5
+"""How many times as long as the last event took, from its read to its last viewer, passes before the next: however long a meeting
+is and however many look at it, most of the time is left to those who contribute."""
+MOST_REST_SECONDS: Final = 1.0
 MOST_SESSIONS: Final = 20
 RETRY_SECONDS: Final = 1.0
 
@@ -61,27 +65,26 @@ class Viewer:
     caller: Caller
     secret: str
     sessions: frozenset[SessionId]
-    queue: "asyncio.Queue[bytes | None]" = field(default_factory=lambda: asyncio.Queue(QUEUE))
+    most: int = QUEUE
+    queue: "asyncio.Queue[bytes | None]" = field(default_factory=asyncio.Queue)
 
     def wants(self, event: SentEvent) -> bool:
         """Whether this viewer may see an event and asked for it."""
         if self.caller.session and self.caller.session != event.session:
             return False
         if event.kind == "asked":
-            return event.seat == self.caller.seat if self.caller.is_named else self.caller.may("own")
+            return event.seat == self.caller.seat if self.caller.is_named else self.caller.may("run")
         return event.kind in {"line", "gone"} or event.session in self.sessions
 
     def put(self, data: bytes) -> bool:
         """Whether there was room; one without is to be cut off."""
-        with suppress(asyncio.QueueFull):
-            self.queue.put_nowait(data)
-            return True
-        return False
+        if self.queue.qsize() >= self.most:
+            return False
+        self.queue.put_nowait(data)
+        return True
 
     def end(self) -> None:
-        """End the stream once what waits is sent; what has no room left is dropped."""
-        while self.queue.full():
-            self.queue.get_nowait()
+        """End the stream once what waits is sent: it comes back for the rest with the number of the last of these."""
         self.queue.put_nowait(None)
 
 
@@ -132,7 +135,7 @@ class ViewHub:
     @contextmanager
     def view(self, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str = "") -> Iterator[Viewer]:
         """One stream: first what was missed since the event `after`, or `reset`; then everything as it comes."""
-        viewer = Viewer(caller, secret, sessions, asyncio.Queue(self._queue))
+        viewer = Viewer(caller, secret, sessions, self._queue)
         is_first = not self._viewers
         missed = self._find_missed(viewer, after)
         for session in sessions:
@@ -160,29 +163,8 @@ class ViewHub:
 
     async def read(self, viewer: Viewer) -> AsyncIterator[bytes]:
         """The bytes of one stream, with a heartbeat; ends when it is cut off or the server stops."""
-        # Tells the client how soon to come back after a cut.
-        yield b"retry: 500\n\n"
-        while True:
-            try:
-                async with asyncio.timeout(BEAT_SECONDS):
-                    data = await viewer.queue.get()
-            except TimeoutError:
-                yield b": beat\n\n"
-                continue
-            if data is None:
-                return
-            # One write for all that waits: a burst of events is one packet.
-            parts = [data]
-            is_over = False
-            while not viewer.queue.empty():
-                more = viewer.queue.get_nowait()
-                if more is None:
-                    is_over = True
-                    break
-                parts.append(more)
-            yield b"".join(parts)
-            if is_over:
-                return
+        async for data in read_queue(viewer.queue):
+            yield data
 
     def _tell_where(self, viewer: Viewer) -> None:
         """Tell a viewer the newest entry of each session that is followed already: it may have fetched an older view."""
@@ -268,8 +250,7 @@ class ViewHub:
             followed.view = view
             if view is not known:
                 self._publish_view(session, known, view)
-            # A long meeting takes longer to build: never more than a fifth of the time goes into one session.
-            await asyncio.sleep(max(VIEW_SECONDS, 4 * (time.monotonic() - began)))
+            await rest(began, VIEW_SECONDS)
             await self._context.moot.engine.wait_for_change(session, view.seq)
 
     def _publish_view(self, session: SessionId, before: StoredView | None, after: StoredView) -> None:
@@ -308,6 +289,7 @@ class ViewHub:
             if not self._has_viewers.is_set():
                 position = None
                 await self._has_viewers.wait()
+            began = time.monotonic()
             try:
                 written = await engine.list_written(position)
                 if position is None:
@@ -320,7 +302,7 @@ class ViewHub:
             except MootError:
                 log.exception("the list of sessions cannot be read; trying again")
             self._let_go()
-            await asyncio.sleep(LIST_SECONDS)
+            await rest(began, LIST_SECONDS)
 
     async def _check_access(self) -> None:
         """End the streams of those whose token was revoked or has expired: one read for all of them."""
@@ -352,3 +334,35 @@ async def _gather_text(queue: EventQueue) -> dict[tuple[str, str], str]:
     while not queue.empty():
         take(queue.get_nowait())
     return pieces
+
+
+async def rest(began: float, least: float) -> None:
+    """Let whoever got an event send it, then leave the time to others."""
+    # Every reader that was woken runs once before this goes on.
+    for _ in range(3):
+        await asyncio.sleep(0)
+    await asyncio.sleep(min(MOST_REST_SECONDS, max(least, REST * (time.monotonic() - began))))
+
+
+async def read_queue(queue: "asyncio.Queue[bytes | None]") -> AsyncIterator[bytes]:
+    """What is put into a viewer's queue, with a heartbeat, until None is."""
+    # Tells the client how soon to come back after a cut.
+    yield b"retry: 500\n\n"
+    while True:
+        try:
+            async with asyncio.timeout(BEAT_SECONDS):
+                data = await queue.get()
+        except TimeoutError:
+            yield b": beat\n\n"
+            continue
+        # One write for all that waits: a burst of events is one packet.
+        parts = []
+        while data is not None:
+            parts.append(data)
+            if queue.empty():
+                break
+            data = queue.get_nowait()
+        if parts:
+            yield b"".join(parts)
+        if data is None:
+            return

@@ -189,7 +189,7 @@ class McpServer:
         )
 
 
-_SHELL = re.compile(r"[;,]? ?\(?[^;,()]*`moot [^`]*`[^;,()]*\)?")
+_SHELL = re.compile(r"[;,]? ?\(?[^;,()`]{0,100}+`moot [^`]*`[^;,()]*\)?")
 _METHOD = re.compile(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
 
 

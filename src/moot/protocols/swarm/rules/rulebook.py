@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moot.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moot.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -34,7 +34,7 @@ from moot.domain.roster import state_family, swap_seats
 from moot.domain.running_time import RunningTime, compute_running_time, update_pending
 from moot.protocols.swarm import answers, facts
 from moot.protocols.swarm.facts import LIKENESS, VALIDATOR, SwarmClosed
-from moot.protocols.swarm.prompts import build_brief
+from moot.protocols.swarm.prompts import build_answer_rules, build_brief
 from moot.protocols.swarm.rules import collisions, convergence, ideas, operations, round_start, settle_round, shutdown
 from moot.protocols.swarm.rules.convergence import find_end_reason
 from moot.protocols.swarm.rules.execution import CONFIRMS
@@ -105,6 +105,9 @@ class SwarmRules:
 
     def brief(self, state: Swarm, ask: Ask) -> Brief:
         return build_brief(state, ask)
+
+    def answer_rules(self, state: Swarm, ask: Ask) -> AnswerRules:
+        return build_answer_rules(state, ask)
 
 
 RULES: Final = SwarmRules()

@@ -1,0 +1,99 @@
+"""Folders and files that only their owner can read (0700 and 0600)."""
+
+import os
+import secrets
+import stat
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+OTHERS: Final = 0o077
+"""What a private folder or file does not allow: everything, to everybody but its owner."""
+HAS_MODES: Final = os.name != "nt"
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create a folder that only its owner can enter, and so its parents; what exists stays as it is. Raises OSError."""
+    if not folder.is_dir():
+        # `parents=True` would give the parents the rights that the user's umask leaves.
+        make_private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def create_private_file(path: Path) -> None:
+    """Create an empty file that only its owner can read, unless it exists; raises OSError."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether other users of this machine may reach into a folder or read a file."""
+    return HAS_MODES and bool(stat.S_IMODE(path.stat().st_mode) & OTHERS)
+
+
+def tighten_folder(folder: Path, names: Collection[str]) -> bool:
+    """Close a folder to other users, and in it what begins with one of `names`; True if it was open to them.
+
+    Links are not followed. Only the folder itself is looked at when it is closed: nobody else can reach what lies in it.
+    """
+    try:
+        if not is_open_to_others(folder):
+            return False
+        # From the top: once the folder is closed, nobody can exchange what lies below while it is walked.
+        is_closed = _close(folder)
+        own = [each for each in folder.iterdir() if each.name.startswith(tuple(names))]
+    except OSError:
+        # It does not exist yet, belongs to somebody else, or lies on a read-only disk: there is nothing to change.
+        return False
+    for path in own:
+        is_closed |= _close(path)
+        for parent, folders, files in os.walk(path):
+            for name in (*folders, *files):
+                _close(Path(parent, name))
+    return is_closed
+
+
+def _close(path: Path) -> bool:
+    """Take the rights of others away; True if there were any. Not from links, and not from a folder that all share (/tmp)."""
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        if mode & OTHERS and not stat.S_ISLNK(mode) and not mode & stat.S_ISVTX:
+            path.chmod(stat.S_IMODE(mode) & ~OTHERS)
+            return True
+    return False
+
+
+def read_private(path: Path) -> str | None:
+    """The text of a private file; None if there is none, or other users could read it. Raises OSError."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if HAS_MODES and (status.st_mode & OTHERS or os.geteuid() not in {0, status.st_uid}):
+            return None
+        return file.read(4_096).decode("utf-8", "replace").strip()
+
+
+def write_private(path: Path, text: str, *, over: bool) -> bool:
+    """Write a private file as a whole; False if there is one already and it may not be written `over`. Raises OSError."""
+    draft = path.with_name(f".moot-{secrets.token_hex(8)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(f"{text}\n")
+            file.flush()
+            os.fsync(descriptor)
+        if over:
+            draft.replace(path)
+            return True
+        # A rename would replace the file of another process in silence; a hard link fails if the name is taken.
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink(missing_ok=True)
+    return True

@@ -1,0 +1,304 @@
+"""Commands on the whole record: heads, verify, backup, restore, archive; and copies that may only be read."""
+
+import ctypes
+import json
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.doors import Cli, held, round_robin, write_script
+from tests.acceptance.test_older_ledgers import WRITTEN
+
+from moot.codec.chain import compute_record_hash, compute_root_hash
+from moot.codec.export import dump_export, parse_export
+from moot.domain.records import StoredRecord
+from moot.ledgers.sqlite import SqliteLedger
+
+DAYS = timedelta(days=100) // timedelta(microseconds=1)
+
+
+def hold(cli: Cli, *sessions: str) -> None:
+    """Meetings that end, one after the other."""
+    platform = write_script(cli.cwd / "talk.toml", round_robin(("ada", "bob"), 2))
+
+    async def work() -> None:
+        async with cli.moot() as moot:
+            for session in sessions:
+                await moot.hold("Shall we?", seats=dict.fromkeys(("ada", "bob"), platform), session=session)
+
+    held(work())
+
+
+def edit(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def age(text: str) -> str:
+    """The export of a session, as if it had been held a hundred days earlier."""
+    session, records = parse_export(text)
+    before, older = compute_root_hash(session), []
+    for record in records:
+        before = compute_record_hash(before, record.seq, record.at - DAYS, record.body)
+        older.append(StoredRecord(record.seq, record.at - DAYS, record.body, before))
+    return dump_export(session, older)
+
+
+def list_faults(cli: Cli, *words: str, code: int = 5) -> dict[str, str]:
+    return {each["session"]: each["fault"] for each in cli.json("verify", *words, code=code) if each["fault"]}
+
+
+def test_heads_kept_elsewhere_prove_what_a_rewritten_ledger_hides(cli: Cli, tmp_path: Path) -> None:
+    """N-7: a ledger that was made again without a session fits in itself; signed heads do not fit it."""
+    hold(cli, "one", "two")
+    kept, forged = tmp_path / "heads.json", cli.elsewhere("forged")
+    kept.write_text(cli("heads").out)
+    public = cli("heads", "--public-key").out.strip()
+    assert (cli.home / "heads.key").stat().st_mode & 0o777 == 0o600
+    assert cli("verify", "--head", str(kept)).code == 0
+    # Whoever may write to the ledger makes another one, without `two`.
+    (tmp_path / "one.jsonl").write_text(cli("export", "one", "jsonl").out)
+    forged("import", str(tmp_path / "one.jsonl"))
+    assert list_faults(forged, code=0) == {}
+    assert "which is not trusted here" in forged("verify", "--head", str(kept), code=2).err
+    faults = list_faults(forged, "--head", str(kept), "--key", public)
+    assert faults["two"] == "it is missing: the list of heads given has it with 22 entries"
+    assert "_heads" in faults
+    forged("verify", "--head", str(kept), "--key", public, "--pin", code=5)
+    assert "two" in list_faults(forged, "--head", str(kept))
+    # The document itself is signed.
+    text = kept.read_text()
+    for number, (document, code, told) in enumerate(
+        [
+            (text.replace('"two", 22', '"two", 21'), 5, "changed after they were signed"),
+            (text.replace(public, "ab" * 32), 2, "is not trusted here"),
+            (cli("heads", "--unsigned").out, 2, "not signed"),
+            ('{"moot": "heads", "version": 2}', 2, "expected what `moot heads` prints"),
+            ('["heads"]', 2, "expected what `moot heads` prints"),
+            ("\x00\ufffd nothing", 2, "expected what `moot heads` prints"),
+        ]
+    ):
+        file = tmp_path / f"{number}.json"
+        file.write_text(document)
+        assert told in cli("verify", "--head", str(file), code=code).err
+    assert cli("verify", "--head", str(tmp_path / "2.json"), "--unsigned").code == 0
+    assert "64 hexadecimal digits" in cli("verify", "--head", str(kept), "--key", "my key", code=2).err
+    assert "--key KEY" in cli("verify", "--pin", code=2).err
+
+
+APPENDS = """
+import asyncio, sys
+from moot import Moot
+async def main():
+    async with Moot() as moot:
+        await moot.open("Open?", seats={"ada": "mailbox", "bob": "mailbox"}, session="busy")
+        for number in range(100_000):
+            await moot.give_input("busy", f"word {number}")
+            print(number, flush=True)
+asyncio.run(main())
+"""
+
+
+def test_a_lost_machine_comes_back_from_a_backup(cli: Cli, tmp_path: Path) -> None:
+    """N-7: a backup is taken while a process writes, is verified, restored into an empty home only, and goes on there."""
+    hold(cli, "one")
+    file = tmp_path / "backup.db"
+    with subprocess.Popen([sys.executable, "-c", APPENDS], env=cli.environ, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for _ in range(30):
+            process.stdout.readline()
+        report = cli.json("backup", str(file))
+        process.stdout.readline()
+        process.kill()
+    assert list_faults(cli, code=0) == {}
+    assert (report["sessions"], file.stat().st_mode & 0o777) == (2, 0o600)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith((".moot", "backup"))] == ["backup.db"]
+    assert "exists already" in cli("backup", str(file), code=2).err
+    assert "there is no folder" in cli("backup", str(tmp_path / "no" / "b.db"), code=2).err
+    assert "nothing is overwritten" in cli("restore", str(file), code=2).err
+    other = cli.elsewhere("restored")
+    assert "is not signed with the key" not in other("restore", str(file), "--key", report["key"]).err
+    assert list_faults(other, code=0) == {}
+    assert other("export", "one", "jsonl").out == cli("export", "one", "jsonl").out
+    assert cli("export", "busy", "jsonl").out.startswith(other("export", "busy", "jsonl").out)
+    assert other.json("input", "busy", "It goes on.")["taken"]
+    # What is not a whole backup is not restored.
+    fresh = cli.elsewhere("fresh")
+    assert "are not signed with the key" in fresh("restore", str(file), "--key", "00" * 32, code=5).err
+    edit(file, "DELETE FROM entries WHERE session = (SELECT number FROM sessions WHERE id = 'one') AND seq > 20")
+    assert "entries 21 to 22 are missing at the end" in fresh("restore", str(file), code=5).err
+    file.write_bytes(b"no ledger at all" * 300)
+    assert "no SQLite file" in fresh("restore", str(file), code=1).err
+    assert not (fresh.home / "ledger.db").exists()
+
+
+def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: Path) -> None:
+    """N-7: closed ones alone; they are neither dropped nor forgotten, their ids stay taken, and the way back is said."""
+    origin = cli.elsewhere("origin")
+    hold(origin, "old-1", "old-2")
+    for name in ("old-1", "old-2"):
+        (tmp_path / name).write_text(age(origin("export", name, "jsonl").out))
+        cli("import", str(tmp_path / name))
+    hold(cli, "new")
+    cli("run", "Open?", "--seat", "a=mailbox", "--seat", "b=mailbox", "--session", "open", code=3)
+    before = {name: cli("export", name, "jsonl").out for name in ("old-1", "old-2", "new")}
+    file = tmp_path / "old.db"
+    assert cli.json("archive", "--dry-run")["sessions"] == ["old-1", "old-2"]
+    assert "no session is that old" in cli("archive", "--older-than", "101d").err
+    assert "at least a day" in cli("archive", "--older-than", "1h", code=2).err
+    assert "--back FILE SESSION" in cli("archive", "old-1", code=2).err
+    assert cli("archive", "-o", str(file)).out == f"2 sessions with 44 entries went into {file}\n"
+    assert [line["session"] for line in cli.json("list")] == ["new", "open"]
+    assert "archived: 2 more" in cli("list").err
+    assert [(each["session"], each["file"]) for each in cli.json("list", "--archived")] == [
+        ("old-1", str(file)),
+        ("old-2", str(file)),
+    ]
+    told = cli("show", "old-1", code=2).err
+    assert f"MOOT_LEDGER={file} moot show old-1" in told
+    assert told in cli("verify", "old-1", code=2).err
+    assert {each["decision"]["decision"] for each in cli.json("decisions")} == {"old-1", "old-2", "new"}
+    done = cli("verify")
+    assert ("old-1" not in done.out, str(file) in done.err) == (True, True)
+    assert "exists already" in cli("import", str(tmp_path / "old-1"), code=2).err
+    # The archive is a ledger by itself.
+    reader = Cli(cli.home, cli.cwd, MOOT_LEDGER=str(file))
+    assert list_faults(reader, code=0) == {}
+    assert reader("export", "old-1", "jsonl").out == before["old-1"]
+    assert "no archived session 'new'" in cli("archive", "--back", str(file), "new", code=2).err
+    assert cli.json("archive", "--back", str(file), "old-1")["sessions"] == ["old-1"]
+    assert cli("export", "old-1", "jsonl").out == before["old-1"]
+    assert cli.json("archive", "--back", str(file))["sessions"] == ["old-2"]
+    assert [line["session"] for line in cli.json("list")] == ["old-1", "old-2", "new", "open"]
+    assert list_faults(cli, code=0) == {}
+    # What is damaged is not archived: that would hide it.
+    edit(
+        cli.home / "ledger.db",
+        "UPDATE entries SET hash = randomblob(32) WHERE seq = 22 AND session = (SELECT number FROM sessions WHERE id = 'old-1')",
+    )
+    assert cli("archive", "-o", str(tmp_path / "more.db"), code=5).err.startswith("moot: ")
+    assert not (tmp_path / "more.db").exists()
+
+
+READS = """
+import contextlib, io, json, os, sys
+from moot.surfaces.cli.main import main
+for place in sys.argv[1:]:
+    os.environ["MOOT_HOME"] = place
+    for words in (["list", "--json"], ["show", "s"], ["verify", "--json"], ["export", "s", "jsonl"], ["replay", "s"], ["heads"],
+                  ["decisions", "--json"], ["input", "s", "No."]):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                main(words, standalone_mode=False)
+                code = 0
+            except SystemExit as end:
+                code = end.code
+        print(json.dumps([place, words[0], code, out.getvalue(), err.getvalue()]))
+"""
+
+
+def _obey_rights() -> None:
+    """Let rights of files bind this process, also where it is root: without CAP_DAC_OVERRIDE (1) in its bounding set."""
+    drop_capability = 24
+    ctypes.CDLL(None).prctl(drop_capability, 1, 0, 0, 0)
+
+
+@pytest.fixture
+def copies(cli: Cli, tmp_path: Path) -> Iterator[dict[str, Path]]:
+    """Copies of a ledger that may only be read: a file, a folder, one with its WAL, one without, a backup."""
+    cli("run", "Open?", "--seat", "a=mailbox", "--seat", "b=mailbox", "--session", "s", code=3)
+    places = {name: tmp_path / name for name in ("file", "folder", "with-wal", "without-wal", "backup")}
+
+    async def work() -> None:
+        async with cli.moot() as moot:
+            await moot.give_input("s", "in the log")
+            for name, place in places.items():
+                place.mkdir()
+                parts = ("ledger.db",) if name == "without-wal" else ("ledger.db", "ledger.db-wal")
+                for part in parts if name in {"with-wal", "without-wal"} else ():
+                    shutil.copy(cli.home / part, place)
+
+    held(work())
+    for name in ("file", "folder"):
+        shutil.copy(cli.home / "ledger.db", places[name])
+    cli("backup", str(places["backup"] / "ledger.db"))
+    (places["file"] / "ledger.db").chmod(0o400)
+    for name in ("folder", "with-wal", "without-wal", "backup"):
+        places[name].chmod(0o500)
+    yield places
+    for place in places.values():
+        place.chmod(0o700)
+
+
+def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(cli: Cli, copies: dict[str, Path]) -> None:
+    """N-7: what reads tells the same as on the ledger itself, and what would write says why it cannot."""
+    command = [sys.executable, "-c", READS, *map(str, copies.values())]
+    done = subprocess.run(
+        command, check=False, env=cli.environ, preexec_fn=_obey_rights, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    found = {
+        (Path(place).name, word): (code, out, err) for place, word, code, out, err in map(json.loads, done.stdout.splitlines())
+    }
+    whole = cli("export", "s", "jsonl").out
+    for name in copies:
+        codes = {word: code for (place, word), (code, _, _) in found.items() if place == name}
+        assert codes == {**dict.fromkeys(("list", "show", "verify", "export", "replay", "heads", "decisions"), 0), "input": 1}, (
+            name
+        )
+        assert json.loads(found[name, "list"][1])[0]["session"] == "s"
+        assert all(each["fault"] is None for each in json.loads(found[name, "verify"][1]))
+        heads = json.loads(found[name, "heads"][1])
+        assert bool(heads["signature"]) == (name == "file")
+        assert "may only be read" in found[name, "input"][2]
+        export = found[name, "export"][1]
+        assert whole.startswith(export) if name == "without-wal" else export == whole
+
+
+def test_an_older_ledger_verifies_says_what_is_not_covered_and_is_covered_from_then_on(tmp_path: Path) -> None:
+    """N-7: no false alarm; read-only it stays as it is; the first process that may write registers all heads."""
+    home = tmp_path / "home"
+    shutil.copytree(WRITTEN / "home", home)
+    cli = Cli(home, tmp_path)
+
+    async def read() -> Any:
+        from moot.app.clock import SystemClock
+        from moot.app.verification import LedgerVerifier
+
+        async with SqliteLedger(home / "ledger.db", read_only=True) as ledger:
+            return await LedgerVerifier(ledger, SystemClock()).verify_all()
+
+    found = held(read())
+    assert found.is_intact
+    assert "is not found" in found.notes[0]
+    with closing(sqlite3.connect(home / "ledger.db")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    done = cli("verify")
+    assert "sessions are older than the register of heads" in done.err
+    drop = "(SELECT number FROM sessions WHERE id = 'persona-waiting')"
+    edit(home / "ledger.db", f"DELETE FROM entries WHERE session = {drop}", "DELETE FROM sessions WHERE id = 'persona-waiting'")
+    assert list(list_faults(cli)) == ["persona-waiting"]
+
+
+def test_a_ledger_whose_process_was_killed_raises_no_false_alarm(cli: Cli) -> None:
+    """N-7: at any moment, also between an append and the register."""
+    for number in range(2):
+        code = APPENDS.replace('"busy"', f'"busy-{number}"')
+        with subprocess.Popen([sys.executable, "-c", code], env=cli.environ, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for _ in range(1 + 90 * number):
+                process.stdout.readline()
+            process.send_signal(signal.SIGKILL)
+        assert list_faults(cli, code=0) == {}
+    cli("heads")
+    assert "not registered yet" not in cli("verify").err

@@ -1,0 +1,132 @@
+"""Many agents in one debate: what a contribution costs, and what its answer does not wait for."""
+
+import asyncio
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from moot.app.clock import SystemClock
+from moot.app.deliberations import Deliberations
+from moot.app.moot import Moot
+from moot.codec.stored import FactCodec
+from moot.domain.effects import Ask, Brief
+from moot.domain.ids import SeatId
+from moot.domain.roster import MAILBOX, Seat
+from moot.engine.engine import Engine
+from moot.ledgers.memory import MemoryLedger
+from moot.protocols.council.debate import COURSE, DebateOpened
+from moot.protocols.council.facts import SHARED_KINDS
+from moot.protocols.council.rules import CouncilRules
+from moot.protocols.council.state import Council
+
+
+class PromptCounter(CouncilRules):
+    """Counts the prompts that are written."""
+
+    def __init__(self) -> None:
+        super().__init__("debate", DebateOpened, COURSE)
+        self.prompts = 0
+
+    def brief(self, state: Council, ask: Ask) -> Brief:
+        self.prompts += 1
+        return super().brief(state, ask)
+
+
+def name_agents(count: int) -> list[str]:
+    return [f"agent{number:02}" for number in range(count)]
+
+
+def propose(number: int) -> dict[str, Any]:
+    return {"type": "propose", "text": f"Proposal {number}.", "choice": f"way {number}", "confidence": 0.7}
+
+
+def test_an_answer_from_outside_costs_no_prompt() -> None:
+    """As fields, as a value of the form, and in words: for the last the questions for people are enough."""
+    rules = PromptCounter()
+    codec = FactCodec({"debate.opened": DebateOpened, **SHARED_KINDS})
+    seats = tuple(Seat(id=SeatId(name), platform=MAILBOX) for name in name_agents(3))
+
+    async def work() -> None:
+        engine = Engine(ledger=MemoryLedger(), rulebooks=[rules], codec=codec, clock=SystemClock())
+        session = await engine.open(DebateOpened(topic="Which way?", language="en", seed=1, seats=seats, edition=2))
+        for number, seat in enumerate(seats[:2]):
+            await engine.contribute(session, seat.id, propose(number), f"key {number}")
+        await engine.contribute(session, seats[0].id, propose(0), "key 0")
+        await engine.contribute(session, seats[2].id, "We should go left, for it is shorter.")
+        assert rules.prompts == 0
+        assert len(await engine.list_outstanding(session)) == rules.prompts == 3
+
+    asyncio.run(work())
+
+
+def count_calls(seats: int) -> int:
+    """How many functions a contribution calls in the middle of the first phase."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    async def work() -> None:
+        async with Moot(environ={"MOOT_LEDGER": "memory:"}) as moot:
+            names = name_agents(seats)
+            session = await moot.open("Which way?", protocol="debate", seats=dict.fromkeys(names, "mailbox"))
+            deliberations = Deliberations(moot)
+            for number in range(3):
+                await deliberations.contribute(session, names[number], propose(number))
+            sys.setprofile(count)
+            try:
+                await deliberations.contribute(session, names[3], propose(3))
+            finally:
+                sys.setprofile(None)
+
+    asyncio.run(work())
+    return calls
+
+
+def test_a_contribution_among_fifty_costs_little_more_than_one_among_five() -> None:
+    """Counted in calls of functions, which no other program on the machine can change."""
+    count_calls(5)
+    few, many = count_calls(5), count_calls(50)
+    # Each seat may take a handful of looks, not a computation of its own.
+    assert many - few < 20 * 45, f"{few} calls among 5 seats, {many} among 50"
+
+
+def test_the_last_vote_is_answered_before_the_decision_is_remembered_and_no_crash_loses_it(tmp_path: Path) -> None:
+    environ = {"MOOT_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    names = name_agents(3)
+
+    async def hold(moot: Moot) -> str:
+        session = await moot.open("Which way?", protocol="debate", seats=dict.fromkeys(names, "mailbox"))
+        deliberations = Deliberations(moot)
+        for number, name in enumerate(names):
+            await deliberations.contribute(session, name, propose(number))
+        for name in names:
+            await deliberations.contribute(session, name, {"type": "support", "text": "Yes.", "refers_to": 2})
+        for name in names:
+            await deliberations.contribute(session, name, {"type": "synthesize", "text": "Left.", "choice": "left"})
+        for name in names:
+            recorded = await deliberations.contribute(session, name, {"type": "vote", "position": "support", "confidence": 0.8})
+        assert recorded.state.snapshot.is_closed
+        return session
+
+    async def work() -> None:
+        async with Moot(environ=environ) as moot:
+            session = await hold(moot)
+            assert not await moot.memory.has(session)
+            assert await (await moot.recall()).has(session)
+            unfinished = await hold(moot)
+            # As if the process had died between the answer and the memory.
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                task.cancel()
+        async with Moot(environ=environ) as moot:
+            assert not await moot.memory.has(unfinished)
+            assert await (await moot.recall()).has(unfinished)
+        async with Moot(environ=environ) as moot:
+            last = await hold(moot)
+        # Closing waits for what is being remembered.
+        async with Moot(environ=environ) as moot:
+            assert await moot.memory.has(last)
+
+    asyncio.run(work())
