@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -15,6 +14,7 @@ from moot.app.environment import is_postgres, open_ledger, resolve_ledger_addres
 from moot.app.parking import LONGEST_OUTAGE, explain_unready_seats, iterate_delays
 from moot.app.plugins import load_plugins
 from moot.app.protocols import list_protocol_names, load_protocols
+from moot.app.version import VERSION
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
 from moot.engine.session_loop import ParticipantFactory
@@ -210,7 +210,7 @@ def find_next_deadline(snapshot: Snapshot, now: datetime) -> float | None:
 def describe_build(participants: Iterable[str] = ()) -> str:
     """What this Moot can run: workers of the same version with the same plugins and participants have the same build."""
     names = [*list_protocol_names(), "/", *sorted([*(kind.name for kind in load_plugins().kinds), *participants])]
-    return f"{version('moot')}-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}"
+    return f"{VERSION}-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}"
 
 
 def resolve_shared_ledger(environ: Mapping[str, str]) -> str:
