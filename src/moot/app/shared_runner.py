@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -317,7 +318,7 @@ class _WorkerLife:
                 queue,
                 moot.engine,
                 moot.seating,
-                moot.remember_if_possible,
+                partial(_remember, moot),
                 concurrency=self._concurrency,
                 lease=self._lease,
                 over=self.is_over,
@@ -328,3 +329,13 @@ class _WorkerLife:
                 self.on_start()
             log.info("%s runs sessions", name)
             await runner.run()
+
+
+async def _remember(moot: "Moot", session: SessionId) -> None:
+    """Add an ended session to decision memory. While the ledger is away the session is tried again; nothing else stops its end."""
+    try:
+        await moot.remember(session)
+    except WorldError:
+        raise
+    except MootError as error:
+        log.warning("session %s cannot be remembered: %s", session, error)
