@@ -332,7 +332,7 @@ class _WorkerLife:
 
 
 async def _remember(moot: "Moot", session: SessionId) -> None:
-    """Add an ended session to decision memory. While the ledger is away the session is tried again; nothing else stops its end."""
+    """Add an ended session to decision memory. While the ledger is away it is tried again; nothing else stops its end."""
     try:
         await moot.remember(session)
     except WorldError:
