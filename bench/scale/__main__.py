@@ -184,8 +184,9 @@ async def soak(moot: Moot, runner: Runner, stage: Stage, minutes: float) -> None
         waits = [first[found] - at for found, at in opened_at.items() if found in first]
         stats = await runner.stats()
         _, largest = stage.measure_workers()
+        median = f"{statistics.median(waits):.2f}" if waits else "–"
         minute, ended = (time.monotonic() - began) / 60, stats.standings.get("closed", 0)
-        print(f"| {minute:.1f} | {ended} | {largest} | {statistics.median(waits):.2f} | {stats.oldest:.2f} |", flush=True)
+        print(f"| {minute:.1f} | {ended} | {largest} | {median} | {stats.oldest:.2f} |", flush=True)
 
 
 async def measure(given: argparse.Namespace, stage: Stage) -> int:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
+from functools import partial
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -15,6 +15,7 @@ from moot.app.environment import is_postgres, open_ledger, resolve_ledger_addres
 from moot.app.parking import LONGEST_OUTAGE, explain_unready_seats, iterate_delays
 from moot.app.plugins import load_plugins
 from moot.app.protocols import list_protocol_names, load_protocols
+from moot.app.version import VERSION
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
 from moot.engine.session_loop import ParticipantFactory
@@ -210,7 +211,7 @@ def find_next_deadline(snapshot: Snapshot, now: datetime) -> float | None:
 def describe_build(participants: Iterable[str] = ()) -> str:
     """What this Moot can run: workers of the same version with the same plugins and participants have the same build."""
     names = [*list_protocol_names(), "/", *sorted([*(kind.name for kind in load_plugins().kinds), *participants])]
-    return f"{version('moot')}-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}"
+    return f"{VERSION}-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}"
 
 
 def resolve_shared_ledger(environ: Mapping[str, str]) -> str:
@@ -317,7 +318,7 @@ class _WorkerLife:
                 queue,
                 moot.engine,
                 moot.seating,
-                moot.remember_if_possible,
+                partial(_remember, moot),
                 concurrency=self._concurrency,
                 lease=self._lease,
                 over=self.is_over,
@@ -328,3 +329,13 @@ class _WorkerLife:
                 self.on_start()
             log.info("%s runs sessions", name)
             await runner.run()
+
+
+async def _remember(moot: "Moot", session: SessionId) -> None:
+    """Add an ended session to decision memory. While the ledger is away it is tried again; nothing else stops its end."""
+    try:
+        await moot.remember(session)
+    except WorldError:
+        raise
+    except MootError as error:
+        log.warning("session %s cannot be remembered: %s", session, error)
