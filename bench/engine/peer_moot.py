@@ -1,4 +1,4 @@
-"""Moot doing the peers' work: `ring` makes one call per turn as they do, `persona` six (five bids and a speech)."""
+"""Moot doing the peers' work: `ring` and `roundtable` make one call per turn, as they do; `persona` makes six."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -19,6 +19,7 @@ from bench.engine.peers.common import (
 )
 from bench.engine.ring import RING, RingOpened, Said, Spoke
 from moot.app.clock import SystemClock
+from moot.app.process import collect_garbage_rarely
 from moot.codec.stored import FactCodec
 from moot.domain.budget import Budget
 from moot.domain.effects import Brief
@@ -26,6 +27,7 @@ from moot.domain.facts import Opened
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import Seat
 from moot.engine.engine import Engine
+from moot.engine.snapshot import AnyRulebook
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.sqlite import SqliteLedger
 from moot.ports.ledger import Ledger
@@ -41,11 +43,22 @@ from moot.protocols.persona.facts import (
     TurnTaken,
 )
 from moot.protocols.persona.rules import RULES
+from moot.protocols.roundtable.facts import (
+    MODERATOR,
+    MOST_ROUNDS,
+    ConferenceOpened,
+    Minutes,
+    RoundtableSettings,
+    RoundtableSpeech,
+    SpeechGiven,
+)
+from moot.protocols.roundtable.rules import RULES as ROUNDTABLE_RULES
 
 ROSTER = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(SEATS))
 SILENT = Intent(reaction_score=0.4, intent_to_speak=False, reason="Nothing to add to what has just been said.")
 MOVED = Intent(reaction_score=0.8, intent_to_speak=True, reason="The last speaker left out the way back.")
 DRAFT = Draft(decision=DraftClaim(text="Rehearse the way back first.", entries=(2,)), confidence=0.7)
+MINUTES = Minutes(content="The way back is rehearsed first.")
 STAND = Stand(verdict="support", confidence=0.7)
 
 
@@ -53,7 +66,7 @@ class Instant:
     """Answers at once, or after `seconds`, whatever is asked."""
 
     def __init__(self, seat: Seat, seconds: float) -> None:
-        self._number = int(seat.id.rpartition("-")[2])
+        self._number = 0 if seat.id == MODERATOR else int(seat.id.rpartition("-")[2])
         self._seconds = seconds
 
     async def ready(self) -> str | None:
@@ -68,6 +81,10 @@ class Instant:
         turn = brief.ask.turn
         if brief.form.shape is Said:
             return Said(content=text_of(self._number, turn))
+        if brief.form.shape is RoundtableSpeech:
+            # Its turns are rounds; the id of an ask counts the speeches.
+            spoken = int(brief.ask.id.partition(".")[0]) - 1
+            return RoundtableSpeech(content=text_of(seat_of(spoken), spoken))
         match brief.ask.kind:
             case "intent":
                 return MOVED if seat_of(turn - 1) == self._number else SILENT
@@ -75,6 +92,8 @@ class Instant:
                 return PersonaSpeech(content=text_of(self._number, turn - 1))
             case "draft":
                 return DRAFT
+            case "minutes":
+                return MINUTES
             case _:
                 return STAND
 
@@ -82,23 +101,30 @@ class Instant:
 def opened(variant: str, turns: int) -> Opened:
     if variant.startswith("ring"):
         return RingOpened(topic="bench", language="en", seed=1, seats=ROSTER, turns=turns)
+    if variant == "roundtable":
+        # At most a hundred rounds: more turns have more speakers.
+        speakers = max(SEATS, -(-turns // MOST_ROUNDS))
+        seats = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(speakers))
+        rounds = RoundtableSettings(max_rounds=turns // speakers)
+        moderator = Seat(id=MODERATOR, platform="bench")
+        return ConferenceOpened(topic="bench", language="en", seed=1, seats=(*seats, moderator), settings=rounds)
     settings = PersonaSettings(blind=False)
     return MeetingOpened(topic="bench", language="en", seed=1, seats=ROSTER, budget=Budget(turns=turns), settings=settings)
 
 
 def engine_on(ledger: Ledger) -> Engine:
-    codec = FactCodec({**RULES.kinds, **RING.kinds})
-    return Engine(ledger=ledger, rulebooks=[RULES, RING], codec=codec, clock=SystemClock())
+    rulebooks: list[AnyRulebook] = [RULES, ROUNDTABLE_RULES, RING]
+    codec = FactCodec({kind: fact for rules in rulebooks for kind, fact in rules.kinds.items()})
+    return Engine(ledger=ledger, rulebooks=rulebooks, codec=codec, clock=SystemClock())
 
 
 async def held(engine: Engine, session: SessionId, seconds: float) -> None:
-    seats = {seat.id: Instant(seat, seconds) for seat in ROSTER}
-    await engine.run(session, lambda seat: seats[seat.id])
+    await engine.run(session, lambda seat: Instant(seat, seconds))
 
 
 async def transcript(engine: Engine, session: SessionId) -> list[str]:
     entries = await engine.entries(session)
-    return [entry.fact.said.content for entry in entries if isinstance(entry.fact, Spoke | TurnTaken)]
+    return [entry.fact.said.content for entry in entries if isinstance(entry.fact, Spoke | TurnTaken | SpeechGiven)]
 
 
 async def measured(job: Job, path: Path) -> Meter:
@@ -109,15 +135,21 @@ async def measured(job: Job, path: Path) -> Meter:
         if not job.variant.endswith("-memory"):
             ledger = await stack.enter_async_context(SqliteLedger(path))
         engine = engine_on(ledger)
-        sessions = [await engine.open(opened(job.variant, job.turns)) for _ in range(job.sessions)]
+
+        async def meeting(session: SessionId) -> None:
+            await held(engine, await engine.open(opened(job.variant, job.turns), session), job.reply_seconds)
+
+        sessions = [SessionId(f"bench-{number}") for number in range(job.sessions)]
         with Meter() as meter:
-            await asyncio.gather(*(held(engine, session, job.reply_seconds) for session in sessions))
+            await asyncio.gather(*(meeting(session) for session in sessions))
         for session in sessions:
             check_transcript(await transcript(engine, session), job.turns)
     return meter
 
 
 def main() -> None:
+    # As every command of Moot does.
+    collect_garbage_rarely()
     job = job_from_command_line("moot")
     path = fresh_database(job)
     meter = asyncio.run(measured(job, path))

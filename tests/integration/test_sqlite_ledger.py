@@ -15,12 +15,15 @@ from pathlib import Path
 import pytest
 
 from moot.app.clock import SystemClock
+from moot.app.moot import Moot
 from moot.codec.chain import compute_record_hash, find_chain_fault
+from moot.codec.export import parse_export
 from moot.codec.stored import FactCodec
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import Head, StoredRecord
 from moot.domain.roster import Seat
 from moot.engine.engine import Engine
+from moot.engine.sessions import PAGE
 from moot.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerUnavailable, SeqConflict
 from moot.ledgers.migrations import load_migrations
 from moot.ledgers.sqlite import SqliteLedger
@@ -598,3 +601,38 @@ def test_whoever_has_written_lets_those_write_who_wait(tmp_path: Path) -> None:
     for connection, turns in zip(connections, (quick, slow), strict=True):
         connection.close()
         turns.close()
+
+
+def test_a_session_that_another_process_overtook_fails_alone_in_its_group(tmp_path: Path) -> None:
+    """What this process knows of a session's newest entry is old then: the group is written again, one by one."""
+
+    async def work() -> None:
+        path = tmp_path / "ledger.db"
+        one, two = build_chain(ONE, 4), build_chain(TWO, 3)
+        async with SqliteLedger(path) as ledger, SqliteLedger(path) as other:
+            await ledger.append(ONE, one[:2])
+            await ledger.append(TWO, two[:2])
+            await other.append(ONE, one[2:3])
+            assert await ledger.read(ONE, 2) == one[2:3]
+            results = await asyncio.gather(ledger.append(TWO, two[2:]), ledger.append(ONE, one[2:]), return_exceptions=True)
+            assert [type(result) for result in results] == [type(None), SeqConflict]
+            await ledger.append(ONE, one[3:])
+            assert (await ledger.read(ONE), await ledger.read(TWO)) == (one, two)
+
+    run_with_deadline(work())
+
+
+def test_a_session_of_several_pages_is_exported_and_verified_whole(tmp_path: Path) -> None:
+    async def work() -> None:
+        chain = build_chain(ONE, 2 * PAGE + 7)
+        async with (
+            SqliteLedger(tmp_path / "ledger.db") as ledger,
+            Moot(environ={"MOOT_HOME": str(tmp_path)}, ledger=ledger) as moot,
+        ):
+            await ledger.append(ONE, chain)
+            assert parse_export(await moot.export(ONE, "jsonl")) == (ONE, chain)
+            assert await moot.engine.verify(ONE) is None
+            edit(tmp_path / "ledger.db", f"UPDATE entries SET at = at + 1 WHERE seq = {PAGE + 3}")
+            assert f"entry {PAGE + 3} was changed" in str(await moot.engine.verify(ONE))
+
+    run_with_deadline(work())

@@ -25,6 +25,7 @@ from moot.domain.ids import SeatId
 from moot.domain.replace import fast_replace
 from moot.domain.roster import MAILBOX, Seat
 from moot.errors import BadRoster, BadSetting
+from moot.protocols.swarm import prompts
 from moot.protocols.swarm.answers import (
     Collision,
     ComparedPair,
@@ -56,6 +57,16 @@ from moot.scoring.stigmergy import Diversity
 from moot.testing.rulebook_contract import START
 
 # Start
+
+
+def test_the_snapshot_of_a_round_is_written_once_for_all_agents() -> None:
+    """Its length grows with the blackboard, and every explorer reads the same one."""
+    says = exploring(lambda ask, state: build_valid_report(state, ask.seat, "caching", f"Cache for {ask.seat}."))
+    run = SwarmRun(build_swarm_plan(5)).play(says, until=lambda state: state.round == 2 and state.stage == "explore")
+    asks = [effect for effect in RULES.decide(run.state) if isinstance(effect, Ask) and effect.kind == "explore"]
+    prompts._render_board.cache_clear()
+    shared = {RULES.brief(run.state, ask).shared for ask in asks}
+    assert (len(asks), len(shared), prompts._render_board.cache_info().misses) == (5, 1, 1)
 
 
 def test_explorers_have_their_names_and_then_numbers() -> None:

@@ -6,8 +6,8 @@ The work is the same for all: ``SEATS`` seats speak in round-robin order, one me
 each shown the last ``WINDOW`` messages. In the scenario ``single`` one session runs and a reply is instant; in
 ``crowd`` many sessions run at once and a reply takes ``REPLY_SECONDS``.
 
-CPU and wall seconds run from the first turn to the last. Every peer first holds one short session (``WARM_UP_TURNS``)
-that touches no disk, so that imports made on first use count as set-up, not as work.
+CPU and wall seconds run from the opening of the session to its last turn. Every peer first holds one short session
+(``WARM_UP_TURNS``) that touches no disk, so that imports made on first use count as set-up, not as work.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WARM_UP_TURNS = SEATS
 
 VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
     "moot": {
-        "single": ("ring", "ring-memory", "persona", "persona-memory"),
+        "single": ("ring", "ring-memory", "persona", "persona-memory", "roundtable"),
         "crowd": ("ring", "ring-memory", "persona", "persona-memory"),
     },
     "loop": {

@@ -6,7 +6,7 @@ bounded, however large the blackboard grows.
 
 import json
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from moot.domain.context import ContextWindow, Perception, Utterance
@@ -115,8 +115,33 @@ def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
     return "\n\n".join(parts)
 
 
+class _ShownBoard:
+    """A state by what its snapshot shows. Compared by identity: equal boards of one round are the same object."""
+
+    def __init__(self, state: Swarm) -> None:
+        self.state = state
+
+    def __hash__(self) -> int:
+        return hash((id(self.state.board), id(self.state.agents), self.state.round))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _ShownBoard)
+            and other.state.board is self.state.board
+            and other.state.agents is self.state.agents
+            and other.state.opened is self.state.opened
+            and other.state.round == self.state.round
+        )
+
+
 def render_snapshot(state: Swarm, words: SwarmPromptText) -> str:
-    """Render a summary of the blackboard."""
+    """Render a summary of the blackboard: once for all agents of a round."""
+    return _render_board(_ShownBoard(state), words)
+
+
+@lru_cache(maxsize=32)
+def _render_board(shown: _ShownBoard, words: SwarmPromptText) -> str:
+    state = shown.state
     return "\n".join(
         [
             words.board.format(round=state.round),
