@@ -1,10 +1,15 @@
-"""What a reader of a long meeting waits for, in a real Chromium."""
+"""What a reader of a long meeting waits for, in a real Chromium.
+
+The machine may be busy with other things, so that next to the times stands the CPU time of the page's main thread, and of the server.
+"""
 # ruff: noqa: E501  # scripts and markup for the browser
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from checks.install_browser import REMEDY, find_browser
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
@@ -13,10 +18,8 @@ from bench.web.viewers import Served
 
 VIEWPORT: ViewportSize = {"width": 1400, "height": 900}
 
-# The moment when words of an entry first stand in the page, and every task that kept it from answering.
+# The moment when words of an entry first stand in the page.
 WATCH = """
-window.mootTasks = [];
-new PerformanceObserver((list) => window.mootTasks.push(...list.getEntries().map((task) => task.duration))).observe({ type: "longtask", buffered: true });
 new MutationObserver(() => {
   if (window.mootFirst === undefined && document.querySelector(".timeline .quote p")) requestAnimationFrame(() => (window.mootFirst ??= performance.now()));
   if (window.mootFirst) for (const mark of document.querySelector('.items > ol:last-of-type')?.textContent.match(/bench-mark-\\d+/g) ?? []) (window.mootMarks ??= {})[mark] ??= Date.now();
@@ -52,16 +55,30 @@ def open_page(browser: Browser, served: Served, session: str) -> Iterator[Page]:
 
 @dataclass(frozen=True, slots=True)
 class Scrolling:
-    """The longest task while scrolling, in milliseconds (0: none above 50), and how many entries were passed."""
+    """The longest task while scrolling, in milliseconds of CPU time and of time, and how many entries were passed."""
 
+    cpu_ms: float
     longest_ms: float
     entries: int
 
 
-def measure_first_view(browser: Browser, served: Served, session: str) -> float:
-    """Milliseconds from the request to words on the screen."""
+@dataclass(frozen=True, slots=True)
+class FirstView:
+    """Milliseconds from the request to words on the screen, and of CPU in the page's main thread and in the server until then."""
+
+    waited: float
+    page_cpu: float
+    server_cpu: float
+
+
+def measure_first_view(browser: Browser, served: Served, session: str) -> FirstView:
+    before = served.read_cpu()
+    browser.start_tracing(categories=["toplevel"])
     with open_page(browser, served, session) as page:
-        return float(page.evaluate("window.mootFirst"))
+        # At once: the page fetches the rest of the timeline from now on.
+        spent = 1_000 * (served.read_cpu() - before)
+        tasks = list_tasks(json.loads(browser.stop_tracing()))
+        return FirstView(float(page.evaluate("window.mootFirst")), sum(cpu for cpu, _ in tasks), spent)
 
 
 def measure_scrolling(browser: Browser, served: Served, session: str) -> Scrolling:
@@ -70,18 +87,26 @@ def measure_scrolling(browser: Browser, served: Served, session: str) -> Scrolli
         page.wait_for_timeout(1_500)
         page.evaluate("() => { document.querySelector('.timeline').scrollTop = 0; }")
         page.wait_for_timeout(1_000)
-        page.evaluate("() => { window.mootTasks = []; }")
+        browser.start_tracing(page=page, categories=["toplevel"])
         # Over the timeline: a wheel turns what is under the mouse.
         page.locator(".timeline").hover()
         seen: set[str] = set()
-        for _ in range(400):
+        for _ in range(600):
             page.mouse.wheel(0, 1_500)
             page.wait_for_timeout(16)
             seen.update(page.evaluate("[...document.querySelectorAll('.item[data-entry]')].map((item) => item.dataset.entry)"))
             if page.evaluate(AT_END):
                 break
-        page.wait_for_timeout(300)
-        return Scrolling(float(page.evaluate("Math.max(0, ...window.mootTasks)")), len(seen))
+        tasks = list_tasks(json.loads(browser.stop_tracing()))
+        return Scrolling(max(cpu for cpu, _ in tasks), max(took for _, took in tasks), len(seen))
+
+
+def list_tasks(trace: dict[str, Any]) -> list[tuple[float, float]]:
+    """What each task of the page's main thread took, in milliseconds: of CPU time, and of time."""
+    events = trace["traceEvents"]
+    main = {(each["pid"], each["tid"]) for each in events if each["args"].get("name") == "CrRendererMain"}
+    tasks = [each for each in events if each["name"].endswith("Impl::RunTask") and (each["pid"], each["tid"]) in main]
+    return [(each.get("tdur", 0) / 1_000, each.get("dur", 0) / 1_000) for each in tasks]
 
 
 def measure_new_entries(browser: Browser, served: Served, session: str, times: int) -> list[float]:

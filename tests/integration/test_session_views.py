@@ -433,3 +433,39 @@ def test_a_swarms_sealed_report_is_in_no_view(tmp_path: Path) -> None:
             assert (await rpc("moot.swarmStatus", sessionId=session, at=2))["cursor"] == 2
 
     run_with_deadline(work())
+
+
+def test_one_seats_flood_comes_to_the_others_by_page(tmp_path: Path) -> None:
+    """D-16, D-18: no answer is longer than a page; its note says that there is more and how to get it; nothing is lost."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            opened = await rpc("cstp.openDeliberation", topic="A or B?", participants=["ada", "bob"], blind=False)
+            session = str(opened["deliberationId"])
+            await say(rpc, session, "ada", "propose")
+            for number in range(20):
+                await say(rpc, session, "ada", "challenge", text=f"{number} {'x' * 19_990}", refersTo=2)
+            bob = {"deliberationId": session, "participant": "bob"}
+            for method in ("cstp.waitForTurn", "cstp.joinDeliberation"):
+                cursor, seen = 0, list[int]()
+                while True:
+                    turn = await rpc(method, **bob, cursor=cursor)
+                    assert (turn["status"], len(json.dumps(turn)) < 130_000) == ("your_turn", True)
+                    seen += [line["id"] for line in turn["new"]]
+                    told = f"{21 - len(seen)} more contributions follow. To read on, call wait_for_turn with cursor"
+                    assert (f"{told} {turn['cursor']}." in turn["note"]) is turn["more"], turn["note"]
+                    if not turn["more"]:
+                        break
+                    cursor = turn["cursor"]
+                assert seen == list(range(2, 23)), method
+            since: int | None = 0
+            read: list[str] = []
+            while since is not None:
+                part = await rpc("cstp.getDeliberation", deliberationId=session, since=since)
+                assert len(json.dumps(part)) < 130_000
+                read += [line["text"] for line in part["contributions"]]
+                since = part.get("nextSince")
+            # Here every text is whole.
+            assert [len(text) for text in read[1:]] == [19_990 + len(f"{number} ") for number in range(20)]
+
+    run_with_deadline(work())

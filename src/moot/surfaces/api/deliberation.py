@@ -1,6 +1,7 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
 import re
+from collections.abc import Collection
 from dataclasses import asdict, fields
 from typing import Any, Final
 
@@ -47,13 +48,13 @@ from moot.surfaces.api.shapes import (
 )
 from moot.surfaces.api.views import (
     build_candidates,
-    build_contribution,
     build_deadlines,
     build_general_standing,
     build_page,
     build_result,
     build_standing,
     build_tally,
+    build_whole_page,
     collect_silences,
     describe_next_step,
     find_motion_id,
@@ -207,18 +208,13 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     # Before the next await: a timeline of an earlier entry may be folded on for somebody else.
     result = build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
     silences = [] if timeline is None else collect_silences(timeline)
-    lines = sorted(place.lines(seat, params.since), key=lambda line: (place.find_reveal_entry(line, seat), line.id))
-    page = lines[: params.limit]
-    # Lines that came to light together stay together: the next page begins behind them.
-    page += [
-        line for line in lines[params.limit :] if place.find_reveal_entry(line, seat) == place.find_reveal_entry(page[-1], seat)
-    ]
-    is_more = len(lines) > len(page)
+    lines = list(place.lines(seat, params.since))
+    page, following = build_whole_page(lines, lambda line: place.find_reveal_entry(line, seat), params.limit)
     opened, kept = place.council.opened, await _find_kept(call, place)
     return DeliberationOut(
         **build_standing(place),
-        contributions=[build_contribution(line) for line in page],
-        next_since=place.find_reveal_entry(page[-1], seat) if is_more else None,
+        contributions=page,
+        next_since=following,
         challenges=[
             ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
             for each in list_challenges(place.council)
@@ -289,11 +285,12 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
     ask, reader = turn.ask, _find_reader(call.caller, seat)
     page, following = build_page(turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit)
     shown = {each.id for each in page}
+    note = CONSULTED if ask is not None and ask.ask.kind == "consult" else describe_next_step(turn.place, seat)
     return TurnOut(
         status=turn.status,
         cursor=turn.cursor if following is None else following,
         more=following is not None,
-        note=CONSULTED if ask is not None and ask.ask.kind == "consult" else describe_next_step(turn.place, seat),
+        note=f"{_describe_rest(turn, shown, following)}{note}",
         summary=summarize_lines([line for line in turn.new if line.id in shown]),
         new=page,
         ask=None
@@ -310,6 +307,14 @@ async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int
         ),
         result=await find_result(call, turn.place.snapshot.session) if turn.status == "closed" else None,
     )
+
+
+def _describe_rest(turn: WaitResult, shown: Collection[int], following: int | None) -> str:
+    """That a page is not all, for whoever reads the note and not the fields; nothing where it is."""
+    if following is None:
+        return ""
+    left = sum(line.id not in shown for line in turn.new)
+    return f"This is a part of what is new: {left} more contributions follow. To read on, call wait_for_turn with cursor {following}. "
 
 
 _WIRE_STATUSES: Final = {"thinking": "open", "concluded": "closed"}
@@ -423,7 +428,8 @@ WAIT = Method(
     tool="wait_for_turn",
     summary=(
         "Wait until it is your turn in a deliberation. Answers within timeoutSeconds (45): 'your_turn' with what is asked and what is new "
-        "(then call contribute), 'pending' (nothing yet: call again with the cursor), or 'closed' with the result."
+        "(then call contribute), 'pending' (nothing yet: call again with the cursor), or 'closed' with the result. With `more`, call again with "
+        "the cursor for the rest of what is new."
     ),
     params=WaitParams,
     result=TurnOut,

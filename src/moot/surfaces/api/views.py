@@ -183,6 +183,18 @@ def build_page(
 
     Lines that came to light together stay together: if they are too long for one answer, each is shortened and marked.
     """
+    page, following = build_whole_page(lines, find_entry, limit)
+    size = sum(len(each.model_dump_json()) for each in page)
+    if size <= LONGEST_PAGE:
+        return page, following
+    room = LONGEST_PAGE // len(page)
+    return [each if len(each.model_dump_json()) <= room else _cut_contribution(each, room) for each in page], following
+
+
+def build_whole_page(
+    lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
+) -> tuple[list[ContributionOut], int | None]:
+    """The same with every line as it is: as long as a page may be, or as the lines that came to light together are."""
     page: list[ContributionOut] = []
     size, last = 0, 0
     for entry, group in groupby(sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry):
@@ -191,10 +203,7 @@ def build_page(
         if page and (len(page) + len(found) > limit or size + length > LONGEST_PAGE):
             return page, last
         page, size, last = [*page, *found], size + length, entry
-    if size <= LONGEST_PAGE:
-        return page, None
-    room = LONGEST_PAGE // len(page)
-    return [each if len(each.model_dump_json()) <= room else _cut_contribution(each, room) for each in page], None
+    return page, None
 
 
 def _cut_contribution(line: ContributionOut, room: int) -> ContributionOut:
