@@ -366,7 +366,11 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
         ("get_decision", {"decisionId": other}, f"only for the session '{session}'"),
         ("open_deliberation", {"topic": "x", "participants": ["ada", "bob"]}, "an owner's token"),
         ("close_deliberation", {"deliberationId": session, "force": True}, "an owner's token"),
-        ("record_decision", {"agent": "ada", "topic": "x", "decision": "x", "confidence": 0.5}, "a recorder's or an owner's token"),
+        (
+            "record_decision",
+            {"agent": "ada", "topic": "x", "decision": "x", "confidence": 0.5},
+            "a recorder's or an owner's token",
+        ),
         ("review_decision", {"decisionId": session, "outcome": "success"}, "an owner's token"),
     ]
 
