@@ -1,4 +1,4 @@
-"""The memory of a server over many sessions (`python -m bench.memory [SESSIONS]`): see docs/server.md.
+"""The memory of a server over many sessions (`python -m bench.memory [SESSIONS]`).
 
 Every session is opened, spoken in, viewed and closed over JSON-RPC; the memory that is the server's own is read at ten marks. The
 first marks fill its caches; what grows in the second half, grows with the sessions. Nobody is told of earlier decisions

@@ -145,7 +145,7 @@ def test_make_run_offers_the_demo_and_takes_a_topic() -> None:
 def test_a_demo_is_played_over_json_rpc(cli: Cli) -> None:
     """It is hosted: a server that dies in the middle plays on when it is started again."""
     with Server(cli) as server:
-        client = server.client("")
+        client = server.local
         assert client("moot.listDemos")["demos"][0]["name"] == "persona"
         assert client("moot.listDemos", language="zh")["demos"][1]["title"] == "双十一之前要不要拆订单库？"
         with pytest.raises(Refused, match="no demo is called"):
@@ -159,7 +159,7 @@ def test_a_demo_is_played_over_json_rpc(cli: Cli) -> None:
         until(lambda: client("moot.getEntries", sessionId=slow, after=0)["entries"][3:])
         server.kill()
         server.start()
-        client = server.client("")
+        client = server.local
         count = len(client("moot.getEntries", sessionId=slow, after=0)["entries"])
         until(lambda: len(client("moot.getEntries", sessionId=slow, after=0)["entries"]) > count)
         lines = {line["sessionId"]: line for line in client("moot.listSessions")["sessions"]}

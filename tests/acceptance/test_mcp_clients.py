@@ -366,7 +366,11 @@ def test_a_seats_token_speaks_for_its_seat_alone(server: Server, mode: str) -> N
         ("get_decision", {"decisionId": other}, f"only for the session '{session}'"),
         ("open_deliberation", {"topic": "x", "participants": ["ada", "bob"]}, "an owner's token"),
         ("close_deliberation", {"deliberationId": session, "force": True}, "an owner's token"),
-        ("record_decision", {"agent": "ada", "topic": "x", "decision": "x", "confidence": 0.5}, "an agent's or an owner's token"),
+        (
+            "record_decision",
+            {"agent": "ada", "topic": "x", "decision": "x", "confidence": 0.5},
+            "a recorder's or an owner's token",
+        ),
         ("review_decision", {"decisionId": session, "outcome": "success"}, "an owner's token"),
     ]
 
@@ -424,7 +428,7 @@ def test_a_token_that_is_unknown_or_revoked_opens_nothing(server: Server) -> Non
             told = refused(
                 await client.call_tool("contribute", {"deliberationId": session, "participant": "ada", "type": "pass"})
             )
-            assert told == "this call needs a seat's or an owner's token; yours is an observer's"
+            assert told == "this call needs a seat's, an operator's or an owner's token; yours is an observer's"
 
     for revision in (HANDSHAKE[-1], MODERN):
         assert held(status(revision, made["token"]))[0] == 200
