@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from moot.app.environment import resolve_vectors_path
 from moot.app.validation import validate_topic
-from moot.memory.decision_memory import MOST_ENCODED
+from moot.memory.decision_search import MOST_ENCODED
 from moot.memory.search import Document, SearchIndex
 from moot.memory.tokenize import strip_question
 from moot.participants.meaning_index import build_meaning_index
