@@ -10,6 +10,7 @@ from typing import Any, Literal
 import pytest
 from checks.page_build import WEB, install_packages
 from playwright.sync_api import Locator, Page, expect
+from tests.acceptance.doors import until
 from tests.acceptance.server import Server
 from tests.browser.looking import (
     PHONE,
@@ -237,6 +238,92 @@ def test_the_whole_story_goes_by_keyboard_alone(shown: Shown, visit: Visit) -> N
     press_until(page, "Shift+Tab", page.locator("a.brand"))
     page.keyboard.press("Enter")
     expect(page.locator("a.session-line").first).to_be_visible()
+
+
+def test_a_session_is_started_sat_in_and_reviewed_by_keyboard_alone(shown: Shown, visit: Visit) -> None:
+    """W-10: the form of a new session, a seat from the proposal to the vote, an outcome, an obligation."""
+    server = shown("en")
+    page = visit(server, "/new", viewport=WIDE)
+    wait_until_shown(page)
+
+    def enter(wanted: Locator, text: str) -> None:
+        wanted.wait_for()
+        press_until(page, "Tab", wanted)
+        page.keyboard.press("Control+a")
+        page.keyboard.type(text)
+
+    def act(wanted: Locator, key: str = "Enter") -> None:
+        press_until(page, "Tab", wanted)
+        page.keyboard.press(key)
+
+    enter(page.get_by_label("The question"), "Do we plant a tree?")
+    chosen, debate = (
+        page.locator("input[name=protocol]:checked"),
+        page.get_by_role("radio", name=re.compile("^Structured debate")),
+    )
+    press_until(page, "Tab", chosen)
+    for _ in range(12):
+        if debate.is_checked():
+            break
+        page.keyboard.press("ArrowDown")
+    expect(debate).to_be_checked()
+    own = page.get_by_role("radio", name="Seats of my own")
+    press_until(page, "Tab", page.locator("input[name=panel]:checked"))
+    for _ in range(12):
+        if own.is_checked():
+            break
+        page.keyboard.press("ArrowDown")
+    for number, seat in enumerate(("ada", "bob"), start=1):
+        group = page.get_by_role("group", name=f"Seat {number}")
+        enter(group.get_by_label("Name"), seat)
+        enter(group.get_by_label("Participant"), "mailbox")
+    act(page.get_by_role("button", name="Start the session"))
+    page.wait_for_url("**/s/*")
+    session = page.url.rpartition("/")[2]
+
+    page.goto(f"/seat/{session}/ada")
+    form = page.locator("form.ask")
+    sends = form.get_by_role("button", name="Send the answer")
+    enter(form.get_by_label("What do you propose"), "An oak.")
+    enter(form.get_by_label("Your answer in one to five words"), "oak")
+    act(sends)
+    expect(page.get_by_text("Recorded.")).to_be_visible()
+    # The form has a third seat: that of whoever opens the session.
+    for seat in ("bob", "me"):
+        server.local.say(session, seat, "propose", text="A lime tree.", choice="lime")
+    form.get_by_role("radio").first.wait_for()
+    press_until(page, "Tab", form.locator("input[type=radio]").first)
+    page.keyboard.press("Space")
+    enter(form.get_by_label("What do you say?"), "Oaks grow old.")
+    act(sends)
+    for seat in ("bob", "me"):
+        server.local.say(session, seat, "pass")
+    enter(form.get_by_label("Write the resolution"), "Plant an oak.")
+    act(sends)
+    for seat in ("bob", "me"):
+        server.local.say(session, seat, "pass")
+    form.get_by_role("radio", name=re.compile("^oppose", re.IGNORECASE)).wait_for()
+    press_until(page, "Tab", form.locator("input[type=radio]").first)
+    page.keyboard.press("Space")
+    act(sends)
+    for seat in ("bob", "me"):
+        server.local.vote(session, seat)
+    expect(page.get_by_text("The session is over.")).to_be_visible()
+    votes = [each for each in server.local.read(session)["contributions"] if each["type"] == "vote"]
+    assert {each["participant"] for each in votes} == {"ada", "bob", "me"}
+
+    decided = server.local.held(topic="Do we water it?", stakes="medium")
+    page.goto(f"/decisions/{decided}")
+    turned_out = page.get_by_role("radio", name="turned out well")
+    turned_out.wait_for()
+    act(turned_out, "Space")
+    act(page.get_by_role("button", name="Record the outcome"))
+    until(lambda: server.local("cstp.getDecision", decisionId=decided)["reviews"])
+    page.goto("/obligations")
+    line = page.locator("[data-test=obligation]").filter(has_text="Do we water it?")
+    enter(line.get_by_label("Note"), "Watered.")
+    act(line.get_by_role("button", name="Met"))
+    expect(page.get_by_role("region", name="Settled")).to_contain_text("Watered.")
 
 
 def test_a_dialog_keeps_the_focus_and_gives_it_back(shown: Shown, visit: Visit) -> None:

@@ -145,7 +145,7 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
             </Action>
           </p>
         </form>
-        <p class="soft">{say("Lost it? On the machine of the server: ", "丢失了？在服务器所在机器上执行：")}<code>moot invite --owner</code></p>
+        <p class="soft">{say("Lost it? On the machine of the server: ", "丢失了？在服务器所在机器上执行：")}<code>moot key</code></p>
       </main>
     </>
   );

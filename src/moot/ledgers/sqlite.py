@@ -104,7 +104,7 @@ class SqliteLedger:
         self._pace = 0.0
         self._last_session: SessionId | None = None
         self._shared_until = 0.0
-        # To spare a query per append: entries are never deleted, so that an entry which was there is there.
+        # To spare a query per append: an entry which was there is there, unless its session was archived.
         # Forgotten all at once when they are many.
         self._heads: dict[SessionId, _SessionHead] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
@@ -254,6 +254,8 @@ class SqliteLedger:
             raise LedgerUnavailable(f"{path} cannot be written ({cause.strerror})") from cause
 
     async def remove(self, sessions: Sequence[SessionId]) -> None:
+        for session in sessions:
+            self._heads.pop(session, None)
         await self._run_change(partial(sqlite_upkeep.remove, sessions=sessions))
 
     async def list_removed(self) -> list[SessionId]:
@@ -476,7 +478,7 @@ def _select_last_seqs(connection: sqlite3.Connection, sessions: set[SessionId]) 
 
 
 def _select_written(connection: sqlite3.Connection, after: int | None) -> WrittenSessions:
-    # Entries are never deleted, so their row ids grow in the order of the commits.
+    # Row ids grow in the order of the commits: only archived entries are deleted, and the record of that is newer than they are.
     (now,) = connection.execute("SELECT max(rowid) FROM entries").fetchone()
     now = now or 0
     if after is None or now <= after:

@@ -53,13 +53,11 @@ class WriteTurns:
                     time.sleep(random.uniform(SHORTEST_NAP, LONGEST_NAP))  # noqa: S311
                 try:
                     connection.execute("BEGIN IMMEDIATE")
-                    break
+                    return
                 except sqlite3.OperationalError as cause:
                     if cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
                         raise
                 is_to_nap = True
-        # Whoever has to begin once more within the same commit waits as SQLite does.
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000:.0f}")
 
     def close(self) -> None:
         if self._descriptor is not None:

@@ -27,10 +27,11 @@ from moot.surfaces.cli import output as out
 )
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
 def worker(concurrency: int, lease: float, log_level: str) -> None:
-    """Run the sessions of the PostgreSQL ledger that MOOT_LEDGER names, on any number of machines.
+    """Run the sessions of a PostgreSQL ledger, beside other workers.
 
-    A server (`moot serve --workers`) takes the calls; whichever worker is free runs what was opened. A worker that is killed,
-    frozen or cut off loses nothing: after its lease others go on with its sessions. Ctrl-C hands them over at once.
+    MOOT_LEDGER names the ledger; workers run on any number of machines. A server (`moot serve --workers`) takes the calls;
+    whichever worker is free runs what was opened. A worker that is killed, frozen or cut off loses nothing: after its lease
+    others go on with its sessions. Ctrl-C hands them over at once.
 
     \b
     export MOOT_LEDGER=postgresql://moot@db/moot
