@@ -20,7 +20,7 @@ def test_the_list_of_commands_says_what_each_command_says(lazy: LazyCommand) -> 
     ("module", "heavy"),
     [
         ("moot", ["pydantic", "moot.app"]),
-        ("moot.surfaces.cli.main", ["pydantic", "rich", "moot.app"]),
+        ("moot.surfaces.cli.main", ["pydantic", "rich", "moot.app.moot"]),
         ("moot.surfaces.cli.sessions", ["pydantic_ai", "openai", "mcp", "starlette", "uvicorn", "watchfiles", "asyncpg"]),
         ("moot.surfaces.http.app", ["pydantic_ai", "openai", "mcp", "mcp_types"]),
     ],

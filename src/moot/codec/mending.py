@@ -429,7 +429,7 @@ class AnswerMender:
                     read[_CONDITION] = option.condition
             elif field.get("type") == "array" and (inner := _find_one_text(field.get("items", {}))) is not None:
                 read[name] = [{inner: each} for each in _split_lines(text)]
-            elif (inner := _find_one_text(field)) is not None:
+            elif (inner := _find_one_text(field)) is not None and _says_something(text.strip()):
                 read[name] = {inner: text.strip()}
             elif (found := self._infer_field(name, name, {"": text})) is not _MISSING:
                 read[name] = found

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from moot.errors import CallerError, LedgerDamaged, MootError, ReplayDiffers
+from moot.errors import BadSetting, CallerError, LedgerDamaged, MootError, ReplayDiffers
 from moot.reports.json_text import dump_json
 
 if TYPE_CHECKING:
@@ -58,6 +58,12 @@ def print_text(text: str) -> None:
     for start in range(0, end, LONGEST_PIECE):
         click.echo(text[start : min(end, start + LONGEST_PIECE)], nl=False)
     click.echo()
+
+
+def require_file(path: str) -> None:
+    """Raise BadSetting if there is no such file."""
+    if not os.path.isfile(path):  # noqa: PTH113 - pathlib takes time to load
+        raise BadSetting(f"there is no file {path!r}")
 
 
 def print_note(text: str) -> None:

@@ -196,9 +196,7 @@ def diff(left: str, right: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option(
-    "--head", "file", type=click.Path(exists=True, dir_okay=False), help="Compare with heads that `moot heads` printed."
-)
+@click.option("--head", "file", metavar="FILE", help="Compare with heads that `moot heads` printed.")
 @click.option(
     "--key", default="", metavar="KEY", help="The public key that must have signed them: 64 digits, or a file with them."
 )
@@ -219,6 +217,8 @@ def verify(*, session: str | None, file: str | None, key: str, is_pinned: bool, 
     from moot.app.verification import LedgerVerification, LedgerVerifier, VerifiedSession
 
     async def work() -> LedgerVerification:
+        if file is not None:
+            out.require_file(file)
         async with Moot() as moot:
             home = resolve_home(moot.environ)
             given = _load_heads(home, file, key, is_pinned=is_pinned, is_unsigned=is_unsigned)

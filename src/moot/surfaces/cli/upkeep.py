@@ -79,7 +79,7 @@ def backup(file: str, as_json: bool) -> None:
 
 
 @click.command("restore")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file")
 @click.option(
     "--key", default="", metavar="KEY", help="The public key that must have signed the backup's heads: digits or a file."
 )
@@ -92,6 +92,7 @@ def restore_file(file: str, key: str, as_json: bool) -> None:
     """
 
     async def work() -> BackupReport:
+        out.require_file(file)
         return await restore(file, os.environ, parse_key(key) if key else "")
 
     done = out.run(work, as_json=as_json)

@@ -9,7 +9,7 @@ from moot.app.shared_runner import CONCURRENCY, LEASE_SECONDS, run_worker
 from moot.surfaces.cli import output as out
 
 
-@click.command(short_help="Run the sessions of a PostgreSQL ledger, beside other workers.")
+@click.command(short_help="Run sessions of a PostgreSQL ledger.")
 @click.option(
     "--sessions",
     "concurrency",
@@ -27,7 +27,7 @@ from moot.surfaces.cli import output as out
 )
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
 def worker(concurrency: int, lease: float, log_level: str) -> None:
-    """Run the sessions of a PostgreSQL ledger, beside other workers.
+    """Run sessions of a PostgreSQL ledger.
 
     MOOT_LEDGER names the ledger; workers run on any number of machines. A server (`moot serve --workers`) takes the calls;
     whichever worker is free runs what was opened. A worker that is killed, frozen or cut off loses nothing: after its lease
