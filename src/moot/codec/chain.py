@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from moot.codec.stored import FactCodec
 from moot.domain.facts import Entry, Fact
 from moot.domain.ids import SessionId
 from moot.domain.records import StoredRecord
 from moot.errors import LedgerDamaged
+
+if TYPE_CHECKING:
+    # A list of no sessions decodes nothing: it does without pydantic.
+    from moot.codec.stored import FactCodec
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -37,14 +41,14 @@ def to_datetime(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def seal(codec: FactCodec, before: bytes, seq: int, at: datetime, fact: Fact) -> StoredRecord:
+def seal(codec: "FactCodec", before: bytes, seq: int, at: datetime, fact: Fact) -> StoredRecord:
     """Build the record of a fact that follows the record whose hash is `before`."""
     body = codec.encode(fact)
     stamp = to_microseconds(at)
     return StoredRecord(seq, stamp, body, compute_record_hash(before, seq, stamp, body))
 
 
-def decode_entry(codec: FactCodec, record: StoredRecord) -> Entry:
+def decode_entry(codec: "FactCodec", record: StoredRecord) -> Entry:
     """Decode the entry of a record without checking its hash."""
     return Entry(seq=record.seq, at=to_datetime(record.at), fact=codec.decode(record.body))
 
