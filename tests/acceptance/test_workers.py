@@ -28,7 +28,7 @@ LEASE = 5.0
 SLACK = 2.0
 """A worker notices a sleep of more than a second before it asks. Those of this test sleep for longer than the lease."""
 DEADLINE = 90.0
-"""On a machine that others load as well; alone it takes half of a minute."""
+"""On a machine that others load as well; alone it takes half a minute."""
 GOES_ON = 10.0
 """How soon after the lease the sessions of a lost worker go on."""
 

@@ -294,7 +294,8 @@ class PostgresQueue:
             async with app.open_async():
                 await _run_together(over, self._run_worker(worker), self._keep(worker, lease))
         except (ConnectorException, OSError) as cause:
-            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({cause}); check the server") from cause
+            why = str(cause) or type(cause).__name__
+            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
         finally:
             with suppress(LedgerUnavailable):
                 await self.execute(_BOW_OUT, self._name)
