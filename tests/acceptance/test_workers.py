@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -26,8 +27,10 @@ ROOT = Path(__file__).resolve().parents[2]
 LEASE = 5.0
 SLACK = 2.0
 """A worker notices a sleep of more than a second before it asks. Those of this test sleep for longer than the lease."""
-DEADLINE = 300.0
+DEADLINE = 90.0
 """On a machine that others load as well; alone it takes half a minute."""
+GOES_ON = 10.0
+"""How soon after the lease the sessions of a lost worker go on."""
 
 
 class Workers:
@@ -135,6 +138,17 @@ def check_calls(workers: Workers, answered: dict[tuple[str, str], float]) -> Cou
     return calls
 
 
+def check_taken_over(workers: Workers, lost: list[int], lost_at: float) -> None:
+    """What lost workers had not ended went on elsewhere soon after the lease."""
+    taken: dict[str, float] = {}
+    held = set().union(*(workers.find_shares()[pid] for pid in lost))
+    for at, seed, _, pid in workers.list_calls():
+        if pid not in lost and seed in held:
+            taken.setdefault(seed, at)
+    assert taken
+    assert max(taken.values()) < lost_at + LEASE + GOES_ON
+
+
 async def load_answers(moot: Moot, sessions: list[SessionId]) -> dict[tuple[str, str], float]:
     """When the answer to each ask of each seed was recorded; fails where one was recorded twice, or a chain does not hold."""
     answered: dict[tuple[str, str], float] = {}
@@ -168,9 +182,11 @@ def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_addre
             killed.kill()
             line.cut()
             frozen.send_signal(signal.SIGSTOP)
+            lost_at = time.time()
             # The third worker takes all of them over when the lease is past.
             while await count_ended(moot, sessions) < len(sessions):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
+            check_taken_over(workers, [killed.pid, frozen.pid, cut_off.pid], lost_at)
             frozen.send_signal(signal.SIGCONT)
             line.mend()
             again = await open_debates(moot, 12, first=1_000)
@@ -202,6 +218,32 @@ def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_addre
         except BaseException:
             print(workers.log.read_text()[-6_000:])
             raise
+
+
+def test_a_worker_that_dies_before_it_wrote_its_number_down_is_found(postgres_address: str, tmp_path: Path) -> None:
+    """N-1: its sessions go on as those of any other dead worker, also where nothing tells whose worker of the queue it was."""
+    lose = """
+    WITH w AS (INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 minute') RETURNING id),
+    m AS (INSERT INTO moot_workers (name, queue, lease, started_at)
+          SELECT name, 'moot', '5 s', now() - interval '1 minute' FROM unnest($1::text[]) AS name)
+    UPDATE procrastinate_jobs SET status = 'doing', worker_id = w.id FROM w
+    """
+
+    async def work(workers: Workers) -> None:
+        async with opened(workers) as moot, open_shared_runner(moot) as runner:
+            connection = await asyncpg.connect(postgres_address)
+            for first, known in ((1, ["moot worker lost"]), (3, [])):
+                await open_debates(moot, 2, first=first)
+                assert await connection.execute(lose, known) == "UPDATE 2"
+                workers.start()
+                while (await runner.stats()).standings != {"closed": first + 1}:  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+                workers.close()
+                await connection.execute("TRUNCATE moot_workers")
+            await connection.close()
+
+    with working(postgres_address, tmp_path) as workers:
+        run_with_deadline(work(workers), DEADLINE)
 
 
 def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(postgres_address: str, tmp_path: Path) -> None:

@@ -180,7 +180,8 @@ class PostgresLedger:
             self._position += 1
             self._deaf_until = self._position
             self._ear.add_termination_listener(self._on_disconnect)
-            for session in self._claimed:
+            # A copy: sessions end meanwhile.
+            for session in list(self._claimed):
                 # Another process claimed the session while we were disconnected: `append` refuses to write to it from now on.
                 if not await self._ear.fetchval(f"SELECT pg_try_advisory_lock({_LOCK})", session):
                     self._forfeited.add(session)

@@ -34,6 +34,7 @@ COMMON_QUEUE: Final = "moot"
 SWEEP_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 5.0
 """How often sessions are looked for that need a worker and have no job."""
+REGISTERED_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 1.0
 STOP_SECONDS: Final = 1.0
 """How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
@@ -130,17 +131,29 @@ WHERE task_name = 'moot.advance' AND status = 'todo' AND queue_name <> 'moot'
 AND queue_name NOT IN (SELECT queue FROM moot_workers)
 """
 
-# Cut first, then hand over: a frozen worker that wakes up finds its claims gone. Its late appends fail by their numbers.
+# Cut first, then hand over: a frozen worker that wakes up finds its claims gone. Its late appends fail by their numbers. One that
+# died before it wrote down its number in the queue holds jobs under that number all the same.
 _BURY: Final = """
 WITH dead AS (
     DELETE FROM moot_workers m WHERE m.started_at < now() - m.lease
     AND NOT EXISTS (SELECT FROM procrastinate_workers w WHERE w.id = m.worker AND w.last_heartbeat > now() - m.lease)
     RETURNING m.name, m.worker
 ),
-gone AS (DELETE FROM procrastinate_workers w USING dead d WHERE w.id = d.worker),
+gone AS (
+    DELETE FROM procrastinate_workers w WHERE w.id IN (SELECT worker FROM dead)
+    OR w.last_heartbeat < now() - $1::interval AND NOT EXISTS (
+        SELECT FROM moot_workers m WHERE m.worker = w.id OR (m.worker IS NULL AND m.started_at >= now() - m.lease)
+    )
+),
 cut AS (SELECT a.application_name AS name, count(pg_terminate_backend(a.pid)) AS cut
         FROM pg_stat_activity a WHERE a.application_name IN (SELECT name FROM dead) GROUP BY 1)
 SELECT dead.name, coalesce(cut.cut, 0) FROM dead LEFT JOIN cut USING (name)
+"""
+
+# With what it holds in the queue: a database that was away for a moment may have missed that the worker left it.
+_BOW_OUT: Final = """
+WITH ended AS (DELETE FROM moot_workers WHERE name = $1 RETURNING worker)
+DELETE FROM procrastinate_workers w USING ended e WHERE w.id = e.worker
 """
 
 # Not a retry of the dead job: where a job waits already, that one would break the rule of one waiting job for each session.
@@ -281,10 +294,11 @@ class PostgresQueue:
             async with app.open_async():
                 await _run_together(over, self._run_worker(worker), self._keep(worker, lease))
         except (ConnectorException, OSError) as cause:
-            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({cause}); check the server") from cause
+            why = str(cause) or type(cause).__name__
+            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
         finally:
             with suppress(LedgerUnavailable):
-                await self.execute("DELETE FROM moot_workers WHERE name = $1", self._name)
+                await self.execute(_BOW_OUT, self._name)
 
     async def _run_worker(self, worker: Worker) -> None:
         await worker.run()  # type: ignore[no-untyped-call]
@@ -309,27 +323,34 @@ class PostgresQueue:
     async def _keep(self, worker: Worker, lease: float) -> None:
         """Look after what no job announces: deadlines, dead workers, lost jobs, sessions that others cannot read."""
         loop = asyncio.get_running_loop()
-        quiet_at, known = loop.time(), None
         pause = min(SWEEP_SECONDS, lease / 4)
+        quiet_at = loop.time()
+        # At once: jobs of a worker whose number nobody knows are not found when it dies.
+        async with asyncio.timeout(lease):
+            while worker.worker_id is None:  # noqa: ASYNC110 - the queue tells nobody when it has registered a worker
+                await asyncio.sleep(REGISTERED_SECONDS)
+        query = "UPDATE moot_workers SET worker = $2 WHERE name = $1"
+        await self.execute(query, self._name, worker.worker_id, timeout=lease)
         while True:
-            if known is None and worker.worker_id is not None:
-                known = worker.worker_id
-                await self.execute("UPDATE moot_workers SET worker = $2 WHERE name = $1", self._name, known, timeout=lease)
-            if await self.fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
-                raise LedgerUnavailable("another worker took over the sessions of this one, which was silent for too long")
-            with translate_errors():
-                dead = await self._open_pool().fetch(_BURY, timeout=lease)
-            for name, cut in dead:
-                log.warning("%s is silent: its sessions are handed over (%d connections cut)", name, cut)
-            if dead:
-                await self.execute(_HAND_OVER, timeout=lease)
-            await self.execute(_DUE, timeout=lease)
-            await self.execute(_TAKE_LEFT, self._queue, timeout=lease)
-            if loop.time() >= quiet_at:
+            is_quiet = loop.time() >= quiet_at
+            # Around all of it, too: behind a cut cable the driver waits without end for a query to be called off.
+            async with asyncio.timeout(2 * lease):
+                await self._sweep(lease, is_quiet=is_quiet)
+            if is_quiet:
                 quiet_at = loop.time() + QUIET_SECONDS
-                for query in (_HAND_OVER, _ORPHANED, _QUIET):
-                    await self.execute(query, timeout=lease)
             await asyncio.sleep(pause)
+
+    async def _sweep(self, lease: float, *, is_quiet: bool) -> None:
+        if await self.fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
+            raise LedgerUnavailable("another worker took over the sessions of this one, which was silent for too long")
+        with translate_errors():
+            dead = await self._open_pool().fetch(_BURY, timedelta(seconds=lease), timeout=lease)
+        for name, cut in dead:
+            log.warning("%s is silent: its sessions are handed over (%d connections cut)", name, cut)
+        queries = [_HAND_OVER, _DUE] if dead else [_DUE]
+        for query in [*queries, _HAND_OVER, _ORPHANED, _QUIET] if is_quiet else queries:
+            await self.execute(query, timeout=lease)
+        await self.execute(_TAKE_LEFT, self._queue, timeout=lease)
 
     async def execute(self, query: str, *values: object, timeout: float = 30.0) -> None:
         with translate_errors():
