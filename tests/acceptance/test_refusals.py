@@ -2,13 +2,15 @@
 
 import resource
 import sqlite3
+import stat
 import subprocess
+import sys
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from tests.acceptance.doors import DEADLINE, LAYOFFS, MOOT, Cli, Done, held, seat_words, timeline
+from tests.acceptance.doors import DEADLINE, LAYOFFS, Cli, Done, held, seat_words, timeline
 
 GOOD = ("--seat", "A={scene}", "--seat", "B={scene}")
 PANEL = '[[seat]]\nid = "A"\nplatform = "{scene}"\n'
@@ -212,20 +214,33 @@ def test_a_ledger_of_a_newer_version_is_left_alone(cli: Cli) -> None:
         connection.commit()
     for words in (["run", "Newer?", "--seat", f"A=script:{LAYOFFS}"], ["list"], ["verify"]):
         check_sentence(
-            cli(*words, code=1), "has version 99, this Moot knows 1; upgrade Moot, or point MOOT_HOME to another folder"
+            cli(*words, code=1), "has version 99, this Moot knows 2; upgrade Moot, or point MOOT_HOME to another folder"
         )
     with closing(sqlite3.connect(ledger)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (99,)
         assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
 
 
+def open_to_others(cli: Cli) -> None:
+    cli.home.chmod(0o755)
+    (cli.home / "ledger.db").chmod(0o644)
+
+
+def is_open_to_others(cli: Cli) -> bool:
+    """Whether the home and its file have the modes that `open_to_others` gave them, and nothing was put beside it."""
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (cli.home, *cli.home.iterdir())]
+    return modes == [0o755, 0o644]
+
+
 @pytest.mark.parametrize("content", [b"not a database, but long enough to be one" * 30, b"short"])
 def test_a_ledger_that_is_no_database_is_left_alone(cli: Cli, content: bytes) -> None:
-    """P-3: code 1; nothing of the file is touched."""
+    """P-3: code 1; nothing of the file is touched, nor who may read it."""
     cli.home.mkdir()
     (cli.home / "ledger.db").write_bytes(content)
+    open_to_others(cli)
     check_sentence(cli("list", code=1), "is no SQLite file; move it away or point MOOT_HOME elsewhere")
     assert (cli.home / "ledger.db").read_bytes() == content
+    assert is_open_to_others(cli)
 
 
 def test_a_database_of_another_program_is_left_alone(cli: Cli) -> None:
@@ -234,9 +249,11 @@ def test_a_database_of_another_program_is_left_alone(cli: Cli) -> None:
     with closing(sqlite3.connect(cli.home / "ledger.db")) as connection:
         connection.execute("CREATE TABLE theirs (x)")
         connection.commit()
+    open_to_others(cli)
     check_sentence(cli("list", code=1), "is an SQLite file of another program; point MOOT_HOME elsewhere")
     with closing(sqlite3.connect(cli.home / "ledger.db")) as connection:
         assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
+    assert is_open_to_others(cli)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "x" * 20_001])
@@ -257,8 +274,24 @@ def test_a_person_who_has_no_terminal_any_more_is_told_to_resume_elsewhere(cli: 
 
 
 def test_a_full_disk_is_told_in_one_sentence_and_nothing_acknowledged_is_lost(cli: Cli) -> None:
-    """P-3, P-6: no file may grow beyond what a few entries need; with room again the meeting goes on."""
-    words = [str(MOOT), "run", "裁员？", *seat_words(f"script:{LAYOFFS}", "ABC"), "--set", "summarizer=C", "--session", "s"]
+    """P-3, P-6: no file may grow beyond what a few entries need; with room again the meeting goes on.
+
+    It says at once that it tries again, and in the end in one sentence that this was in vain; here after a second.
+    """
+    impatient = "from moot.engine import session_loop; session_loop.LEDGER_SECONDS = 1.0; "
+    program = f"{impatient}from moot.surfaces.cli.main import main; main()"
+    words = [
+        sys.executable,
+        "-c",
+        program,
+        "run",
+        "裁员？",
+        *seat_words(f"script:{LAYOFFS}", "ABC"),
+        "--set",
+        "summarizer=C",
+        "--session",
+        "s",
+    ]
     limit = (60 * 1024, 60 * 1024)
     done = subprocess.run(
         words,
@@ -271,8 +304,10 @@ def test_a_full_disk_is_told_in_one_sentence_and_nothing_acknowledged_is_lost(cl
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
     )
     assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "disk" in done.stderr
+    retried, told = done.stderr.splitlines()
+    assert retried.endswith("; trying again for 1 s")
+    assert told.startswith("moot: ")
+    assert "disk" in told
     assert cli.json("list")[0]["status"] == "thinking"
     assert cli.json("verify", "s")[0]["fault"] is None
     assert cli.json("resume", "s")["status"] == "concluded"

@@ -1,5 +1,6 @@
 """Whatever is sent, the answer is a documented one, the server stays up, and what is refused changes nothing."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -233,8 +234,12 @@ def _request(method: str, /, **params: Any) -> dict[str, Any]:
 
 
 def test_any_token_but_a_real_one_is_refused(target: Target) -> None:
-    """D-6: 401 and the code; nothing is done."""
+    """D-6: 401 and the code; nothing is done.
+
+    Each comes from an address of its own, as a proxy tells it: of one address they would be held longer each time.
+    """
     head = target.local.head(target.session)
+    addresses = (f"198.18.{number // 256}.{number % 256}" for number in itertools.count())
     real = target.tokens["emerson"]
     printable = st.text(st.characters(min_codepoint=0x21, max_codepoint=0xFF, exclude_characters="\x7f"), min_size=1, max_size=80)
     said = {"deliberationId": target.session, "type": "propose", "text": "mine", "confidence": 0.8}
@@ -245,7 +250,7 @@ def test_any_token_but_a_real_one_is_refused(target: Target) -> None:
         printable | st.sampled_from([real[:-1], real + "x", real.upper(), "moot_", f"moot_{real.split('_')[1]}_", "a" * 5_000])
     )
     def sends(token: str) -> None:
-        found = target.local.post(body, authorization=f"Bearer {token}")
+        found = target.local.post(body, authorization=f"Bearer {token}", x_forwarded_for=next(addresses))
         if not token.strip():
             return
         assert found.status == 401, found
@@ -254,7 +259,7 @@ def test_any_token_but_a_real_one_is_refused(target: Target) -> None:
 
     sends()
     for header in ("Bearer", "Bearer ", "Basic dXNlcjpwYXNz", real, f"bearer\t{real}"):
-        assert target.local.post(body, authorization=header).status == 401, header
+        assert target.local.post(body, authorization=header, x_forwarded_for=next(addresses)).status == 401, header
     assert target.local.head(target.session) == head
     target.check_alive()
 

@@ -408,7 +408,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.getPipeline": {},
     "moot.listSessions": {"status": "all", "limit": 10, "query": "now"},
     "moot.getSession": {"timeoutSeconds": 0, "at": 1},
-    "moot.getView": {"at": 1, "since": 0},
+    "moot.getView": {"at": 1, "since": 0, "near": 1, "limit": 10},
+    "moot.getItems": {"at": 1, "begin": 0, "limit": 10},
     "moot.getText": {"entry": 1},
     "moot.getPersonAsks": {"seat": "ada"},
     "moot.answerAsPerson": {

@@ -166,8 +166,9 @@ class Moot:
 
     async def __aenter__(self) -> Self:
         if self._ledger is None:
-            tighten_home(self.environ)
             self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
+            # Not before: a folder whose ledger is another program's file, or none, is left as it is.
+            tighten_home(self.environ)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

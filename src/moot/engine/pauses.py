@@ -31,7 +31,8 @@ class Pause(NamedTuple):
 class PauseWatch:
     """A beat on the event loop: a beat that comes much too late was held up by a pause.
 
-    Measured by the system's own clocks; the pauses are told in the time of `clock`, in which deadlines are.
+    Measured by the system's own clocks, not by that of the loop's timers, which can be put forward while the process runs. The
+    pauses are told in the time of `clock`, in which deadlines are.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -47,7 +48,7 @@ class PauseWatch:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop = loop
-            self._seen = (time.monotonic(), time.time(), self._clock.now())
+            self._seen = (time.perf_counter(), time.time(), self._clock.now())
             self._beat(loop)
 
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -59,7 +60,7 @@ class PauseWatch:
         """Notice a pause that has just ended, before the beat does; how many there were so far."""
         if self._loop is None:
             return 0
-        ticks, wall, now = time.monotonic(), time.time(), self._clock.now()
+        ticks, wall, now = time.perf_counter(), time.time(), self._clock.now()
         stood, leapt = ticks - self._seen[0], wall - self._seen[1]
         late = (leapt if leapt - stood > LEAP_SECONDS else stood) - BEAT_SECONDS
         if late > LEAST_SECONDS:
