@@ -131,8 +131,9 @@ async def open_in_process(home: Path) -> AsyncIterator[Door]:
 class Connection:
     """One agent's connection to the server, kept open; the least that HTTP/1.1 needs, because its cost is not the server's."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
+    def __init__(self, served: Served) -> None:
+        self._address = served.address
+        self._key = served.key
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, method: str, params: dict[str, Any]) -> None:
@@ -143,6 +144,7 @@ class Connection:
         reader, writer = self._streams
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         head = f"POST {path} HTTP/1.1\r\nHost: {self._address}\r\nContent-Type: application/json\r\n"
+        head += f"Authorization: Bearer {self._key}\r\n"
         head += f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
         writer.write(head.encode() + body)
         found = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
@@ -173,7 +175,7 @@ def connect(served: Served, name: str) -> Door:
         return str(opened["deliberationId"])
 
     async def contribute(session: str, said: dict[str, Any]) -> None:
-        connection = connections.setdefault(said["participant"], Connection(served.address))
+        connection = connections.setdefault(said["participant"], Connection(served))
         params = {"deliberationId": session, **said}
         if name == "MCP":
             await connection.post("/mcp", "tools/call", {"name": "contribute", "arguments": params})

@@ -105,7 +105,7 @@ class Speakers:
             params = {"sessionId": self.session, "seat": SEATS[self._spoken % len(SEATS)], "answer": said}
             body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "moot.answer", "params": params})
             began = time.perf_counter()
-            self._link.request("POST", "/rpc", body, {"Content-Type": "application/json"})
+            self._link.request("POST", "/rpc", body, {"Content-Type": "application/json", **self.served.headers})
             answer = json.load(self._link.getresponse())
             found.append(time.perf_counter() - began)
             assert "error" not in answer, answer
@@ -137,7 +137,17 @@ def open_viewers(table: Speakers, path: str, number: int, extra: str) -> Iterato
     if number == 0:
         yield None
         return
-    words = [sys.executable, "-m", "bench.web.crowd", table.served.address, path, str(number), str(table.head), extra]
+    words = [
+        sys.executable,
+        "-m",
+        "bench.web.crowd",
+        table.served.address,
+        table.served.key,
+        path,
+        str(number),
+        str(table.head),
+        extra,
+    ]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -148,14 +158,17 @@ def open_viewers(table: Speakers, path: str, number: int, extra: str) -> Iterato
             process.kill()
 
 
-async def read_streams(address: str, path: str, number: str, head: str, extra: str) -> None:
+async def read_streams(address: str, key: str, path: str, number: str, head: str, extra: str) -> None:
     """Read so many streams; answer each line of standard input with the least entry that all of them have."""
     seen = [0] * int(number)
-    reading = [asyncio.create_task(read_stream(address, path, int(head), seen, place)) for place in range(int(number))]
+    reading = [
+        asyncio.create_task(read_stream(address, build_request(address, key, path, int(head)), int(head), seen, place))
+        for place in range(int(number))
+    ]
     if extra == STOPPED:
         host, _, port = address.partition(":")
         _, writer = await asyncio.open_connection(host, int(port), limit=1_024)
-        writer.write(build_request(address, path, int(head)))
+        writer.write(build_request(address, key, path, int(head)))
     while any(each == 0 for each in seen):  # noqa: ASYNC110  # many readers, each with its own count
         await asyncio.sleep(0.01)
     print("ready", flush=True)
@@ -165,15 +178,16 @@ async def read_streams(address: str, path: str, number: str, head: str, extra: s
         task.cancel()
 
 
-def build_request(address: str, path: str, head: int) -> bytes:
+def build_request(address: str, key: str, path: str, head: int) -> bytes:
     last = f"Last-Event-ID: {head}\r\n" if "?" not in path else ""
-    return f"GET {path} HTTP/1.1\r\nHost: {address}\r\nAccept: text/event-stream\r\n{last}\r\n".encode()
+    known = f"Host: {address}\r\nAuthorization: Bearer {key}\r\n"
+    return f"GET {path} HTTP/1.1\r\n{known}Accept: text/event-stream\r\n{last}\r\n".encode()
 
 
-async def read_stream(address: str, path: str, head: int, seen: list[int], place: int) -> None:
+async def read_stream(address: str, request: bytes, head: int, seen: list[int], place: int) -> None:
     host, _, port = address.partition(":")
     reader, writer = await asyncio.open_connection(host, int(port), limit=2**24)
-    writer.write(build_request(address, path, head))
+    writer.write(request)
     while line := await reader.readline():
         if line.startswith(b"retry:"):
             seen[place] = max(seen[place], head)
