@@ -392,7 +392,7 @@ class Moot:
         lines = [self._build_session_line(head) for head in heads]
         return sorted(lines, key=lambda line: (line.last_at, line.session))
 
-    async def archived(self) -> "dict[SessionId, ArchivedSession]":
+    async def list_archived(self) -> "dict[SessionId, ArchivedSession]":
         """Return the sessions that went into archives, and where each is."""
         from moot.ports.ledger_upkeep import LedgerUpkeep
 

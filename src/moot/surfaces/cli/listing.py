@@ -37,7 +37,7 @@ def list_sessions(query: str, is_open: bool, is_archived: bool, as_json: bool) -
 
     async def work() -> None:
         async with Moot() as moot:
-            archived = await moot.archived()
+            archived = await moot.list_archived()
             if is_archived:
                 _show_archived(archived, as_json=as_json)
                 return
