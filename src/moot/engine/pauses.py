@@ -39,7 +39,7 @@ class PauseWatch:
         self._clock = clock
         self._pauses: deque[Pause] = deque(maxlen=MOST_PAUSES)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._seen = (0.0, 0.0, clock.now())
+        self._seen = (0.0, 0.0)
         self.count = 0
         """How many pauses were noticed so far."""
 
@@ -48,7 +48,7 @@ class PauseWatch:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop = loop
-            self._seen = (time.perf_counter(), time.time(), self._clock.now())
+            self._seen = (time.perf_counter(), time.time())
             self._beat(loop)
 
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -60,13 +60,14 @@ class PauseWatch:
         """Notice a pause that has just ended, before the beat does; how many there were so far."""
         if self._loop is None:
             return 0
-        ticks, wall, now = time.perf_counter(), time.time(), self._clock.now()
+        ticks, wall = time.perf_counter(), time.time()
         stood, leapt = ticks - self._seen[0], wall - self._seen[1]
         late = (leapt if leapt - stood > LEAP_SECONDS else stood) - BEAT_SECONDS
         if late > LEAST_SECONDS:
+            now = self._clock.now()
             self._pauses.append(Pause(now - timedelta(seconds=late), now))
             self.count += 1
-        self._seen = (ticks, wall, now)
+        self._seen = (ticks, wall)
         return self.count
 
     def extend_deadline(self, pending: PendingAsk) -> datetime | None:

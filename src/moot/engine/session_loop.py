@@ -70,7 +70,9 @@ class SessionRun:
         self.snapshot = snapshot
         self._world = world
         self._seating = seating
-        self._waits_until = math.inf if wait_outside is True else asyncio.get_running_loop().time() + wait_outside
+        # Asked of the loop once: who asks for the running loop makes a call to the system each time.
+        self._time = asyncio.get_running_loop().time
+        self._waits_until = math.inf if wait_outside is True else self._time() + wait_outside
         self._participants: dict[SeatId, Participant | None] = {}
         self._outside: frozenset[SeatId] = frozenset()
         # `_arrived` and `_woken` connect the participants' tasks with the loop: a task appends its fact and wakes the loop, and
@@ -124,7 +126,7 @@ class SessionRun:
             if self.snapshot.is_closed:
                 return
             # A process that was frozen since may have a successor, which has asked already.
-            if asyncio.get_running_loop().time() - self._seen[1] > FROZEN_SECONDS:
+            if self._time() - self._seen[1] > FROZEN_SECONDS:
                 self._is_stale = True
                 continue
             # After the append, never before: a participant is called only for an ask that is durable, so that a restart asks it
@@ -160,7 +162,7 @@ class SessionRun:
 
     def _is_waiting_allowed(self) -> bool:
         """Whether outside seats are still to be waited for here."""
-        return asyncio.get_running_loop().time() < self._waits_until
+        return self._time() < self._waits_until
 
     def _seat_all(self) -> None:
         seats = self.snapshot.session_state.seats
@@ -170,7 +172,7 @@ class SessionRun:
     def _start_clock(self) -> None:
         """Start counting time: the time before, when no process ran the session, does not count."""
         self._since = self._world.clock.now()
-        self._seen = (self._since, asyncio.get_running_loop().time())
+        self._seen = (self._since, self._time())
         self._world.pauses.start()
         self._pauses = self._world.pauses.look()
         is_new = self.snapshot.seq == 1 and (self._since - self.snapshot.session_state.at).total_seconds() < NEW_SECONDS
@@ -182,7 +184,7 @@ class SessionRun:
         A jump of the clock (a suspended machine, a clock that was set) is treated as a pause without a process. One in which this
         process was stopped is, too, where time costs something; deadlines are extended by it anyway.
         """
-        now, ticks = self._world.clock.now(), asyncio.get_running_loop().time()
+        now, ticks = self._world.clock.now(), self._time()
         leap = (now - self._seen[0]).total_seconds() - (ticks - self._seen[1])
         self._seen = (now, ticks)
         paused, self._pauses = self._world.pauses.look() - self._pauses, self._world.pauses.count
@@ -246,12 +248,12 @@ class SessionRun:
 
         Those who are asked meanwhile go on, and what they say is kept here.
         """
-        ends, delay = asyncio.get_running_loop().time() + LEDGER_SECONDS, FIRST_RETRY_SECONDS
+        ends, delay = self._time() + LEDGER_SECONDS, FIRST_RETRY_SECONDS
         while True:
             try:
                 return await work()
             except LedgerUnavailable as error:
-                if asyncio.get_running_loop().time() + delay > ends:
+                if self._time() + delay > ends:
                     raise
                 if delay == FIRST_RETRY_SECONDS:
                     log.warning("%s; trying again for %.0f s", error, LEDGER_SECONDS)
@@ -285,12 +287,12 @@ class SessionRun:
                 )
                 continue
             self._outages.note_ask(ask.seat, self._tasks)
-            self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant, asyncio.get_running_loop().time()))
+            self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant, self._time()))
 
     async def _ask_participant(self, ask: Ask, participant: Participant, put_at: float) -> None:
         session = self.snapshot.session
         # As in `_loop`: the process slept before this task began. Once: on a machine that is merely slow the next try counts.
-        if asyncio.get_running_loop().time() - put_at > FROZEN_SECONDS and ask.id not in self._put_again:
+        if self._time() - put_at > FROZEN_SECONDS and ask.id not in self._put_again:
             self._put_again.add(ask.id)
             self._tasks.pop(ask.id, None)
             self.notify_appended()
@@ -323,7 +325,7 @@ class SessionRun:
             self._record_response(ask, response)
 
     def _note_waiting(self, ask: AskId, is_waiting: bool) -> None:
-        now = asyncio.get_running_loop().time()
+        now = self._time()
         if is_waiting:
             self._waiting[ask] = now
         else:
@@ -331,7 +333,7 @@ class SessionRun:
 
     def _get_waited(self, ask: AskId) -> float:
         since = self._waiting.get(ask)
-        return self._waited.get(ask, 0.0) + (0.0 if since is None else asyncio.get_running_loop().time() - since)
+        return self._waited.get(ask, 0.0) + (0.0 if since is None else self._time() - since)
 
     def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> None:
         """Queue the result of an ask. The participant's value is validated first, because the ledger must stay readable."""
@@ -438,8 +440,8 @@ class SessionRun:
             for ask, pending in session_state.pending.items()
             if ask not in held and (deadline := self._world.pauses.extend_deadline(pending))
         ]
-        if session_state.is_waiting_outside and asyncio.get_running_loop().time() < self._waits_until < math.inf:
-            waits.append(self._waits_until - asyncio.get_running_loop().time())
+        if session_state.is_waiting_outside and self._time() < self._waits_until < math.inf:
+            waits.append(self._waits_until - self._time())
         # The time budget is a deadline, too; while only outside seats are awaited its clock stands still.
         if (
             session_state.opened.budget.seconds is not None

@@ -43,7 +43,7 @@ from moot.ledgers.validation import check_head, check_order
 QUICK_SECONDS: Final = 0.002
 """How long commits may block the event loop, on average, before the next ones run on a thread."""
 ALONE_SECONDS: Final = 0.02
-"""The same for a session that is the only one to write."""
+"""The same for a session that is the only one to write, and how long its appends may follow each other without a pause."""
 SLOWEST_COUNTED: Final = 0.05
 """What one commit counts for at most in the average: a disk that has slept for seconds is quick again afterwards."""
 BUSY_PAUSE: Final = 1.0
@@ -104,6 +104,7 @@ class SqliteLedger:
         self._pace = 0.0
         self._last_session: SessionId | None = None
         self._shared_until = 0.0
+        self._yielded_at = 0.0
         # To spare a query per append: an entry which was there is there, unless its session was archived.
         # Forgotten all at once when they are many.
         self._heads: dict[SessionId, _SessionHead] = {}
@@ -150,9 +151,10 @@ class SqliteLedger:
         if self._is_read_only:
             raise refuse_writing(self._path)
         check_order(session, records)
-        if self._is_alone(session):
+        if self._is_alone(session) and self._loop.time() >= self._yielded_at + ALONE_SECONDS:
             # Whoever else can run comes first: a caller that only appends must not keep the others out.
             await asyncio.sleep(0)
+            self._yielded_at = self._loop.time()
         if self._is_alone(session) and self._idle.is_set() and self._pace <= ALONE_SECONDS:
             self._check_open()
             try:
