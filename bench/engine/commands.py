@@ -101,9 +101,16 @@ def list_commands(folder: Path) -> list[Command]:
         Command("`moot --version`", lambda: run_to_end([*MOOT, "--version"], empty), 0.12),
         Command("`moot list`, no session yet", lambda: run_to_end([*MOOT, "list"], empty), 0.25),
         Command("`moot list`, a debate and a meeting under way", lambda: run_to_end([*MOOT, "list"], used), 0.25),
+        Command("the same after both have gone on", lambda: run_to_end([*MOOT, "list"], _forget_list(used))),
         Command("`moot run`, to its first line", lambda: run_to_first_output([*MOOT, "run", "Shall we?"], empty), 0.4),
         Command("`moot mcp`, to the answer of initialize", lambda: run_to_first_output([*MOOT, "mcp"], empty, _INITIALIZE), 0.8),
     ]
+
+
+def _forget_list(environ: Mapping[str, str]) -> Mapping[str, str]:
+    for path in Path(environ["MOOT_HOME"], "search").glob("list-*.json"):
+        path.unlink()
+    return environ
 
 
 def measure_start_up(folder: Path, runs: int) -> list[str]:

@@ -63,6 +63,9 @@ def test_a_list_imports_the_protocols_of_its_sessions_alone(cli: Cli) -> None:
     assert "council" in loaded
     assert not loaded & {"persona", "roundtable", "swarm", "pipeline"}
     assert not {name.split(".")[0] for name in found} & set(HEAVY)
+    # A second list of the same sessions reads no fact, and so needs neither their protocols nor pydantic.
+    again = list_modules(cli.home, "list")
+    assert not [name for name in again if name.startswith(("moot.protocols.", "pydantic"))]
 
 
 def test_the_library_is_imported_at_its_first_use() -> None:

@@ -60,10 +60,19 @@ def resolve_vectors_path(environ: Mapping[str, str]) -> Path | None:
 
 def resolve_index_path(environ: Mapping[str, str]) -> Path | None:
     """Return the file that keeps the search index of the ledger; None where nothing is kept."""
+    return _resolve_kept_path(environ, "index-{}.bin")
+
+
+def resolve_list_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that keeps the list of the ledger's sessions; None where nothing is kept."""
+    return _resolve_kept_path(environ, "list-{}.json")
+
+
+def _resolve_kept_path(environ: Mapping[str, str], name: str) -> Path | None:
     address = resolve_ledger_address(environ)
     # Each ledger has its own: an address may hold a password, and is no name for a file.
-    name = f"index-{sha256(address.encode()).hexdigest()[:16]}.bin"
-    return None if address == "memory:" else resolve_home(environ) / "search" / name
+    digest = sha256(address.encode()).hexdigest()[:16]
+    return None if address == "memory:" else resolve_home(environ) / "search" / name.format(digest)
 
 
 @asynccontextmanager

@@ -5,11 +5,11 @@ import logging
 import os
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from moot.app.clock import SystemClock
 from moot.app.environment import (
@@ -17,13 +17,14 @@ from moot.app.environment import (
     resolve_home,
     resolve_index_path,
     resolve_ledger_address,
+    resolve_list_path,
     resolve_vectors_path,
     tighten_home,
 )
+from moot.app.session_list import SessionLine, SessionList
 from moot.domain.budget import DEFAULT_TURNS, Budget
-from moot.domain.facts import OWNER_DOOR, Closed, Entry, Language, Opened, SessionCancelled, SessionImported, SessionParked
+from moot.domain.facts import OWNER_DOOR, Entry, Language, Opened, SessionCancelled, SessionImported
 from moot.domain.ids import AskId, SessionId, is_register, parse_session_id
-from moot.domain.records import Head
 from moot.domain.roster import Seat, Swap, swap_seats, validate_swaps
 from moot.domain.topic import Topic
 from moot.errors import (
@@ -31,15 +32,13 @@ from moot.errors import (
     BadSetting,
     CallerError,
     LedgerDamaged,
-    LedgerNewer,
     LedgerReadOnly,
     MootError,
     NotStarted,
-    ProtocolMissing,
     ProviderRefused,
     SessionClosed,
 )
-from moot.ports.ledger import Ledger
+from moot.ports.ledger import Ledger, is_claimed
 
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask anybody.
@@ -62,32 +61,11 @@ if TYPE_CHECKING:
     from moot.participants.human import AskPerson
     from moot.ports.limits import ProviderLimits
     from moot.ports.plugin import AnyPlugin
-    from moot.reports.decision import Decision, Status
+    from moot.reports.decision import Decision
 
 log = logging.getLogger("moot")
 
 T = TypeVar("T")
-
-Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLine:
-    """A session in a list. `add_outcomes` fills in where it stands, what was decided and what that is worth."""
-
-    session: SessionId
-    protocol: str
-    topic: str
-    status: "Status | Literal['damaged', 'not_installed']"
-    opened_at: datetime
-    last_at: datetime
-    entries: int
-    is_hosted: bool = False
-    is_demo: bool = False
-    parked: str = ""
-    standing: Standing | None = None
-    choice: str = ""
-    strength: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +133,7 @@ class Moot:
         self._ask_person = ask_person
         self._participants = participants
         self._ledger = ledger
+        self._is_given = ledger is not None
         self._limits = limits
         self._stack = AsyncExitStack()
         self._clock = SystemClock()
@@ -173,6 +152,8 @@ class Moot:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self._finish_remembering()
+        if "_list" in vars(self):
+            self._list.save()
         await self._stack.aclose()
 
     @cached_property
@@ -210,6 +191,11 @@ class Moot:
 
         meaning = build_meaning_index(resolve_vectors_path(self.environ))
         return DecisionMemory(_require_started(self._ledger), self._clock, meaning, resolve_index_path(self.environ))
+
+    @cached_property
+    def _list(self) -> SessionList:
+        # A ledger that the program has opened itself is not the one that the files in the home belong to.
+        return SessionList(self, None if self._is_given else resolve_list_path(self.environ))
 
     @cached_property
     def access(self) -> "TokenStore":
@@ -381,7 +367,9 @@ class Moot:
 
     async def is_running(self, session: str) -> bool:
         """Whether any process runs the session now."""
-        return await self.engine.is_running(parse_session_id(session))
+        name = parse_session_id(session)
+        # A process without an engine runs nothing itself, and need not build one to find out about others.
+        return await (self.engine.is_running(name) if "engine" in vars(self) else is_claimed(self.ledger, name))
 
     async def cancel(self, session: str, reason: str = "") -> Entry:
         return await self.engine.cancel(parse_session_id(session), reason)
@@ -389,7 +377,7 @@ class Moot:
     async def sessions(self) -> list[SessionLine]:
         """Return every session, the most recently active one last."""
         heads = [head for head in await _require_started(self._ledger).heads() if not is_register(head.session)]
-        lines = [self._build_session_line(head) for head in heads]
+        lines = [self._list.build_line(head) for head in heads]
         return sorted(lines, key=lambda line: (line.last_at, line.session))
 
     async def list_archived(self) -> "dict[SessionId, ArchivedSession]":
@@ -406,7 +394,7 @@ class Moot:
     async def find_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions as a list has them; those that do not exist are left out."""
         heads = [head for name in sorted(sessions) for head in await self.engine.heads(name) if head.session == name]
-        return [self._build_session_line(head) for head in heads if not is_register(head.session)]
+        return [self._list.build_line(head) for head in heads if not is_register(head.session)]
 
     async def load_lines(self, sessions: Collection[SessionId]) -> list[SessionLine]:
         """Return these sessions as a list has them, with their outcomes; those that do not exist are left out."""
@@ -433,36 +421,7 @@ class Moot:
 
     async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
         """Return the lines with what was decided, and with where those stand that go on (M-9)."""
-        return [await self._add_outcome(line) for line in lines]
-
-    async def _add_outcome(self, line: SessionLine) -> SessionLine:
-        try:
-            if line.status == "thinking":
-                state = (await self.engine.load_snapshot(line.session)).session_state
-                is_waiting = state.is_waiting_outside
-                is_running = not is_waiting and await self.is_running(line.session)
-                return replace(line, standing=describe_status(line.status, is_waiting=is_waiting, is_running=is_running))
-            if line.status == "concluded":
-                return await self._add_decided(line)
-        except (LedgerDamaged, LedgerNewer):
-            # One that cannot be read must not hide the others.
-            return replace(line, standing="damaged")
-        return replace(line, standing=describe_status(line.status))
-
-    async def _add_decided(self, line: SessionLine) -> SessionLine:
-        kept = await self.memory.get(line.session)
-        if kept is not None and (kept.record.strength or kept.record.decided is None):
-            choice, decided, strength = kept.record.choice, kept.record.decided, kept.record.strength or "none"
-        else:
-            # Not remembered: imported, or ended by a process that died before it could. Version 0.1.0 remembered no strength.
-            found = await self.decision(line.session)
-            choice, strength = found.choice, found.strength
-            decided = None if found.decision is None else found.decision.text
-        from moot.reports.decision import summarize_choice
-
-        standing = describe_status(line.status, is_decided=decided is not None)
-        what = "" if decided is None else summarize_choice(choice, decided)
-        return replace(line, standing=standing, choice=what, strength=strength)
+        return await self._list.add_outcomes(lines)
 
     async def export(self, session: str, form: str) -> str:
         """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
@@ -607,33 +566,6 @@ class Moot:
         kept = await self.memory.get(inner.session)
         inner.settled = {} if kept is None else {each.number: each.state for each in list_obligations(kept)}
 
-    def _build_session_line(self, head: Head) -> SessionLine:
-        from moot.codec.chain import to_datetime
-        from moot.codec.stored import read_topic
-
-        line = SessionLine(
-            session=head.session,
-            protocol="",
-            topic="",
-            status="damaged",
-            opened_at=to_datetime(head.first.at),
-            last_at=to_datetime(head.last.at),
-            entries=head.last.seq,
-        )
-        try:
-            opened, last = self.engine.entry(head.first).fact, self.engine.entry(head.last).fact
-        except ProtocolMissing as error:
-            return replace(line, protocol=error.protocol, topic=read_topic(head.first.body), status="not_installed")
-        except (LedgerDamaged, LedgerNewer):
-            return line
-        if not isinstance(opened, Opened):
-            return line
-        plugin = self.find_plugin(opened)
-        reason = last.reason if isinstance(last, SessionParked) else ""
-        status = _derive_status(last)
-        line = replace(line, protocol=plugin.name, topic=opened.topic, status=status, is_hosted=opened.hosted, parked=reason)
-        return replace(line, is_demo=bool(opened.demo))
-
     def _check_platforms(self, seats: Sequence[Seat]) -> None:
         """Raise BadImport if a seat could not continue."""
         for seat in seats:
@@ -659,26 +591,3 @@ def _require_started(part: T | None) -> T:
     if part is None:
         raise NotStarted("this Moot was not started; use it as `async with Moot() as moot: …`, or call `moot.hold(topic, …)`")
     return part
-
-
-def describe_status(
-    status: "Status | Literal['damaged', 'not_installed']",
-    *,
-    is_decided: bool = False,
-    is_waiting: bool = False,
-    is_running: bool = False,
-) -> Standing:
-    """Where a session stands, in one word for lists. `waiting`: for answers from outside; `stopped`: no process runs it."""
-    if status == "concluded":
-        return "decided" if is_decided else "undecided"
-    if status == "thinking":
-        return "waiting" if is_waiting else "running" if is_running else "stopped"
-    return status
-
-
-def _derive_status(last: object) -> "Status":
-    if isinstance(last, SessionCancelled):
-        return "cancelled"
-    if isinstance(last, SessionParked):
-        return "parked"
-    return "concluded" if isinstance(last, Closed) else "thinking"

@@ -21,6 +21,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "pipeline": "pipeline.plugin:PIPELINE",
 }
 """Where each of Moot's own protocols lies."""
+OWN_PROTOCOLS: Final = frozenset(_PLACES)
 
 _WIRE_NAMES: Final[Mapping[str, str]] = {"structured_debate": "debate", "advisory_panel": "advisory"}
 """Those of Moot's own protocols that have another name on the wire."""

@@ -25,14 +25,12 @@ from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moot.engine.step import StepResult, step
 from moot.errors import (
-    LedgerReadOnly,
     SeqConflict,
-    SessionBusy,
     SessionClosed,
     UnknownSession,
 )
 from moot.ports.clock import Clock
-from moot.ports.ledger import Ledger
+from moot.ports.ledger import Ledger, is_claimed
 
 KNOWN_SESSIONS = 256
 PAGE = 500
@@ -70,17 +68,7 @@ class Sessions:
 
     async def is_running(self, session: SessionId) -> bool:
         """Whether any process runs the session now."""
-        if session in self._runs:
-            return True
-        # A claim is the only sign of a running process that all processes of a ledger share; it is released at once.
-        try:
-            async with self._world.ledger.claim(session):
-                return False
-        except SessionBusy:
-            return True
-        except LedgerReadOnly:
-            # Whoever may write to it runs it elsewhere; here it stands still.
-            return False
+        return session in self._runs or await is_claimed(self._world.ledger, session)
 
     async def load_snapshot(self, session: SessionId) -> Snapshot:
         """Return the current snapshot of a session; folds only the records since the last call; raises UnknownSession."""

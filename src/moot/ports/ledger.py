@@ -6,6 +6,7 @@ from typing import Protocol
 
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
+from moot.errors import LedgerReadOnly, SessionBusy
 
 
 class Ledger(Protocol):
@@ -44,3 +45,15 @@ class Ledger(Protocol):
     def claim(self, session: SessionId) -> AbstractAsyncContextManager[None]:
         """Hold the exclusive right to run the session; raises SessionBusy. Released when the holder's process dies."""
         ...
+
+
+async def is_claimed(ledger: Ledger, session: SessionId) -> bool:
+    """Whether any process runs the session now: a claim is the only sign of that which all processes of a ledger share."""
+    try:
+        async with ledger.claim(session):
+            return False
+    except SessionBusy:
+        return True
+    except LedgerReadOnly:
+        # Whoever may write to it runs it elsewhere; here it stands still.
+        return False

@@ -8,7 +8,8 @@ from importlib.resources import files
 from typing import Final
 
 from moot.app.folded_sessions import FoldedSession, FoldedSessions
-from moot.app.moot import Moot, describe_status
+from moot.app.moot import Moot
+from moot.app.session_list import describe_status
 from moot.domain.ids import parse_session_id
 from moot.reports.json_blocks import Json
 from moot.reports.outline import TimelineItem

@@ -12,9 +12,10 @@ from pydantic.alias_generators import to_snake
 
 from moot.app.consultations import Consult
 from moot.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
-from moot.app.moot import Options, SessionLine
+from moot.app.moot import Options
 from moot.app.panels import list_presets
 from moot.app.protocols import load_protocols
+from moot.app.session_list import SessionLine
 from moot.codec.answers import as_json
 from moot.codec.schemas import build_brief_schema
 from moot.domain.budget import DEFAULT_TURNS, Budget

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Final
 
 from moot.app.folded_sessions import FoldedSession
-from moot.app.moot import describe_status
+from moot.app.session_list import describe_status
 from moot.domain.ids import SessionId
 from moot.reports.json_blocks import Json
 from moot.reports.outline import TimelineItem

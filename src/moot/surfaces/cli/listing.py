@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from moot.app.moot import Moot, SessionLine
+from moot.app.moot import Moot
+from moot.app.session_list import SessionLine
 from moot.domain.safe_text import one_line
 from moot.surfaces.cli import output
 

@@ -1,0 +1,157 @@
+"""The list of sessions is kept between processes, and never says what is no longer so."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from moot import Budget, Moot
+from moot.app import session_list
+from moot.app.environment import resolve_list_path
+from moot.domain.ids import SessionId
+from moot.plugins import Brief
+
+TOO_SHORT = b'{"form": FORM, "lines": {"done": [1]}}'
+
+
+def build_environ(home: Path) -> dict[str, str]:
+    return {"MOOT_HOME": str(home)}
+
+
+def list_lines(environ: dict[str, str]) -> tuple[list[session_list.SessionLine], bool]:
+    """The lines as a new process would list them, and whether it had to read facts for that."""
+
+    async def work() -> tuple[list[session_list.SessionLine], bool]:
+        async with Moot(environ=environ) as moot:
+            lines = await moot.add_outcomes(await moot.sessions())
+            return lines, "engine" in vars(moot)
+
+    return asyncio.run(work())
+
+
+def list_standings(environ: dict[str, str]) -> dict[str, str | None]:
+    return {line.session: line.standing for line in list_lines(environ)[0]}
+
+
+def open_session(environ: dict[str, str], topic: str, session: str) -> None:
+    async def work() -> None:
+        async with Moot(environ=environ) as moot:
+            await moot.open(topic, seats={"a": "mailbox", "b": "mailbox"}, session=session)
+
+    asyncio.run(work())
+
+
+def hold_two(environ: dict[str, str]) -> None:
+    async def work() -> None:
+        async with Moot(environ=environ) as moot:
+            await moot.hold("Shall we?", seats={"a": speak, "b": speak}, budget=Budget(turns=2), session="done")
+
+    asyncio.run(work())
+    open_session(environ, "And then?", "begun")
+
+
+def speak(brief: Brief) -> str:
+    return "Ship it. I support that."
+
+
+def test_a_second_list_reads_no_fact_and_says_the_same(tmp_path: Path) -> None:
+    """M-9"""
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    first, had_to_read = list_lines(environ)
+    second, reads_again = list_lines(environ)
+    assert had_to_read
+    assert not reads_again
+    assert second == first
+    assert {line.session: line.standing for line in first} == {"done": "decided", "begun": "stopped"}
+    path = resolve_list_path(environ)
+    assert path is not None
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_session_that_went_on_is_read_again(tmp_path: Path) -> None:
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    list_lines(environ)
+
+    async def cancel() -> None:
+        async with Moot(environ=environ) as moot:
+            await moot.cancel("begun")
+
+    asyncio.run(cancel())
+    lines, had_to_read = list_lines(environ)
+    assert had_to_read
+    assert {line.session: line.standing for line in lines} == {"done": "decided", "begun": "cancelled"}
+
+
+def test_whether_a_session_runs_is_asked_each_time(tmp_path: Path) -> None:
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    list_lines(environ)
+
+    async def look_while_it_is_claimed() -> dict[str, str | None]:
+        async with Moot(environ=environ) as other, other.ledger.claim(SessionId("begun")):
+            return await asyncio.to_thread(list_standings, environ)
+
+    assert asyncio.run(look_while_it_is_claimed())["begun"] == "running"
+    assert list_standings(environ)["begun"] == "stopped"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\x00",
+        b"[]",
+        b"{}",
+        b'{"form": [1], "lines": 3}',
+        b'{"form": FORM, "lines": {"done": [1]}}',
+        b'{"form": FORM, "lines": [7]}',
+    ],
+)
+def test_a_damaged_file_is_as_none(tmp_path: Path, content: bytes) -> None:
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    first, _ = list_lines(environ)
+    path = resolve_list_path(environ)
+    assert path is not None
+    path.write_bytes(content.replace(b"FORM", json.dumps(session_list.FORM).encode()))
+    assert list_lines(environ)[0] == first
+
+
+def test_a_session_of_another_ledger_under_the_same_name_is_read(tmp_path: Path) -> None:
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    list_lines(environ)
+    (tmp_path / "ledger.db").unlink()
+    for rest in ("ledger.db-wal", "ledger.db-shm"):
+        (tmp_path / rest).unlink(missing_ok=True)
+    open_session(environ, "Something else?", "done")
+    lines, _ = list_lines(environ)
+    assert [(line.session, line.topic, line.standing) for line in lines] == [("done", "Something else?", "stopped")]
+
+
+def test_a_damaged_session_is_said_each_time(tmp_path: Path) -> None:
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.execute(
+            "UPDATE entries SET body = X'00' WHERE seq = 1 AND session = (SELECT number FROM sessions WHERE id = 'done')"
+        )
+    for _ in range(2):
+        assert list_standings(environ)["done"] == "damaged"
+
+
+def test_few_lines_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many sessions there are, a server keeps a bounded number of lines."""
+    monkeypatch.setattr(session_list, "MOST_KEPT", 1)
+    environ = build_environ(tmp_path)
+    hold_two(environ)
+    lines, _ = list_lines(environ)
+    again, _ = list_lines(environ)
+    assert again == lines
+    path = resolve_list_path(environ)
+    assert path is not None
+    assert len(json.loads(path.read_text())["lines"]) == 1
