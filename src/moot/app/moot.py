@@ -425,21 +425,23 @@ class Moot:
 
     async def export(self, session: str, form: str) -> str:
         """Render the session as `jsonl`, or in one of its protocol's forms; raises BadSetting."""
+        return "".join([part async for part in self.stream_export(session, form)])
+
+    async def stream_export(self, session: str, form: str = "jsonl") -> AsyncIterator[str]:
+        """Yield the session as `export` renders it, in parts: the `jsonl` of a long one is never in memory as a whole."""
+        name = parse_session_id(session)
         if form == "jsonl":
-            return "".join([part async for part in self.stream_export(session)])
-        plugin, timeline = await self._load_plugin_and_timeline(session)
+            from moot.codec.export import dump_export_head, dump_export_lines
+
+            yield dump_export_head(name)
+            async for page in self.engine.read_pages(name):
+                yield dump_export_lines(page)
+            return
+        plugin, timeline = await self._load_plugin_and_timeline(name)
         if form not in plugin.forms:
             raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.forms)}")
-        return plugin.export(timeline, form)
-
-    async def stream_export(self, session: str) -> AsyncIterator[str]:
-        """Yield the session as `jsonl` in parts of whole lines: a long one is never in memory as a whole."""
-        from moot.codec.export import dump_export_head, dump_export_lines
-
-        name = parse_session_id(session)
-        yield dump_export_head(name)
-        async for page in self.engine.read_pages(name):
-            yield dump_export_lines(page)
+        for part in plugin.iterate_export(timeline, form):
+            yield part
 
     async def read_back(
         self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None

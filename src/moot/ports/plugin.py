@@ -1,6 +1,6 @@
 """The plugin port: a protocol's rulebook, how its sessions are opened, and how they are presented to people."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -13,7 +13,7 @@ from moot.domain.topic import Topic
 from moot.domain.workload import ExpectedCalls
 from moot.reports.blocks import Report
 from moot.reports.decision import Decision
-from moot.reports.markdown import render_markdown
+from moot.reports.markdown import iterate_markdown
 from moot.reports.timeline import SessionTimeline
 
 S = TypeVar("S")
@@ -100,20 +100,22 @@ class ProtocolPlugin(Generic[S, T]):
 
     def export(self, timeline: T, form: str) -> str:
         """Render a session in one of the `forms`."""
-        if form in self.exports:
-            return self.exports[form](timeline)
-        return _RENDERERS[form](self.report(timeline))
+        return "".join(self.iterate_export(timeline, form))
+
+    def iterate_export(self, timeline: T, form: str) -> Iterable[str]:
+        """Render a session in one of the `forms`, in parts."""
+        return (self.exports[form](timeline),) if form in self.exports else _RENDERERS[form](self.report(timeline))
 
 
 AnyPlugin: TypeAlias = ProtocolPlugin[Any, Any]
 """A plugin whose state and timeline types are not known, as in a registry of all protocols."""
 
 
-def _render_html(report: Report) -> str:
+def _render_html(report: Report) -> Iterable[str]:
     # Imported here: the HTML renderer is needed for pages only, and start-up time counts for every command.
     from moot.reports.page import render_page
 
-    return render_page(report)
+    return (render_page(report),)
 
 
-_RENDERERS: Mapping[str, Callable[[Report], str]] = {"minutes": render_markdown, "html": _render_html}
+_RENDERERS: Mapping[str, Callable[[Report], Iterable[str]]] = {"minutes": iterate_markdown, "html": _render_html}

@@ -1,6 +1,7 @@
 """Reports as Markdown, with what participants said made harmless."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, assert_never
 
 from moot.domain.safe_text import one_line, strip_control
@@ -33,9 +34,15 @@ SEPARATOR: Final = " · "
 
 def render_markdown(report: Report) -> str:
     """The whole report: the decision first, then what it rests on."""
+    return "".join(iterate_markdown(report))
+
+
+def iterate_markdown(report: Report) -> Iterator[str]:
+    """The whole report in parts: a long one is as much again as what it tells."""
     head = [f"# {format_cell(report.title)}: {one_line(report.session)}", "", *quote_markdown(report.topic)]
     lines = [SEPARATOR.join(format_text(text) for text in report.subtitle)] if report.subtitle else []
-    return render_blocks((Preface(tuple(head)), *(Preface((line,)) for line in lines), *report.decision, *report.record))
+    prefaces = (Preface(tuple(head)), *(Preface((line,)) for line in lines))
+    return _iterate_blocks(chain(prefaces, report.decision, report.record))
 
 
 class Preface:
@@ -47,11 +54,18 @@ class Preface:
 
 def render_blocks(blocks: Iterable[Block | Preface]) -> str:
     """Blocks below each other, an empty line between them."""
-    # Each block becomes one text at once: the lines of a long report would take more room than the report.
-    parts = (block.lines if isinstance(block, Preface) else _render_block(block) for block in blocks)
-    texts = ["\n".join(part) for part in parts if part]
-    # The last end of line is put to the last block: behind the whole it would make a copy of it.
-    return "\n\n".join([*texts[:-1], f"{texts[-1] if texts else ''}\n"])
+    return "".join(_iterate_blocks(blocks))
+
+
+def _iterate_blocks(blocks: Iterable[Block | Preface]) -> Iterator[str]:
+    between = ""
+    for block in blocks:
+        # Each block becomes one text at once: the lines of a long report would take more room than the report.
+        lines = block.lines if isinstance(block, Preface) else _render_block(block)
+        if lines:
+            yield between + "\n".join(lines)
+            between = "\n\n"
+    yield "\n"
 
 
 def format_cell(value: object) -> str:

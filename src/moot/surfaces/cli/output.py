@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import datetime
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 LONGEST_PIECE = 1_000_000
+MOST_PARTS = 100
 
 T = TypeVar("T")
 
@@ -58,6 +59,17 @@ def print_text(text: str) -> None:
     for start in range(0, end, LONGEST_PIECE):
         click.echo(text[start : min(end, start + LONGEST_PIECE)], nl=False)
     click.echo()
+
+
+async def print_parts(parts: AsyncIterator[str]) -> None:
+    """A long text that comes in parts, as it is; few at a time are in memory, and each call of the system prints many."""
+    held: list[str] = []
+    async for part in parts:
+        held.append(part)
+        if sum(map(len, held)) >= LONGEST_PIECE or len(held) >= MOST_PARTS:
+            click.echo("".join(held), nl=False)
+            held.clear()
+    click.echo("".join(held), nl=False)
 
 
 def require_file(path: str) -> None:

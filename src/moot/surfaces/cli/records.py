@@ -37,8 +37,8 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
 
     html is the page of `moot serve` as one file: it works from disk, without a server, and without script it is a report to read.
     """
-    if form == "jsonl" and not as_json:
-        out.run(partial(_stream_export, session, output))
+    if form in {"jsonl", "minutes"} and not as_json:
+        out.run(partial(_stream_export, session, form, output))
         return
     # Imported here: it takes a moment, and every other command on records would pay for it.
     from moot.surfaces.api.page_export import export_text
@@ -58,18 +58,15 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
     out.run(work, as_json=as_json)
 
 
-async def _stream_export(session: str, output: str | None) -> None:
-    """Write the ledger of a session part by part, however long it is."""
+async def _stream_export(session: str, form: str, output: str | None) -> None:
+    """Write a session part by part, however long it is."""
     async with Moot() as moot:
-        parts = moot.stream_export(session)
-        # Before a file is touched: an unknown session leaves it as it is.
-        first = [await anext(parts), await anext(parts)]
+        parts = moot.stream_export(session, form)
         if output is None:
-            for part in first:
-                click.echo(part, nl=False)
-            async for part in parts:
-                click.echo(part, nl=False)
+            await out.print_parts(parts)
             return
+        # Before a file is touched: an unknown session leaves it as it is.
+        first = [await anext(parts, ""), await anext(parts, "")]
         try:
             with replace_atomically(Path(output)) as file:
                 file.writelines(first)

@@ -44,14 +44,14 @@ def show(session: str, as_report: bool, as_json: bool) -> None:
                 plugin = await moot.load_plugin(session)
                 show_report(output.build_console(), plugin.report(await moot.load_timeline(session)))
                 return
+            console = output.build_console()
+            if not console.is_terminal:
+                await output.print_parts(moot.stream_export(session, "minutes"))
+                return
             text = await moot.export(session, "minutes")
-        console = output.build_console()
-        if console.is_terminal:
-            from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
+        from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
 
-            console.print(Markdown(text, hyperlinks=False))
-        else:
-            output.print_text(text)
+        console.print(Markdown(text, hyperlinks=False))
 
     output.run(work, as_json=as_json)
 
