@@ -6,6 +6,7 @@ votes and is higher within a family; the shared track record of two seats replac
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from moot.domain.ids import SeatId
@@ -109,11 +110,17 @@ def compute_correlation(prior: float, shared: int, observed: float | None, stren
 
 def build_seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[Seat]) -> Callable[[str, str], float]:
     """Return a lookup of the error correlation of two seats: by their shared record if there is one, else by their families."""
+    return _build_lookup(tuple(bonds), tuple(seats))
+
+
+# One lookup for the same seats: what is computed from it for one candidate is kept for the next.
+@lru_cache(maxsize=16)
+def _build_lookup(bonds: tuple[ErrorCorrelation, ...], seats: tuple[Seat, ...]) -> Callable[[str, str], float]:
     shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
     families = {seat.id: find_seat_family(seat) for seat in seats}
 
     def find_correlation(one: str, other: str) -> float:
-        known = shared.get(frozenset((SeatId(one), SeatId(other))))
+        known = shared.get(frozenset((SeatId(one), SeatId(other)))) if shared else None
         return presume_correlation(families[SeatId(one)], families[SeatId(other)]) if known is None else known
 
     return find_correlation

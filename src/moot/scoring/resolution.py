@@ -124,6 +124,11 @@ class CorrelationTable(tuple[tuple[float, ...], ...]):
     """The error correlation of every two of some votes, by their positions in a list."""
 
     __slots__ = ()
+    # It is large, and kept: whoever keeps something by it compares the table itself.
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
     def __call__(self, one: int, other: int) -> float:
         return self[one][other]

@@ -1,5 +1,6 @@
 """Validates contributions of the right shape against the current state of a deliberation."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -57,13 +58,12 @@ class ContributionValidator:
         if said.position is None and not said.ballot:
             return "a vote needs a position: support, conditional_support, oppose or abstain"
         candidates = find_candidate_ids(self._course, self._state)
-        listed = ", ".join(f"#{number} by {line.seat}" for number in candidates if (line := self._state.line(number)) is not None)
         named = [vote.candidate for vote in said.ballot]
         if unknown := [number for number in named if number not in candidates]:
-            return f"line {unknown[0]} is no candidate; the candidates are: {listed}"
+            return f"line {unknown[0]} is no candidate; the candidates are: {self._list_lines(candidates)}"
         if is_by_candidates(self._course, self._state) and not read_ballot(said, candidates):
             return (
-                f"there are {len(candidates)} candidates: {listed}; give a position on each in `ballot`, "
+                f"there are {len(candidates)} candidates: {self._list_lines(candidates)}; give a position on each in `ballot`, "
                 "or name one of them in `refers_to`"
             )
         if not self._state.seat(self._seat).is_outside:
@@ -72,6 +72,9 @@ class ContributionValidator:
         if is_bare or any(vote.position == "conditional_support" and not vote.condition.strip() for vote in said.ballot):
             return "a conditional_support names its condition"
         return None
+
+    def _list_lines(self, numbers: Iterable[int]) -> str:
+        return ", ".join(f"#{number} by {line.seat}" for number in numbers if (line := self._state.line(number)) is not None)
 
     def _check_choice(self, said: Contribution) -> str | None:
         options = self._state.opened.subject.options
