@@ -10,7 +10,7 @@ from typing import Final
 from moot.app.folded_sessions import FoldedSession, FoldedSessions
 from moot.app.moot import Moot
 from moot.app.session_list import describe_status
-from moot.domain.ids import parse_session_id
+from moot.domain.ids import SessionId, parse_session_id
 from moot.reports.json_blocks import Json
 from moot.reports.outline import TimelineItem
 from moot.reports.page import render_document, render_report
@@ -30,23 +30,23 @@ async def export_text(moot: Moot, session: str, form: str) -> str:
 async def export_page(moot: Moot, session: str) -> str:
     """The page of a session as one file."""
     name, sessions = parse_session_id(session), FoldedSessions(moot)
-    head = (await sessions.load(name)).seq
+    live = await sessions.load(name)
+    head, view, report = live.seq, build_view(live), live.plugin.report(live.timeline)
+    timeline = _encode_items(view.items, ())
+    shown = {**view.fields, "head": head, "standing": _find_standing(live), "may": [], "timeline": timeline}
+    # The history tells every item at least once, so that a long session's could not be small enough.
+    history = await _build_history(sessions, name, head) if len(json.dumps(timeline)) <= LARGEST_HISTORY else []
+    return _render_file({"view": shown, "history": history}, report.language, report.topic[:80], render_report(report))
+
+
+async def _build_history(sessions: FoldedSessions, session: SessionId, head: int) -> list[Json]:
     history: list[Json] = []
     before: SessionView | None = None
     for at in _list_stops(head):
-        view = build_view(await sessions.load_at(name, at))
+        view = build_view(await sessions.load_at(session, at))
         history.append(_build_change(before, view, at))
         before = view
-    live = await sessions.load_at(name, head)
-    view, report = build_view(live), live.plugin.report(live.timeline)
-    shown = {
-        **view.fields,
-        "head": head,
-        "standing": _find_standing(live),
-        "may": [],
-        "timeline": _encode_items(view.items, ()),
-    }
-    return _render_file({"view": shown, "history": _thin_out(history)}, report.language, report.topic[:80], render_report(report))
+    return _thin_out(history)
 
 
 def _list_stops(head: int) -> list[int]:
