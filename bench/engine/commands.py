@@ -145,6 +145,8 @@ def measure_length(folder: Path) -> list[str]:
         ["export", LONG_SESSION, "jsonl", "-o", export],
         ["show", LONG_SESSION, "--json"],
         ["show", LONG_SESSION],
+        ["export", LONG_SESSION, "minutes", "-o", export],
+        ["export", LONG_SESSION, "html", "-o", export],
     ):
         print(f"length: {' '.join(words[:3])}", file=sys.stderr)
         started = time.monotonic()
