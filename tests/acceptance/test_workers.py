@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 from bench.scale.counted_worker import PLATFORM, CountedParticipant
-from tests.support.cut_line import CutLine
+from bench.scale.cut_line import CutLine
 
 from moot import Moot
 from moot.app.environment import open_ledger

@@ -101,6 +101,7 @@ class PostgresLedger:
         self._claiming: set[SessionId] = set()
         self._locks = GroupedCalls(self._take_locks)
         self._unlocks = GroupedCalls(self._release_locks)
+        self._written: list[tuple[SessionId, int]] = []
         # The heads of claimed sessions that this process wrote last, as far as notifications tell.
         self._own_heads: dict[SessionId, int] = {}
         self._forfeited: set[SessionId] = set()
@@ -435,6 +436,10 @@ class PostgresLedger:
                     each.future.set_result(None)
                 else:
                     each.future.set_exception(result)
+            # Those who wait for a change come after those who made it: a run would take its own entries for another's.
+            written, self._written = self._written, []
+            for name, head in written:
+                self._note_written(name, head)
 
     async def _commit(self, group: list[_QueuedAppend]) -> list[MootError | None]:
         """Write the appends; one with a stale head fails alone."""
@@ -464,7 +469,7 @@ class PostgresLedger:
             # Unless another process wrote to it since this append was sent: which of both is the head is then not known.
             if name in self._claimed and self._notified.get(name, 0) <= position:
                 self._own_heads[name] = head
-            self._note_written(name, head)
+            self._written.append((name, head))
         # Another process was faster: rare, so that its own look at the head costs nothing in the common case.
         stale = [name for name in batches if name not in written]
         if stale:
