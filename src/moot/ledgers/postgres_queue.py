@@ -20,27 +20,20 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 import asyncpg
-from procrastinate import App, JobContext
-from procrastinate.exceptions import ConnectorException
-from procrastinate.worker import Worker
 
 from moot.domain.ids import SessionId
 from moot.engine.grouped_calls import GroupedCalls
 from moot.errors import LedgerNewer, LedgerUnavailable
 from moot.ledgers.migrations import load_migrations
 from moot.ledgers.postgres import keep_connection, translate_errors
-from moot.ledgers.queue_jobs import QueueConnector, QueueJobs
+from moot.ledgers.queue_jobs import QueueConnector, QueueWorker
 from moot.ports.runner import RunnerStats
 
-TASK: Final = "moot.advance"
 COMMON_QUEUE: Final = "moot"
 SWEEP_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 5.0
 """How often sessions are looked for that need a worker and have no job."""
-REGISTERED_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 1.0
-STOP_SECONDS: Final = 1.0
-"""How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
 
 Standing = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
 """Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
@@ -296,47 +289,33 @@ class PostgresQueue:
 
         `over` is set as soon as that is known: to let go of what was held can take long.
         """
-        connector = QueueConnector(self._open_pool(), partial(asyncpg.connect, self._address, server_settings=self._settings))
-        app = App(connector=connector)
-        app.job_manager = jobs = QueueJobs(connector, TASK, concurrency)
-
-        @app.task(name=TASK, pass_context=True)
-        async def run(context: JobContext, session: str) -> None:
-            await self._run_job(SessionId(session), advance, jobs, context.job.id or 0)
-
-        worker = Worker(
-            app,
-            queues=[COMMON_QUEUE, self._queue],
+        connect = partial(asyncpg.connect, self._address, server_settings=self._settings)
+        queues = [COMMON_QUEUE, self._queue]
+        worker = QueueWorker(
+            QueueConnector(self._open_pool(), connect),
+            queues,
+            partial(self._run_session, advance),
             concurrency=concurrency,
-            delete_jobs="always",
-            install_signal_handlers=False,
-            fetch_job_polling_interval=SWEEP_SECONDS,
-            update_heartbeat_interval=lease / 5,
-            stalled_worker_timeout=lease * 100,
-            shutdown_graceful_timeout=STOP_SECONDS,
+            beat=lease / 5,
         )
-        query = "INSERT INTO moot_workers (name, queue, lease) VALUES ($1, $2, $3)"
-        await self.execute(query, self._name, self._queue, timedelta(seconds=lease))
+        # With its number in the queue: jobs of a worker whose number nobody knows are not found when it dies.
+        query = "INSERT INTO moot_workers (name, queue, worker, lease) VALUES ($1, $2, $3, $4)"
+        await self.execute(query, self._name, self._queue, await worker.register(), timedelta(seconds=lease))
         try:
-            async with app.open_async():
-                await _run_together(over, self._run_worker(worker), self._keep(worker, lease))
-        except (ConnectorException, OSError) as cause:
+            await _run_together(over, worker.fetch(), worker.listen(), worker.beat(), self._keep(lease))
+        except OSError as cause:
             why = str(cause) or type(cause).__name__
             raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
         finally:
+            await worker.stop()
             with suppress(LedgerUnavailable):
                 await self.execute(_BOW_OUT, self._name)
 
-    async def _run_worker(self, worker: Worker) -> None:
-        await worker.run()  # type: ignore[no-untyped-call]
-        raise LedgerUnavailable("the worker lost its queue in the PostgreSQL ledger")
-
-    async def _run_job(self, session: SessionId, advance: Advance, jobs: QueueJobs, job: int) -> None:
+    async def _run_session(self, advance: Advance, session: SessionId, job: int) -> bool:
         try:
             while (settled := await advance(session)).standing != "left":
                 if not await self.settle(session, settled, job):
-                    jobs.note_ended(job)
-                    return
+                    return True
             await self.leave(session)
         except asyncio.CancelledError:
             # The worker stops, and another one goes on; a session that was cancelled has nothing left to be seen.
@@ -347,18 +326,13 @@ class PostgresQueue:
             log.warning("session %s: %s; it is tried again", session, error)
             with suppress(LedgerUnavailable):
                 await self.settle(session, Settled(standing="failing", due=RETRY_SECONDS))
+        return False
 
-    async def _keep(self, worker: Worker, lease: float) -> None:
+    async def _keep(self, lease: float) -> None:
         """Look after what no job announces: deadlines, dead workers, lost jobs, sessions that others cannot read."""
         loop = asyncio.get_running_loop()
         pause = min(SWEEP_SECONDS, lease / 4)
         quiet_at = loop.time()
-        # At once: jobs of a worker whose number nobody knows are not found when it dies.
-        async with asyncio.timeout(lease):
-            while worker.worker_id is None:  # noqa: ASYNC110 - the queue tells nobody when it has registered a worker
-                await asyncio.sleep(REGISTERED_SECONDS)
-        query = "UPDATE moot_workers SET worker = $2 WHERE name = $1"
-        await self.execute(query, self._name, worker.worker_id, timeout=lease)
         while True:
             is_quiet = loop.time() >= quiet_at
             # Around all of it, too: behind a cut cable the driver waits without end for a query to be called off.

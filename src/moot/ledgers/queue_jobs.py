@@ -1,26 +1,33 @@
-"""What procrastinate's worker needs of a database, by the pool that the queue has already: one round trip for each query.
+"""The jobs of one worker, in procrastinate's tables: fetched several at once and run side by side.
 
-Its own connector checks a connection and opens a transaction around each query. Jobs are fetched several at once, and the end of
-most jobs is written together with what the session is left with (`PostgresQueue.settle`).
+Its own worker takes several turns of the event loop, and its connector several round trips, for each job: a worker that has
+hundreds of sessions would need many seconds to take over those of another one.
 """
 
 import asyncio
 import json
 import re
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final
 
 import asyncpg
 from procrastinate.connector import BaseAsyncConnector, Notify
-from procrastinate.jobs import Job, Status
+from procrastinate.jobs import Notification
 from procrastinate.manager import JobManager
 
+from moot.domain.ids import SessionId
+from moot.errors import LedgerUnavailable
 from moot.ledgers.postgres import translate_errors
 
-MOST_FETCHED: Final = 8
+TASK: Final = "moot.advance"
+MOST_FETCHED: Final = 16
 """How many jobs are fetched at once: few enough that the other workers get their share."""
+LOOK_SECONDS: Final = 1.0
+"""How long a worker relies on notifications before it looks for jobs by itself."""
+STOP_SECONDS: Final = 1.0
+"""How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
 QUERY_SECONDS: Final = 30.0
 
 # A job waits as long as one with its lock is running. Jobs of the queue have no date: deadlines are rows of `moot_runs`.
@@ -31,10 +38,13 @@ WITH found AS (
     AND NOT EXISTS (SELECT FROM procrastinate_jobs o WHERE o.status = 'doing' AND o.lock = j.lock)
     ORDER BY priority DESC, id LIMIT $3 FOR UPDATE SKIP LOCKED
 )
-UPDATE procrastinate_jobs j SET status = 'doing', worker_id = $2 FROM found WHERE j.id = found.id RETURNING j.*
+UPDATE procrastinate_jobs j SET status = 'doing', worker_id = $2 FROM found WHERE j.id = found.id RETURNING j.id, j.args
 """
 
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
+
+RunSession = Callable[[SessionId, int], Awaitable[bool]]
+"""Runs the session of a job, whose number it gets; whether the job is deleted already."""
 
 
 @cache
@@ -45,17 +55,11 @@ def number_parameters(query: str) -> tuple[str, tuple[str, ...]]:
 
 
 class QueueConnector(BaseAsyncConnector):
-    """Implements procrastinate's connector with an open pool; `connect` opens the connection that listens."""
+    """Lets procrastinate use an open pool, one round trip for each query; `connect` opens the connection that listens."""
 
     def __init__(self, pool: "asyncpg.Pool[Any]", connect: Callable[[], Any]) -> None:
         self._pool = pool
         self._connect = connect
-
-    async def open_async(self, pool: object = None) -> None:
-        return None
-
-    async def close_async(self) -> None:
-        return None
 
     async def fetch(self, query: str, *values: object) -> list[dict[str, Any]]:
         with translate_errors():
@@ -97,33 +101,79 @@ class QueueConnector(BaseAsyncConnector):
                     connection.terminate()
 
 
-class QueueJobs(JobManager):
-    """The jobs of one worker, which runs `concurrency` of them at most."""
+class QueueWorker:
+    """Runs the jobs of some queues, `concurrency` at once at most; `register` comes first, `stop` last."""
 
-    def __init__(self, connector: QueueConnector, task: str, concurrency: int) -> None:
-        super().__init__(connector)
+    def __init__(self, connector: QueueConnector, queues: list[str], run: RunSession, *, concurrency: int, beat: float) -> None:
         self._connector = connector
-        self._task = task
-        self._free = concurrency
-        self._fetched: deque[Job] = deque()
-        self._ended: set[int] = set()
+        self._manager = JobManager(connector)
+        self._queues = queues
+        self._run = run
+        self._concurrency = concurrency
+        self._beat = beat
+        self._number = 0
+        self._running: dict[int, asyncio.Task[None]] = {}
+        self._has_news = asyncio.Event()
 
-    def note_ended(self, job: int) -> None:
-        """Note a job that is deleted already, with something else."""
-        self._ended.add(job)
+    async def register(self) -> int:
+        """The number of this worker in procrastinate's tables."""
+        self._number = await self._manager.register_worker()
+        return self._number
 
-    async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Job | None:
-        if not self._fetched:
-            most = max(1, min(MOST_FETCHED, self._free))
-            rows = await self._connector.fetch(_FETCH, list(queues or ()), worker_id, most, self._task)
-            self._free -= len(rows)
-            self._fetched += [Job.from_row({**row, "args": json.loads(row["args"])}) for row in rows]
-        return self._fetched.popleft() if self._fetched else None
+    async def listen(self) -> None:
+        await self._manager.listen_for_jobs(on_notification=self._on_notification, queues=self._queues)
 
-    async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:
-        self._free += 1
-        if job.id in self._ended:
-            self._ended.discard(job.id)
-            return
-        # One whose worker was taken for dead is gone already.
-        await self._connector.fetch("DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job.id)
+    async def beat(self) -> None:
+        """Show that this worker lives, and end what was cancelled without a word being heard of it."""
+        while True:
+            await asyncio.sleep(self._beat)
+            await self._manager.update_heartbeat(self._number)
+            for job in await self._manager.list_jobs_to_abort_async() if self._running else ():
+                self._cancel(job)
+
+    async def fetch(self) -> None:
+        while True:
+            self._has_news.clear()
+            wanted = min(MOST_FETCHED, self._concurrency - len(self._running))
+            rows = await self._connector.fetch(_FETCH, self._queues, self._number, wanted, TASK) if wanted else []
+            for row in rows:
+                session = SessionId(json.loads(row["args"])["session"])
+                self._running[row["id"]] = asyncio.create_task(self._run_job(row["id"], session))
+            if not wanted or len(rows) < wanted:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self._has_news.wait()
+
+    async def stop(self) -> None:
+        """Let jobs end that are about to, interrupt the others, and leave the queue."""
+        if self._running:
+            await asyncio.wait(self._running.values(), timeout=STOP_SECONDS)
+        running = list(self._running.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        with suppress(LedgerUnavailable):
+            await self._manager.unregister_worker(self._number)
+
+    async def _run_job(self, job: int, session: SessionId) -> None:
+        is_deleted = False
+        try:
+            is_deleted = await self._run(session, job)
+        finally:
+            if not is_deleted:
+                # A job whose worker was taken for dead is gone already; one that cannot be deleted is found by others.
+                with suppress(LedgerUnavailable):
+                    await self._connector.fetch("DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job)
+            if len(self._running) >= self._concurrency:
+                self._has_news.set()
+            del self._running[job]
+
+    async def _on_notification(self, *, channel: str, notification: Notification) -> None:
+        if notification["type"] == "job_inserted":
+            self._has_news.set()
+        elif notification["type"] == "abort_job_requested":
+            self._cancel(notification["job_id"])
+
+    def _cancel(self, job: int) -> None:
+        if job in self._running:
+            self._running[job].cancel()
