@@ -1,8 +1,8 @@
-"""Workers at scale: python -m bench.scale [--running 1000] [--parked 10000] [--workers 3] [--soak MINUTES] [--faults]
+"""Workers at full size: python -m bench.scale [--running 1000] [--parked 10000] [--workers 3] [--faults] [--soak MINUTES]
 
-Opens parked sessions (each waits for a mailbox) and running ones (debates of two participants that take a moment over each
-answer), runs them on worker processes, and prints a table. With --faults, workers are killed, frozen and the database crashes in
-mid-flight; then everything is checked: every chain, one answer for each ask, no call for an answer that was on record.
+One PostgreSQL, some workers (one of them in a network namespace), one server. Opens parked sessions (each waits for a mailbox)
+and running ones (debates of two participants that take a moment over each answer), and prints tables. With --faults a worker is
+killed, one is frozen, one is cut off and the database crashes, each while as many sessions run; then everything is checked.
 """
 
 import argparse
@@ -11,128 +11,72 @@ import os
 import resource
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from bench.scale.counted_worker import PLATFORM, CountedParticipant, build_words
-from bench.scale.database import Database, open_database
+import asyncpg
+
+from bench.scale.counted_worker import PLATFORM, CountedParticipant
+from bench.scale.database import open_database
+from bench.scale.faults import FAULTS, measure_recovery
+from bench.scale.load import (
+    ASKS,
+    PARKED_FROM,
+    answer_parked,
+    check_sessions,
+    count_damage,
+    open_sessions,
+    wait_for,
+)
+from bench.scale.network import Namespace, open_line, open_namespace
+from bench.scale.stage import Stage, read_memory, tell
 from moot import Moot
 from moot.app.shared_runner import open_shared_runner
 from moot.domain.ids import SessionId
+from moot.errors import LedgerUnavailable
 from moot.ports.runner import Runner
 
-ROOT = Path(__file__).resolve().parents[2]
-ASKS = 8
-"""Calls of participants in one debate of two."""
+WARM_UP = 60
+"""Debates before anything is measured: a worker's first sessions also load code and prepare statements."""
+IDLE_SECONDS = 5.0
+ANSWERED = 30
+"""How many parked sessions are answered to measure how soon they go on."""
+SOAK_MARKS = 6
+OPENED_EACH_SECOND = 10
+MINUTES = 45.0
 
 
 @dataclass
-class Stage:
-    """Workers on a database, and what they wrote down."""
+class Bench:
+    """The parts that every measurement needs, and the debates that were opened so far."""
 
-    database: Database
-    folder: Path
-    lease: float
-    seconds: float
-    processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    given: argparse.Namespace
+    stage: Stage
+    moot: Moot
+    runner: Runner
+    debates: list[SessionId]
+    next_seed: int = 1
 
-    @property
-    def environ(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "MOOT_LEDGER": self.database.address,
-            "MOOT_HOME": str(self.folder / "home"),
-            "MOOT_RUNNER": "workers",
-        }
+    async def open_debates(self, count: int) -> range:
+        seeds = range(self.next_seed, self.next_seed + count)
+        self.next_seed += count
+        self.debates += await open_sessions(self.moot, seeds)
+        return seeds
 
-    @property
-    def calls(self) -> Path:
-        return self.folder / "calls"
+    async def wait_for_debates(self) -> int:
+        return await wait_for(self.runner, "closed", len(self.debates))
 
-    def start_workers(self, count: int, sessions: int = 1_000) -> None:
-        arguments = [str(self.calls), str(self.seconds), str(self.lease), str(sessions)]
-        command = [sys.executable, "-m", "bench.scale.counted_worker", *arguments]
-        with (self.folder / "workers.log").open("ab") as log:
-            self.processes += [
-                subprocess.Popen(command, cwd=ROOT, env=self.environ, stdout=log, stderr=log) for _ in range(count)
-            ]
-
-    def list_calls(self) -> list[tuple[float, str, str]]:
-        lines = self.calls.read_text().splitlines() if self.calls.exists() else []
-        return [(float(at), seed, ask) for at, seed, ask, _ in map(str.split, lines)]
-
-    def measure_workers(self) -> tuple[float, int]:
-        """Seconds of CPU that the living workers took, and the largest of them in MB."""
-        ticks, largest = 0.0, 0
-        for process in self.processes:
-            if process.poll() is None:
-                words = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-                ticks += (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
-                pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-                largest = max(largest, pages * os.sysconf("SC_PAGE_SIZE") // 2**20)
-        return ticks, largest
-
-    def stop(self) -> None:
-        for process in self.processes:
-            process.send_signal(signal.SIGCONT)
-            process.kill()
-            process.wait()
-
-
-async def open_sessions(moot: Moot, count: int, first: int, *, parked: bool = False) -> list[SessionId]:
-    platform = "mailbox" if parked else PLATFORM
-    seats = {"ada": platform, "bob": platform}
-    opened: list[SessionId] = []
-
-    async def open_some(seeds: range) -> None:
-        for seed in seeds:
-            name = f"{'parked' if parked else 'run'}_{seed}"
-            opened.append(
-                await moot.open(
-                    "Does it scale?",
-                    seats=seats,
-                    protocol="debate",
-                    settings={"early_stop": False},
-                    seed=seed,
-                    session=name,
-                    hosted=True,
-                    check=False,
-                    memory=False,
-                )
-            )
-
-    await asyncio.gather(*(open_some(range(first + lane, first + count, 20)) for lane in range(20)))
-    return opened
-
-
-async def wait_for(runner: Runner, standing: str, count: int) -> None:
-    while (await runner.stats()).standings.get(standing, 0) < count:  # noqa: ASYNC110
-        await asyncio.sleep(0.25)
-
-
-async def check(moot: Moot, stage: Stage, sessions: list[SessionId]) -> dict[str, int]:
-    """What went wrong, in numbers; all are 0 if nothing did."""
-    answered: dict[tuple[str, str], float] = {}
-    faults = Counter(damaged=0, doubled=0, lost=0, late_calls=0)
-    for session in sessions:
-        faults["damaged"] += await moot.verify(session) is not None
-        snapshot = await moot.engine.load_snapshot(session)
-        seed = str(snapshot.session_state.opened.seed)
-        faults["lost"] += not snapshot.is_closed
-        for entry in await moot.engine.entries(session):
-            ask = getattr(entry.fact, "ask", None)
-            if isinstance(ask, str) and getattr(entry.fact, "seat", None):
-                faults["doubled"] += (seed, ask) in answered
-                answered[seed, ask] = entry.at.timestamp()
-    faults["lost"] += len(sessions) * ASKS - len(answered)
-    for at, seed, ask in stage.list_calls():
-        faults["late_calls"] += at > answered.get((seed, ask), at) + 0.5
-    return dict(faults)
+    async def count_transactions(self) -> int:
+        # The database counts what a connection did about a second later.
+        await asyncio.sleep(1.5)
+        connection = await asyncpg.connect(self.stage.database.address)
+        try:
+            return int(await connection.fetchval("SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'"))
+        finally:
+            await connection.close()
 
 
 async def run_engine_alone(count: int, seconds: float) -> float:
@@ -140,132 +84,229 @@ async def run_engine_alone(count: int, seconds: float) -> float:
     participants = {PLATFORM: CountedParticipant(os.devnull, seconds)}
     with tempfile.TemporaryDirectory() as home:
         async with Moot(environ={"MOOT_HOME": home, "MOOT_LEDGER": "memory:"}, participants=participants) as moot:
-            sessions = await open_sessions(moot, count, 1)
-            began = time.process_time()
-            await asyncio.gather(*(moot.engine.run(session, moot.seating) for session in sessions))
+            for seeds in (range(1, WARM_UP), range(WARM_UP, WARM_UP + count)):
+                sessions = await open_sessions(moot, seeds)
+                began = time.process_time()
+                await asyncio.gather(*(moot.engine.run(session, moot.seating) for session in sessions))
             return 1_000 * (time.process_time() - began) / (count * ASKS)
 
 
-async def break_things(stage: Stage) -> list[str]:
-    """Kill one worker, freeze another past its lease, crash the database; what was done and when, in words."""
-    told = []
-    killed, frozen = stage.processes[:2]
-    killed.kill()
-    told.append("killed one worker")
-    stage.start_workers(1)
-    await asyncio.sleep(2)
-    frozen.send_signal(signal.SIGSTOP)
-    await asyncio.sleep(stage.lease * 1.5)
-    frozen.send_signal(signal.SIGCONT)
-    told.append(f"froze one for {stage.lease * 1.5:g} s, past its lease of {stage.lease:g} s")
-    await asyncio.sleep(2)
-    await asyncio.to_thread(stage.database.crash)
-    await asyncio.sleep(1)
-    await asyncio.to_thread(stage.database.start)
-    told.append("crashed PostgreSQL and started it again")
-    return told
+async def measure_parked(bench: Bench) -> None:
+    parked, stage = bench.given.parked, bench.stage
+    began = time.monotonic()
+    await open_sessions(bench.moot, range(PARKED_FROM, PARKED_FROM + parked), parked=True)
+    await wait_for(bench.runner, "waiting", parked)
+    opened = time.monotonic() - began
+    tell(f"{parked} parked sessions opened in {opened:.0f} s")
+    idle_from, at = stage.measure_cpu(), time.monotonic()
+    await asyncio.sleep(IDLE_SECONDS)
+    idle = (stage.measure_cpu() - idle_from) / (time.monotonic() - at)
+    took = [await answer_parked(stage, number) for number in range(min(parked, ANSWERED))]
+    print(
+        "\n| parked sessions | opened in, s | idle CPU of all workers | largest worker, MB | from an answer to the next ask, ms "
+        f"|\n|---|---|---|---|---|\n| {parked:,} | {opened:.0f} | {100 * idle:.1f} % | {stage.measure_memory()} "
+        f"| {1_000 * statistics.median(took):.0f} (most: {1_000 * max(took):.0f}) |",
+        flush=True,
+    )
 
 
-async def soak(moot: Moot, runner: Runner, stage: Stage, minutes: float) -> None:
-    """Open debates and answer parked ones for so long; memory and latency at the end of each sixth."""
-    print("\n| minute | sessions ended | largest worker, MB | median s to the first call | oldest runnable, s |")
-    print("|---|---|---|---|---|")
-    began, seed, sessions = time.monotonic(), 10_000_000, list[SessionId]()
-    for part in range(6):
-        opened_at: dict[str, float] = {}
-        while time.monotonic() - began < (part + 1) * minutes * 10:
-            opened_at |= {str(seed + number): time.time() for number in range(10)}
-            sessions += await open_sessions(moot, 10, seed)
-            seed += 10
-            await asyncio.sleep(1.0)
-        first: dict[str, float] = {}
-        for at, found, _ in stage.list_calls():
-            first.setdefault(found, at)
-        waits = [first[found] - at for found, at in opened_at.items() if found in first]
-        stats = await runner.stats()
-        _, largest = stage.measure_workers()
-        median = f"{statistics.median(waits):.2f}" if waits else "–"
-        minute, ended = (time.monotonic() - began) / 60, stats.standings.get("closed", 0)
-        print(f"| {minute:.1f} | {ended} | {largest} | {median} | {stats.oldest:.2f} |", flush=True)
+async def measure_steps(bench: Bench) -> None:
+    """Run debates without faults: steps per second, CPU and transactions per step."""
+    given, stage = bench.given, bench.stage
+    alone = await run_engine_alone(min(given.running, 300), 0.05)
+    transactions = await bench.count_transactions()
+    cpu, database_cpu, began = stage.measure_cpu(), stage.database.measure_cpu(), time.monotonic()
+    await bench.open_debates(given.running)
+    most = await bench.wait_for_debates()
+    wall, steps = time.monotonic() - began, given.running * ASKS
+    cpu, database_cpu = stage.measure_cpu() - cpu, stage.database.measure_cpu() - database_cpu
+    transactions = await bench.count_transactions() - transactions
+    print(
+        "\n| running | most at once | workers | steps | steps/s | CPU ms per step: workers | engine alone | PostgreSQL "
+        "| transactions per step | largest worker, MB |\n|---|---|---|---|---|---|---|---|---|---|\n"
+        f"| {given.running:,} | {most:,} | {given.workers} | {steps:,} | {steps / wall:.0f} | {1_000 * cpu / steps:.2f} "
+        f"| {alone:.2f} | {1_000 * database_cpu / steps:.2f} | {transactions / steps:.2f} | {stage.measure_memory()} |",
+        flush=True,
+    )
+
+
+async def measure_faults(bench: Bench) -> bool:
+    """Break each thing while debates run; whether all sessions went on in time."""
+    stage, is_late = bench.stage, False
+    rows = []
+    for name, inflict in FAULTS.items():
+        tell(f"fault: {name}")
+        begun = len(stage.list_calls())
+        seeds = await bench.open_debates(bench.given.running)
+        while len(stage.list_calls()) - begun < bench.given.running:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        running = (await bench.runner.stats()).running
+        fault = await inflict(stage)
+        await bench.wait_for_debates()
+        while (await bench.runner.stats()).workers < bench.given.workers:  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
+        recovery = measure_recovery(stage.list_calls(), seeds, fault)
+        is_late |= recovery.is_late
+        rows.append(f"| {name} | {running:,} | {recovery.row} | {recovery.limit:g} |")
+        tell(rows[-1])
+    print(
+        f"\nLease {stage.lease:g} s; the network is cut by {stage.line.kind}.\n\n"
+        "| fault | running then | sessions hit | s to their next step: median | most | allowed |\n|---|---|---|---|---|---|\n"
+        + "\n".join(rows),
+        flush=True,
+    )
+    return is_late
+
+
+async def soak(bench: Bench, minutes: float) -> None:
+    """Open debates and answer parked sessions for so long; memory and latency at the end of each sixth."""
+    stage, server = bench.stage, bench.stage.server
+    assert server is not None
+    tell(f"soak of {minutes:g} minutes: {OPENED_EACH_SECOND} debates a second, one parked session answered a second")
+    print(
+        "\n| minute | debates ended | steps/s | CPU ms per step | largest worker, MB | server, MB | s to the first call: median "
+        "| most | ms from an answer to the next ask: median | oldest runnable, s |\n|---|---|---|---|---|---|---|---|---|---|",
+        flush=True,
+    )
+    began, answered = time.monotonic(), ANSWERED
+    for part in range(SOAK_MARKS):
+        opened_at: dict[int, float] = {}
+        asked, calls, cpu, part_began = list[float](), len(stage.list_calls()), stage.measure_cpu(), time.monotonic()
+        while time.monotonic() - began < (part + 1) * minutes * 60 / SOAK_MARKS:
+            second = time.monotonic()
+            now = time.time()
+            opened_at |= dict.fromkeys(await bench.open_debates(OPENED_EACH_SECOND), now)
+            if answered < bench.given.parked:
+                asked.append(await answer_parked(stage, answered))
+                answered += 1
+            await asyncio.sleep(max(0.0, second + 1 - time.monotonic()))
+        await asyncio.sleep(min(5.0, bench.given.seconds + 1))
+        first: dict[int, float] = {}
+        for call in stage.list_calls()[calls:]:
+            first.setdefault(call.seed, call.at)
+        waits = [first[seed] - at for seed, at in opened_at.items() if seed in first]
+        stats, steps = await bench.runner.stats(), len(stage.list_calls()) - calls
+        now = time.monotonic()
+        print(
+            f"| {(now - began) / 60:.1f} | {stats.standings.get('closed', 0):,} | {steps / (now - part_began):.0f} "
+            f"| {1_000 * (stage.measure_cpu() - cpu) / max(1, steps):.2f} | {stage.measure_memory()} | {read_memory(server.pid)} "
+            f"| {statistics.median(waits):.2f} | {max(waits):.2f} "
+            f"| {1_000 * statistics.median(asked) if asked else 0:.0f} | {stats.oldest:.2f} |",
+            flush=True,
+        )
+    await bench.wait_for_debates()
+
+
+async def watch_server(stage: Stage, away: list[tuple[float, float]]) -> None:
+    """Ask the server twice a second how it is; `away` gets the times in which it was not well."""
+    since: float | None = None
+    while True:
+        if await asyncio.to_thread(stage.is_server_well):
+            if since is not None:
+                away.append((since, time.time() - since))
+            since = None
+        elif since is None:
+            since = time.time()
+        await asyncio.sleep(0.5)
+
+
+async def start_processes(bench: Bench) -> None:
+    stage = bench.stage
+    for _ in range(bench.given.workers - 1):
+        stage.start_worker()
+    stage.start_far_worker()
+    stage.start_server()
+    while (await bench.runner.stats()).workers < bench.given.workers:  # noqa: ASYNC110
+        await asyncio.sleep(0.2)
+    while not await asyncio.to_thread(stage.is_server_well):  # noqa: ASYNC110
+        await asyncio.sleep(0.2)
+    await bench.open_debates(WARM_UP)
+    await bench.wait_for_debates()
+    tell(f"{bench.given.workers} workers and a server run")
+
+
+async def check_all(bench: Bench) -> bool:
+    """Check everything that was written; whether something is wrong."""
+    tell(f"checking {len(bench.debates)} debates")
+    wrong = await check_sessions(bench.moot, bench.stage, bench.debates)
+    streams, wrong["damaged"] = await count_damage(bench.moot)
+    forgotten, before = set[str](bench.debates), None
+    while page := await bench.moot.memory.list_decisions(limit=1_000, before=before):
+        forgotten -= {kept.decision for kept in page}
+        before = page[-1].decision
+    wrong["not remembered"] = len(forgotten)
+    repeated = len(bench.stage.list_calls()) - len(bench.debates) * ASKS
+    print(
+        f"\nOf {len(bench.debates):,} debates with {len(bench.debates) * ASKS:,} answers: "
+        + ", ".join(f"{what} {count}" for what, count in wrong.items())
+        + f" (of {streams:,} streams verified).\n"
+        f"Calls repeated because the first was under way when its worker or the database was lost: {repeated:,}.",
+        flush=True,
+    )
+    return any(wrong.values())
 
 
 async def measure(given: argparse.Namespace, stage: Stage) -> int:
-    alone = await run_engine_alone(min(given.running, 200), given.seconds)
     participants = {PLATFORM: CountedParticipant(os.devnull, 0)}
+    away: list[tuple[float, float]] = []
     async with Moot(environ=stage.environ, participants=participants) as moot, open_shared_runner(moot) as runner:
-        stage.start_workers(given.workers)
+        bench = Bench(given, stage, moot, runner, [])
+        await start_processes(bench)
+        watching = asyncio.create_task(watch_server(stage, away))
+        is_wrong = False
         if given.parked:
-            await open_sessions(moot, given.parked, 1_000_000, parked=True)
-            await wait_for(runner, "waiting", given.parked)
-        idle_from, idle_at = stage.measure_workers()[0], time.monotonic()
-        await asyncio.sleep(5)
-        idle = (stage.measure_workers()[0] - idle_from) / (time.monotonic() - idle_at)
-        cpu_from, began = stage.measure_workers()[0], time.monotonic()
-        sessions = await open_sessions(moot, given.running, 1)
-        told = []
+            await measure_parked(bench)
+        await measure_steps(bench)
         if given.faults:
-            while len(stage.list_calls()) < given.running:  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
-            told = await break_things(stage)
-        await wait_for(runner, "closed", given.running)
-        wall = time.monotonic() - began
-        cpu, largest = stage.measure_workers()
-        steps = given.running * ASKS
-        print(
-            "| parked | running | workers | faults | steps/s | CPU ms per step | engine alone | idle CPU, all workers "
-            "| largest worker, MB |\n"
-            "|---|---|---|---|---|---|---|---|---|\n"
-            f"| {given.parked} | {given.running} | {given.workers} | {'; '.join(told) or 'none'} | {steps / wall:.0f} "
-            f"| {'–' if told else f'{1_000 * (cpu - cpu_from) / steps:.2f}'} | {alone:.2f} | {100 * idle:.1f} % | {largest} |"
-        )
-        faults = await check(moot, stage, sessions)
-        repeated = len(stage.list_calls()) - steps
-        print(f"\nlost, doubled, damaged, calls for recorded answers: {faults}")
-        print(f"calls repeated because the first was under way when its worker or the database was lost: {repeated}")
-        if given.parked:
-            ended = await answer_parked(moot, runner, given.parked)
-            print(f"seconds from an answer to the next ask, of parked sessions: median {ended:.3f}")
+            is_wrong |= await measure_faults(bench)
         if given.soak:
-            await soak(moot, runner, stage, given.soak)
-    return int(any(faults.values()))
+            await soak(bench, given.soak)
+        is_wrong |= await check_all(bench)
+        watching.cancel()
+        seconds = ", ".join(f"{seconds:.1f} s" for _, seconds in away) or "never"
+        print(f"The server's /healthz was not 200: {seconds}.", flush=True)
+        assert stage.server is not None
+        is_wrong |= stage.server.poll() is not None
+    return int(is_wrong)
 
 
-async def answer_parked(moot: Moot, runner: Runner, parked: int) -> float:
-    """The median time from the last answer of a phase to the next ask, of some of the parked sessions."""
-    took = []
-    for number in range(min(parked, 30)):
-        session = SessionId(f"parked_{1_000_000 + number}")
-        asks = await moot.asks(session)
-        for each in asks:
-            await moot.answer(session, each.ask.id, build_words(each.ask.kind))
-        began = time.monotonic()
-        while not await moot.asks(session):  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
-        took.append(time.monotonic() - began)
-    return statistics.median(took)
+async def run(given: argparse.Namespace, namespace: Namespace | None) -> int:
+    hosts = [namespace.host] if namespace else []
+    with open_database(hosts) as database, tempfile.TemporaryDirectory(prefix="moot-scale-") as folder:
+        async with open_line(database, namespace) as line:
+            stage = Stage(database, line, Path(folder), given.lease, given.seconds)
+            try:
+                async with asyncio.timeout(60 * (given.deadline + given.soak)):
+                    return await measure(given, stage)
+            except TimeoutError:
+                tell(f"not done after {given.deadline + given.soak:g} minutes")
+                print(stage.log.read_text()[-4_000:], file=sys.stderr)
+                return 1
+            except (LedgerUnavailable, AssertionError, OSError):
+                print(stage.log.read_text()[-4_000:], file=sys.stderr)
+                raise
+            finally:
+                line.mend()
+                stage.stop()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--running", type=int, default=1_000)
     parser.add_argument("--parked", type=int, default=10_000)
-    parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=0.5, help="how long a participant takes over an answer")
+    parser.add_argument("--workers", type=int, choices=range(2, 21), default=3, metavar="N")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long a participant takes over an answer")
     parser.add_argument("--lease", type=float, default=10.0)
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES")
+    parser.add_argument("--deadline", type=float, default=MINUTES, metavar="MINUTES", help="beside the soak")
     given = parser.parse_args()
     # Each worker has some connections of its own, and the bench many open files.
     resource.setrlimit(resource.RLIMIT_NOFILE, (4_096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
-    with open_database() as database, tempfile.TemporaryDirectory() as folder:
-        stage = Stage(database, Path(folder), given.lease, given.seconds)
-        try:
-            return asyncio.run(measure(given, stage))
-        except BaseException:
-            print((stage.folder / "workers.log").read_text()[-4_000:], file=sys.stderr)
-            raise
-        finally:
-            stage.stop()
+    # Cleaned up after, as after Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with open_namespace() as namespace:
+        return asyncio.run(run(given, namespace))
 
 
 if __name__ == "__main__":

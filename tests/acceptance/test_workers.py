@@ -14,7 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 from bench.scale.counted_worker import PLATFORM, CountedParticipant
-from tests.support.cut_line import CutLine
+from bench.scale.cut_line import CutLine
+from tests.docs.test_writing_plugins import ESTIMATES, install, read_examples
 
 from moot import Moot
 from moot.app.environment import open_ledger
@@ -29,6 +30,17 @@ SLACK = 2.0
 """A worker notices a sleep of more than a second before it asks. Those of this test sleep for longer than the lease."""
 DEADLINE = 90.0
 """On a machine that others load as well; alone it takes half a minute."""
+OPEN_DELPHI = """
+import asyncio, os, sys
+from moot import Moot
+
+async def open_session():
+    async with Moot(environ=os.environ) as moot:
+        seats = dict.fromkeys(("ada", "bob", "cy"), f"script:{sys.argv[1]}")
+        await moot.open("How many?", seats=seats, protocol="delphi", hosted=True, memory=False)
+
+asyncio.run(open_session())
+"""
 GOES_ON = 10.0
 """How soon after the lease the sessions of a lost worker go on."""
 
@@ -247,18 +259,28 @@ def test_a_worker_that_dies_before_it_wrote_its_number_down_is_found(postgres_ad
 
 
 def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(postgres_address: str, tmp_path: Path) -> None:
-    """N-5: an old worker beside a new one, through an upgrade; what was left goes on as soon as one comes that knows it."""
+    """N-5: an old worker beside a new one, through an upgrade; what was left goes on as soon as one comes that knows it.
+
+    The new one has a participant and a protocol that the old one does not have.
+    """
+    install(
+        tmp_path / "site", "moot_delphi", read_examples("writing-a-protocol.md")[0], "moot.protocols", "delphi=moot_delphi:DELPHI"
+    )
+    (tmp_path / "estimates.toml").write_text(ESTIMATES)
 
     async def work(workers: Workers) -> None:
         (old,) = workers.start_command(["-m", "moot.surfaces.cli.main", "worker", "--lease", "5"])
+        workers.environ["PYTHONPATH"] = str(tmp_path / "site")
+        (opener,) = workers.start_command(["-c", OPEN_DELPHI, str(tmp_path / "estimates.toml")])
         async with opened(workers) as moot, open_shared_runner(moot) as runner:
-            sessions = await open_debates(moot, 3)
+            sessions = await open_debates(moot, 2)
             while (await runner.stats()).standings != {"left": 3}:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
+            assert opener.wait() == 0
             workers.start()
             while (await runner.stats()).standings != {"closed": 3}:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
-            assert set(workers.find_shares()) == {workers.processes[1].pid}
+            assert set(workers.find_shares()) == {workers.processes[-1].pid}
             await load_answers(moot, sessions)
             # What nobody here knows, such as a protocol of a newer Moot, is left alone and told in one word.
             future = SessionId("from_the_future")

@@ -1,13 +1,19 @@
 """A whole meeting on a PostgreSQL ledger, seen from two connections."""
 
 import asyncio
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from bench.scale.counted_worker import PLATFORM, CountedParticipant
 
 from moot import EntryAdded, Moot
+from moot.domain.ids import SessionId
+from moot.domain.records import StoredRecord
 from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import SessionBusy
+from moot.ledgers.postgres import PostgresLedger
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIP = f"script:{ROOT / 'docs' / 'examples' / 'ship.toml'}"
@@ -47,5 +53,68 @@ def test_a_meeting_is_held_watched_and_replayed_on_postgresql(postgres_address: 
             assert await other.verify(session) is None
             assert (await other.replay(session)).entries == len(seen)
             assert "The pager rang last week." in await other.export(session, "context")
+
+    asyncio.run(work())
+
+
+class CountedLedger(PostgresLedger):
+    """Counts how often sessions are read."""
+
+    reads = 0
+
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+        self.reads += not session.startswith("_")
+        return await super().read(session, after, limit)
+
+
+def test_a_run_reads_what_others_write_and_not_what_it_wrote_itself(postgres_address: str, tmp_path: Path) -> None:
+    """N-1: a step costs one append; an input from another process is heard all the same."""
+    environ = {"MOOT_HOME": str(tmp_path), "MOOT_LEDGER": postgres_address}
+    participants = {PLATFORM: CountedParticipant(os.devnull, 0.3)}
+    seats = {"ada": PLATFORM, "bob": PLATFORM}
+
+    async def work() -> None:
+        async with (
+            asyncio.timeout(60),
+            CountedLedger(postgres_address) as ledger,
+            Moot(environ=environ, ledger=ledger, participants=participants) as moot,
+            Moot(environ=environ) as other,
+        ):
+            alone, disturbed = [await moot.open("Yes?", seats=seats, protocol="debate", memory=False) for _ in range(2)]
+            loaded = [await moot.engine.load_snapshot(session) for session in (alone, disturbed)]
+            ledger.reads = 0
+            assert (await moot.engine.run(alone, moot.seating, loaded=loaded[0])).is_closed
+            assert ledger.reads == 0
+            running = asyncio.create_task(moot.engine.run(disturbed, moot.seating, loaded=loaded[1]))
+            await ledger.changed(disturbed, 1)
+            assert await other.give_input(disturbed, "The pager rang last week.") is not None
+            assert (await running).is_closed
+            assert ledger.reads == 1
+            assert await other.verify(disturbed) is None
+
+    asyncio.run(work())
+
+
+def test_a_claim_that_nobody_waits_for_any_more_is_free(postgres_address: str) -> None:
+    """P-7: also when it was given up while the server was being asked for it."""
+    session = SessionId("s1")
+
+    async def claim(ledger: PostgresLedger) -> None:
+        async with ledger.claim(session):
+            await asyncio.Event().wait()
+
+    async def work() -> None:
+        async with asyncio.timeout(60), PostgresLedger(postgres_address) as ours, PostgresLedger(postgres_address) as theirs:
+            for turns in range(8):
+                claiming = asyncio.create_task(claim(ours))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                claiming.cancel()
+                await asyncio.gather(claiming, return_exceptions=True)
+                while True:
+                    with suppress(SessionBusy):
+                        async with theirs.claim(session):
+                            break
+                    await asyncio.sleep(0.01)
 
     asyncio.run(work())

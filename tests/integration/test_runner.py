@@ -52,9 +52,16 @@ class Counted(Engine):
 
     runs = 0
 
-    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool | float = False) -> Snapshot:
+    async def run(
+        self,
+        session: SessionId,
+        seating: ParticipantFactory,
+        *,
+        wait_outside: bool | float = False,
+        loaded: Snapshot | None = None,
+    ) -> Snapshot:
         self.runs += 1
-        return await super().run(session, seating, wait_outside=wait_outside)
+        return await super().run(session, seating, wait_outside=wait_outside, loaded=loaded)
 
 
 class Guest:

@@ -279,14 +279,16 @@ class Moot:
     async def remember(self, session: str) -> None:
         """Add an ended session to decision memory; an existing record stays unchanged, and a demo is left out."""
         name = parse_session_id(session)
-        if (await self.engine.load_snapshot(name)).session_state.opened.demo:
-            return
-        plugin, timeline = await self._load_plugin_and_timeline(name)
-        if isinstance(timeline.closed, SessionCancelled | SessionImported) or await self.memory.has(name):
+        # Nothing follows the end: whoever has just run the session need not read it again to know where it stands.
+        snapshot = await self.engine.load_recent(name)
+        if not snapshot.is_closed:
+            snapshot = await self.engine.load_snapshot(name)
+        if snapshot.session_state.opened.demo or isinstance(snapshot.session_state.closed, SessionCancelled | SessionImported):
             return
         from moot.app.remember import build_decision_record
 
-        await self.memory.keep(build_decision_record(plugin, timeline, (await self.engine.load_snapshot(name)).hash))
+        plugin, timeline = await self._load_plugin_and_timeline(name)
+        await self.memory.keep(build_decision_record(plugin, timeline, snapshot.hash))
 
     async def remember_if_possible(self, session: str) -> None:
         """Like `remember`, but a failure is only logged, and the next `recall` tries again: the session itself is unaffected."""

@@ -176,7 +176,7 @@ class SharedRunner:
                 return self._settle_parked(snapshot, tries)
         if not snapshot.is_closed:
             try:
-                snapshot = await self._run(session)
+                snapshot = await self._run(snapshot)
             except SessionBusy:
                 return Settled(standing="busy", due=BUSY_SECONDS)
         if snapshot.is_closed:
@@ -186,12 +186,15 @@ class SharedRunner:
             return self._settle_parked(snapshot, tries)
         return Settled(standing="waiting", seen=snapshot.seq, due=find_next_deadline(snapshot, datetime.now(UTC)))
 
-    async def _run(self, session: SessionId) -> Snapshot:
+    async def _run(self, snapshot: Snapshot) -> Snapshot:
+        loaded: Snapshot | None = snapshot
         for pause in SOON_TRIES:
             with suppress(SessionBusy):
-                return await self._engine.run(session, self._seating)
+                return await self._engine.run(snapshot.session, self._seating, loaded=loaded)
+            # Whoever held it may have written to it.
+            loaded = None
             await asyncio.sleep(pause)
-        return await self._engine.run(session, self._seating)
+        return await self._engine.run(snapshot.session, self._seating)
 
     def _settle_parked(self, snapshot: Snapshot, tries: int) -> "Settled":
         from moot.ledgers.postgres_queue import Settled

@@ -81,13 +81,21 @@ class Engine(OutsideAnswers):
         self._numbers[prefix] += 1
         return daily_id(now, self._numbers[prefix])
 
-    async def run(self, session: SessionId, seating: ParticipantFactory, *, wait_outside: bool | float = False) -> Snapshot:
+    async def run(
+        self,
+        session: SessionId,
+        seating: ParticipantFactory,
+        *,
+        wait_outside: bool | float = False,
+        loaded: Snapshot | None = None,
+    ) -> Snapshot:
         """Run a session until it is closed, is parked, or waits only for outside seats; raises SessionBusy.
 
-        `wait_outside` is for how many seconds from now on outside seats are waited for here; True sets no limit.
+        `wait_outside` is for how many seconds from now on outside seats are waited for here; True sets no limit. `loaded` is the
+        snapshot where the caller has just loaded it: what was written since, the first append finds out.
         """
         async with self._world.ledger.claim(session):
-            run = SessionRun(self._world, await self.load_snapshot(session), seating, wait_outside=wait_outside)
+            run = SessionRun(self._world, loaded or await self.load_snapshot(session), seating, wait_outside=wait_outside)
             self._runs[session] = run
             try:
                 return await run.run()

@@ -123,7 +123,8 @@ class Sessions:
             raise await self.build_unknown(session)
         while page:
             yield page
-            page = await self._world.ledger.read(session, page[-1].seq, PAGE)
+            # One that is not full is the last: most sessions are read at once.
+            page = await self._world.ledger.read(session, page[-1].seq, PAGE) if len(page) == PAGE else []
 
     async def records(self, session: SessionId) -> list[StoredRecord]:
         """Return the records exactly as the ledger stores them; raises UnknownSession."""

@@ -1,7 +1,7 @@
 """A ledger in PostgreSQL: group commits, waiting by LISTEN/NOTIFY, claims by advisory locks."""
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ import asyncpg
 from moot.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
+from moot.engine.grouped_calls import GroupedCalls
 from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SeqConflict, SessionBusy
 from moot.ledgers import postgres_upkeep
 from moot.ledgers.migrations import load_migrations
@@ -22,7 +23,7 @@ from moot.ledgers.validation import check_order
 
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
-"""How long a waiter relies on a notification before it queries the database itself."""
+"""How long waiters rely on notifications before the database is queried for all of them."""
 LARGEST_GROUP: Final = 1_000
 MOST_NAMED: Final = 50
 """How many sessions one notification names: PostgreSQL allows 8,000 bytes, and a name has at most 80."""
@@ -65,7 +66,11 @@ SELECT array_agg(id) AS ids, pg_notify($9, string_agg(id, chr(10))) FROM (
 """
 
 # Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
-_LOCK = "hashtextextended('moot/' || $1, 0)"
+_LOCK: Final = """
+SELECT pg_try_advisory_lock(hashtextextended('moot/' || id, 0)) FROM unnest($1::text[]) WITH ORDINALITY AS g (id, n) ORDER BY n
+"""
+_UNLOCK: Final = _LOCK.replace("pg_try_advisory_lock", "pg_advisory_unlock")
+_HEADS: Final = "SELECT id, head FROM moot_sessions WHERE id = ANY ($1::text[])"
 
 
 @dataclass(slots=True)
@@ -88,8 +93,17 @@ class PostgresLedger:
         self._ear_lock = asyncio.Lock()
         self._queue: asyncio.Queue[_QueuedAppend] = asyncio.Queue()
         self._writer: asyncio.Task[None] | None = None
-        self._waiting: dict[SessionId, asyncio.Event] = {}
+        # Who waits for a session to change, with the head that each has seen. Woken with the new one, or None if it is not known.
+        self._waiting: defaultdict[SessionId, dict[asyncio.Future[int | None], int]] = defaultdict(dict)
+        self._poller: asyncio.Task[None] | None = None
+        self._head_queries = GroupedCalls(self._fetch_heads)
         self._claimed: set[SessionId] = set()
+        self._claiming: set[SessionId] = set()
+        self._locks = GroupedCalls(self._take_locks)
+        self._unlocks = GroupedCalls(self._release_locks)
+        self._written: list[tuple[SessionId, int]] = []
+        # The heads of claimed sessions that this process wrote last, as far as notifications tell.
+        self._own_heads: dict[SessionId, int] = {}
         self._forfeited: set[SessionId] = set()
         self._mending: asyncio.Task[None] | None = None
         self._is_closing = False
@@ -177,15 +191,20 @@ class PostgresLedger:
             await _migrate(self._ear)
             await self._ear.add_listener(CHANNEL, self._on_notification)
             # What was written while nobody listened was not notified.
-            self._position += 1
-            self._deaf_until = self._position
+            self._miss_notifications()
             self._ear.add_termination_listener(self._on_disconnect)
             # A copy: sessions end meanwhile.
-            for session in list(self._claimed):
+            claimed = list(self._claimed)
+            for session, (taken,) in zip(claimed, await self._ear.fetch(_LOCK, claimed), strict=True):
                 # Another process claimed the session while we were disconnected: `append` refuses to write to it from now on.
-                if not await self._ear.fetchval(f"SELECT pg_try_advisory_lock({_LOCK})", session):
+                if not taken:
                     self._forfeited.add(session)
         return self._ear
+
+    def _miss_notifications(self) -> None:
+        self._position += 1
+        self._deaf_until = self._position
+        self._own_heads.clear()
 
     def _on_disconnect(self, connection: Any) -> None:
         """Reconnect at once when the listening connection ends, and retake the claims before another process does."""
@@ -200,8 +219,9 @@ class PostgresLedger:
 
     async def _close_listener(self) -> None:
         self._is_closing = True
-        if self._mending is not None:
-            self._mending.cancel()
+        for task in (self._mending, self._poller):
+            if task is not None:
+                task.cancel()
         if self._ear is not None:
             await self._ear.close()
 
@@ -239,16 +259,41 @@ class PostgresLedger:
         return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
 
     async def changed(self, session: SessionId, after: int) -> int:
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.create_task(self._poll_heads())
         while True:
+            woken: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
             # Registered before the query: a notification between the query and the wait would otherwise be lost.
-            event = self._waiting.setdefault(session, asyncio.Event())
-            with _translate_errors():
-                head = await self._open_pool().fetchval("SELECT head FROM moot_sessions WHERE id = $1", session)
+            self._waiting[session][woken] = after
+            try:
+                # What this process wrote itself is still the head: nobody has notified anything else.
+                head = None if self._own_heads.get(session) == after else await self._head_queries.call(session)
+                if head is None or head <= after:
+                    head = await woken
+            finally:
+                self._waiting[session].pop(woken, None)
+                if not self._waiting[session]:
+                    del self._waiting[session]
             if head is not None and head > after:
-                return int(head)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_SECONDS):
-                    await event.wait()
+                return head
+
+    async def _poll_heads(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(POLL_SECONDS)
+            names = list(self._waiting)
+            try:
+                heads = await self._fetch_heads(names)
+            except LedgerUnavailable as error:
+                for woken in [woken for name in names for woken in self._waiting.get(name, ()) if not woken.done()]:
+                    woken.set_exception(error)
+            else:
+                for name, head in zip(names, heads, strict=True):
+                    self._wake_waiting(name, head)
+
+    async def _fetch_heads(self, names: list[SessionId]) -> list[int]:
+        with _translate_errors():
+            heads = dict(await self._open_pool().fetch(_HEADS, names))
+        return [heads.get(name, 0) for name in names]
 
     async def written(self, after: int | None = None) -> WrittenSessions:
         async with self._ear_lock:
@@ -288,43 +333,81 @@ class PostgresLedger:
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         # An advisory lock belongs to its connection: all claims of this process share one, which ends with the process.
-        async with self._ear_lock:
-            # One connection may take the same advisory lock twice, so claims within this process are compared first.
-            taken = session not in self._claimed and await self._query_listener(f"SELECT pg_try_advisory_lock({_LOCK})", session)
-        if not taken:
+        if not await self._try_claim(session):
             raise SessionBusy(f"session {session!r} is being run by another process; follow it with `moot watch {session}`")
-        self._claimed.add(session)
         try:
             yield
         finally:
             self._claimed.discard(session)
             self._forfeited.discard(session)
+            self._own_heads.pop(session, None)
             with suppress(LedgerUnavailable):  # a server that is gone holds no locks
-                async with self._ear_lock:
-                    await self._query_listener(f"SELECT pg_advisory_unlock({_LOCK})", session)
+                await self._unlocks.call(session)
 
-    async def _query_listener(self, query: str, value: str) -> bool:
-        with _translate_errors():
-            return bool(await (await self._open_listener()).fetchval(query, value))
+    async def _try_claim(self, session: SessionId) -> bool:
+        # One connection may take the same advisory lock twice, so claims within this process are compared first.
+        if session in self._claimed or session in self._claiming:
+            return False
+        self._claiming.add(session)
+        taking = asyncio.ensure_future(self._finish_claim(session))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            # Whoever wanted it does not wait any more: what is taken all the same is given back.
+            taking.add_done_callback(lambda taken: self._give_back(session, taken))
+            raise
+
+    async def _finish_claim(self, session: SessionId) -> bool:
+        try:
+            taken = await self._locks.call(session)
+            if taken:
+                self._claimed.add(session)
+            return taken
+        finally:
+            self._claiming.discard(session)
+
+    def _give_back(self, session: SessionId, taken: "asyncio.Future[bool]") -> None:
+        if not taken.cancelled() and taken.exception() is None and taken.result():
+            self._claimed.discard(session)
+            self._unlocks.put(session).add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def _take_locks(self, names: list[SessionId]) -> list[bool]:
+        return await self._query_listener(_LOCK, names)
+
+    async def _release_locks(self, names: list[SessionId]) -> list[bool]:
+        return await self._query_listener(_UNLOCK, names)
+
+    async def _query_listener(self, query: str, names: list[SessionId]) -> list[bool]:
+        async with self._ear_lock:
+            with _translate_errors():
+                return [row[0] for row in await (await self._open_listener()).fetch(query, names)]
 
     def _open_pool(self) -> "asyncpg.Pool[Any]":
         assert self._pool is not None, "use the ledger as an async context manager"
         return self._pool
 
     def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
+        # What this process wrote is noted when the append returns.
+        if self._pen is not None and not self._pen.is_closed() and process == self._pen.get_server_pid():
+            return
         for name in str(payload).split("\n"):
-            if name != HEADS:
-                self._note_written(SessionId(name))
+            self._own_heads.pop(SessionId(name), None)
+            self._note_written(SessionId(name), None)
 
-    def _note_written(self, session: SessionId) -> None:
+    def _note_written(self, session: SessionId, head: int | None) -> None:
+        if session == HEADS:
+            return
         self._position += 1
         self._notified[session] = self._position
         self._notified.move_to_end(session)
         if len(self._notified) > MOST_NOTIFIED:
             _, self._deaf_until = self._notified.popitem(last=False)
-        event = self._waiting.pop(session, None)
-        if event is not None:
-            event.set()
+        self._wake_waiting(session, head)
+
+    def _wake_waiting(self, session: SessionId, head: int | None) -> None:
+        for woken, after in self._waiting.get(session, {}).items():
+            if not woken.done() and (head is None or head > after):
+                woken.set_result(head)
 
     async def _write(self) -> None:
         while True:
@@ -353,6 +436,10 @@ class PostgresLedger:
                     each.future.set_result(None)
                 else:
                     each.future.set_exception(result)
+            # Those who wait for a change come after those who made it: a run would take its own entries for another's.
+            written, self._written = self._written, []
+            for name, head in written:
+                self._note_written(name, head)
 
     async def _commit(self, group: list[_QueuedAppend]) -> list[MootError | None]:
         """Write the appends; one with a stale head fails alone."""
@@ -374,9 +461,15 @@ class PostgresLedger:
             else:
                 later.append(at)
         records = {name: [r for at in joined for r in group[at].records] for name, joined in batches.items()}
+        position = self._position
         written = await self._insert(records)
         for name in written:
             self._heads.add(name, records[name])
+            head = records[name][-1].seq
+            # Unless another process wrote to it since this append was sent: which of both is the head is then not known.
+            if name in self._claimed and self._notified.get(name, 0) <= position:
+                self._own_heads[name] = head
+            self._written.append((name, head))
         # Another process was faster: rare, so that its own look at the head costs nothing in the common case.
         stale = [name for name in batches if name not in written]
         if stale:
@@ -398,10 +491,16 @@ class PostgresLedger:
         firsts, lasts = [batches[name][0].seq for name in names], [batches[name][-1].seq for name in names]
         hashes = [batches[name][-1].hash for name in names]
         for _ in range(MOST_DEADLOCKS):
-            with suppress(asyncpg.exceptions.DeadlockDetectedError):
+            try:
                 writer = await self._open_writer()
                 rows = await writer.fetch(_APPEND, names, firsts, lasts, *columns, CHANNEL, hashes, MOST_NAMED)
                 return {SessionId(name) for row in rows for name in row["ids"]}
+            except asyncpg.exceptions.DeadlockDetectedError:
+                continue
+            except BaseException:
+                # It may be durable all the same, and its own notification is not listened to.
+                self._miss_notifications()
+                raise
         raise LedgerUnavailable("the PostgreSQL ledger is written to by too many processes at once; repeat the call")
 
     async def _open_writer(self) -> "asyncpg.Connection[Any]":

@@ -14,30 +14,26 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib.resources import files
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 import asyncpg
-from procrastinate import App, PsycopgConnector
-from procrastinate.exceptions import ConnectorException
-from procrastinate.worker import Worker
 
 from moot.domain.ids import SessionId
+from moot.engine.grouped_calls import GroupedCalls
 from moot.errors import LedgerNewer, LedgerUnavailable
 from moot.ledgers.migrations import load_migrations
 from moot.ledgers.postgres import keep_connection, translate_errors
+from moot.ledgers.queue_jobs import QueueConnector, QueueWorker
 from moot.ports.runner import RunnerStats
 
-TASK: Final = "moot.advance"
 COMMON_QUEUE: Final = "moot"
 SWEEP_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 5.0
 """How often sessions are looked for that need a worker and have no job."""
-REGISTERED_SECONDS: Final = 0.01
 RETRY_SECONDS: Final = 1.0
-STOP_SECONDS: Final = 1.0
-"""How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
 
 Standing = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
 """Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
@@ -64,18 +60,32 @@ class Retry:
 Advance = Callable[[SessionId], Awaitable[Settled]]
 """Runs a session as far as it goes; raises LedgerUnavailable."""
 
-# A job that came in meanwhile is taken with it: the queue would start it only when it looks again.
+# A job that came in meanwhile is taken with it: the queue would start it only when it looks again. Otherwise the job that ran the
+# session ends here.
 _SETTLE: Final = """
-WITH again AS (
-    DELETE FROM procrastinate_jobs WHERE $6::boolean AND status = 'todo' AND queueing_lock = 'moot/' || $1 RETURNING 1
+WITH given AS (
+    SELECT g.*, s.number, 'moot/' || g.id AS lock
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::integer[], $6::bigint[])
+        AS g (id, seen, standing, due, tries, job)
+    JOIN moot_sessions s ON s.id = g.id
+    -- What a worker says that was frozen meanwhile is older than what its successor said.
+    WHERE EXISTS (SELECT FROM moot_workers WHERE name = $7)
+),
+again AS (
+    DELETE FROM procrastinate_jobs j USING given g
+    WHERE g.standing IN ('waiting', 'parked', 'closed') AND j.status = 'todo' AND j.queueing_lock = g.lock
+    RETURNING g.id, g.standing
 ),
 settled AS (
-    UPDATE moot_runs SET seen = greatest(seen, $2), standing = $3, due = now() + $4::float8 * interval '1 second', tries = $5
-    WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)
-    -- What a worker says that was frozen meanwhile is older than what its successor said.
-    AND ($2 >= seen OR $2 = 0) AND EXISTS (SELECT FROM moot_workers WHERE name = $7)
+    UPDATE moot_runs r
+    SET seen = greatest(r.seen, g.seen), standing = g.standing, due = now() + g.due * interval '1 second', tries = g.tries
+    FROM given g WHERE r.session = g.number AND (g.seen >= r.seen OR g.seen = 0)
+),
+ended AS (
+    DELETE FROM procrastinate_jobs j USING given g
+    WHERE j.id = g.job AND j.status = 'doing' AND g.id NOT IN (SELECT id FROM again WHERE standing <> 'closed')
 )
-SELECT EXISTS (SELECT FROM again)
+SELECT id FROM again WHERE standing <> 'closed'
 """
 
 # A session that another build of Moot can perhaps read: only workers of that build listen to its queue.
@@ -192,15 +202,18 @@ class PostgresQueue:
     def __init__(self, address: str, *, name: str = "moot", build: str = "") -> None:
         self._address = address
         self._name = name
+        self._settings = {"application_name": name}
         self._queue = f"{COMMON_QUEUE}:{build}"
         self._stack = AsyncExitStack()
         self._pool: asyncpg.Pool[Any] | None = None
+        self._settles = GroupedCalls(self._settle_all)
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
             with translate_errors():
-                settings = {"application_name": self._name}
-                pool = asyncpg.create_pool(self._address, min_size=0, max_size=3, server_settings=settings, reset=keep_connection)
+                pool = asyncpg.create_pool(
+                    self._address, min_size=0, max_size=4, server_settings=self._settings, reset=keep_connection
+                )
                 self._pool = await stack.enter_async_context(pool)
                 async with self._open_pool().acquire() as connection:
                     await _install(connection)
@@ -217,11 +230,19 @@ class PostgresQueue:
         """Have sessions run that have changed, and those `at_once` in any case."""
         await self.execute(_WAKE, [*{*sessions, *at_once}], list(at_once))
 
-    async def settle(self, session: SessionId, settled: Settled) -> bool:
-        """Record how a worker leaves a session; whether something happened to it meanwhile, so that it is to be run again."""
-        takes = settled.standing in {"waiting", "parked", "closed"}
-        values = (session, settled.seen, settled.standing, settled.due, settled.tries, takes, self._name)
-        return bool(await self.fetch_value(_SETTLE, *values)) and settled.standing != "closed"
+    async def settle(self, session: SessionId, settled: Settled, job: int = 0) -> bool:
+        """Record how a worker leaves a session; whether something happened to it meanwhile, so that it is to be run again.
+
+        Unless it is, the job that ran it is deleted.
+        """
+        return await self._settles.call((session, settled, job))
+
+    async def _settle_all(self, given: list[tuple[SessionId, Settled, int]]) -> list[bool]:
+        rows = [(session, s.seen, s.standing, s.due, s.tries, job) for session, s, job in given]
+        with translate_errors():
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            again = {row[0] for row in await self._open_pool().fetch(_SETTLE, *columns, self._name, timeout=RETRY_SECONDS * 30)}
+        return [session in again for session, _, _ in given]
 
     async def leave(self, session: SessionId) -> None:
         """Leave a session to workers of another build: this one cannot read it."""
@@ -268,47 +289,33 @@ class PostgresQueue:
 
         `over` is set as soon as that is known: to let go of what was held can take long.
         """
-        connector = PsycopgConnector(
-            conninfo=self._address, min_size=1, max_size=4, timeout=lease, kwargs={"application_name": self._name}
-        )
-        app = App(connector=connector)
-
-        @app.task(name=TASK)
-        async def run(session: str) -> None:
-            await self._run_job(SessionId(session), advance)
-
-        worker = Worker(
-            app,
-            queues=[COMMON_QUEUE, self._queue],
+        connect = partial(asyncpg.connect, self._address, server_settings=self._settings)
+        queues = [COMMON_QUEUE, self._queue]
+        worker = QueueWorker(
+            QueueConnector(self._open_pool(), connect),
+            queues,
+            partial(self._run_session, advance),
             concurrency=concurrency,
-            delete_jobs="always",
-            install_signal_handlers=False,
-            fetch_job_polling_interval=SWEEP_SECONDS,
-            update_heartbeat_interval=lease / 5,
-            stalled_worker_timeout=lease * 100,
-            shutdown_graceful_timeout=STOP_SECONDS,
+            beat=lease / 5,
         )
-        query = "INSERT INTO moot_workers (name, queue, lease) VALUES ($1, $2, $3)"
-        await self.execute(query, self._name, self._queue, timedelta(seconds=lease))
+        # With its number in the queue: jobs of a worker whose number nobody knows are not found when it dies.
+        query = "INSERT INTO moot_workers (name, queue, worker, lease) VALUES ($1, $2, $3, $4)"
+        await self.execute(query, self._name, self._queue, await worker.register(), timedelta(seconds=lease))
         try:
-            async with app.open_async():
-                await _run_together(over, self._run_worker(worker), self._keep(worker, lease))
-        except (ConnectorException, OSError) as cause:
+            await _run_together(over, worker.fetch(), worker.listen(), worker.beat(), self._keep(lease))
+        except OSError as cause:
             why = str(cause) or type(cause).__name__
             raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
         finally:
+            await worker.stop()
             with suppress(LedgerUnavailable):
                 await self.execute(_BOW_OUT, self._name)
 
-    async def _run_worker(self, worker: Worker) -> None:
-        await worker.run()  # type: ignore[no-untyped-call]
-        raise LedgerUnavailable("the worker lost its queue in the PostgreSQL ledger")
-
-    async def _run_job(self, session: SessionId, advance: Advance) -> None:
+    async def _run_session(self, advance: Advance, session: SessionId, job: int) -> bool:
         try:
             while (settled := await advance(session)).standing != "left":
-                if not await self.settle(session, settled):
-                    return
+                if not await self.settle(session, settled, job):
+                    return True
             await self.leave(session)
         except asyncio.CancelledError:
             # The worker stops, and another one goes on; a session that was cancelled has nothing left to be seen.
@@ -319,18 +326,13 @@ class PostgresQueue:
             log.warning("session %s: %s; it is tried again", session, error)
             with suppress(LedgerUnavailable):
                 await self.settle(session, Settled(standing="failing", due=RETRY_SECONDS))
+        return False
 
-    async def _keep(self, worker: Worker, lease: float) -> None:
+    async def _keep(self, lease: float) -> None:
         """Look after what no job announces: deadlines, dead workers, lost jobs, sessions that others cannot read."""
         loop = asyncio.get_running_loop()
         pause = min(SWEEP_SECONDS, lease / 4)
         quiet_at = loop.time()
-        # At once: jobs of a worker whose number nobody knows are not found when it dies.
-        async with asyncio.timeout(lease):
-            while worker.worker_id is None:  # noqa: ASYNC110 - the queue tells nobody when it has registered a worker
-                await asyncio.sleep(REGISTERED_SECONDS)
-        query = "UPDATE moot_workers SET worker = $2 WHERE name = $1"
-        await self.execute(query, self._name, worker.worker_id, timeout=lease)
         while True:
             is_quiet = loop.time() >= quiet_at
             # Around all of it, too: behind a cut cable the driver waits without end for a query to be called off.

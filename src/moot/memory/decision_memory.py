@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from moot.domain.facts import Fact
 from moot.domain.ids import parse_session_id
 from moot.domain.topic import Stakes, normalize_label
+from moot.engine.grouped_calls import GroupedCalls
 from moot.errors import BadSetting
 from moot.memory import amplification, breakers, lineage, threads, track_records, validation
 from moot.memory.amplification import Amplification
@@ -89,14 +90,24 @@ class DecisionMemory:
         self._clock = clock
         self._search = DecisionSearch(ledger, clock, meaning, index)
         self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
+        # Sessions that end at the same time share a read and an append.
+        self._keeps = GroupedCalls(self._keep_all)
 
     # Decisions
 
     async def keep(self, fact: DecisionKept) -> RememberedDecision:
         """Remember what a session decided; an existing record stays unchanged. Raises BadSetting or BadName."""
         validation.validate_decision(fact)
-        book = await self._register.append(lambda book: () if fact.decision in book.decisions else (fact,))
-        return book.decisions[fact.decision]
+        # Before it joins others: what cannot be stored must not fail with them.
+        self._register.check_fact(fact)
+        return await self._keeps.call(fact)
+
+    async def _keep_all(self, facts: list[DecisionKept]) -> list[RememberedDecision]:
+        given = dict[str, DecisionKept]()
+        for fact in facts:
+            given.setdefault(fact.decision, fact)
+        book = await self._register.append(lambda book: [fact for name, fact in given.items() if name not in book.decisions])
+        return [book.decisions[fact.decision] for fact in facts]
 
     async def has(self, decision: str) -> bool:
         return decision in (await self._register.state()).decisions

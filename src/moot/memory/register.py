@@ -112,6 +112,10 @@ class Register(Generic[S]):
             before = records[-1].hash
         return records
 
+    def check_fact(self, fact: Fact) -> None:
+        """Raise what `append` would raise for a fact that cannot be stored."""
+        self._codec.check(fact)
+
     async def _read_new_records(self) -> None:
         while True:
             records = await self._ledger.read(self._name, self._seq, PAGE)

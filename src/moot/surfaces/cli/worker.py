@@ -55,5 +55,3 @@ def quiet_libraries() -> None:
     """Whatever happens to a session or to the database is told by Moot itself, in one sentence."""
     for name in ("procrastinate", "psycopg", "asyncpg"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # A job whose worker was taken for dead has been handed over: that it cannot be finished any more is no news.
-    logging.getLogger("asyncio").addFilter(lambda record: "process job moot.advance" not in record.getMessage())
