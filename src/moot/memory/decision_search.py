@@ -59,8 +59,8 @@ class DecisionIndex:
         while self.waiting:
             for record in self.waiting[:BATCH]:
                 document = build_document(record)
-                self.full.add_document(document)
-                self.headlines.add_document(replace(document, text=""))
+                self.full.add_terms(document)
+                self.headlines.add_terms(replace(document, text=""))
             del self.waiting[:BATCH]
             yield
 
@@ -114,8 +114,7 @@ class DecisionSearch:
         index = DecisionIndex()
         index.decisions = [IndexedDecision(*each) for each in kept.decisions]
         index.names = {each.decision for each in index.decisions}
-        names = [each.decision for each in index.decisions]
-        index.full, index.headlines = SearchIndex.restore(kept.full, names), SearchIndex.restore(kept.headlines, names)
+        index.full, index.headlines = (SearchIndex.restore(dump, len(index.decisions)) for dump in (kept.full, kept.headlines))
         if await self._register.resume(index, kept.position):
             self._kept = len(index.decisions)
 

@@ -81,6 +81,8 @@ def _add_decision(book: MemoryState, entry: Entry, record: DecisionKept, *, is_a
     if record.decision in book.decisions:
         return
     number = len(book.order) + 1
+    # What was argued is nearly all of a record, and only search reads it: from the ledger. The head is for `verify`, which does, too.
+    record = replace(record, text="", head="")
     book.decisions[record.decision] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
     book.order.append(record.decision)
     if record.obligations:
