@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -280,6 +280,10 @@ class PostgresLedger:
     async def list_removed(self) -> list[SessionId]:
         with _translate_errors():
             return await postgres_upkeep.list_removed(self._open_pool())
+
+    async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+        with _translate_errors():
+            await postgres_upkeep.reserve(self._open_pool(), heads)
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         with _translate_errors():
