@@ -17,6 +17,7 @@ from moot.domain.roster import Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.domain.session_state import MOST_ATTEMPTS
 from moot.engine.events import EntryAdded, EventHub, TextDelta
+from moot.engine.outage_log import OutageLog
 from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
 from moot.engine.pauses import LEAP_SECONDS, PauseWatch
 from moot.engine.snapshot import RecordWriter, Snapshot
@@ -59,6 +60,7 @@ class EngineContext:
     clock: Clock
     hub: EventHub
     pauses: PauseWatch
+    outages: OutageLog
 
 
 class SessionRun:
@@ -254,7 +256,7 @@ class SessionRun:
                 if asyncio.get_running_loop().time() + delay > ends:
                     raise
                 if delay == FIRST_RETRY_SECONDS:
-                    log.warning("%s; trying again for %.0f s", error, LEDGER_SECONDS)
+                    self._world.outages.tell(error, f"trying again for {LEDGER_SECONDS:.0f} s")
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST_RETRY_SECONDS)
 

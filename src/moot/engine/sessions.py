@@ -20,6 +20,7 @@ from moot.domain.ids import AskId, SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.domain.running_time import PendingAsk
 from moot.engine.events import EventHub, EventQueue
+from moot.engine.outage_log import OutageLog
 from moot.engine.pauses import PauseWatch
 from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
@@ -30,6 +31,7 @@ from moot.errors import (
     SessionBusy,
     SessionClosed,
     UnknownSession,
+    WorldError,
 )
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
@@ -56,7 +58,7 @@ class Sessions:
     ) -> None:
         self._explain_absence = explain_absence
         self._writer = RecordWriter(codec, rulebooks)
-        self._world = EngineContext(ledger, self._writer, clock, EventHub(), PauseWatch(clock))
+        self._world = EngineContext(ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog())
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
@@ -67,6 +69,10 @@ class Sessions:
     def extend_deadline(self, pending: PendingAsk) -> datetime | None:
         """Until when an ask is waited for: its deadline, and the pauses of this process that fell before it."""
         return self._world.pauses.extend_deadline(pending)
+
+    def tell_outage(self, error: WorldError) -> None:
+        """Log that the ledger is away and is tried again: once for all who notice it."""
+        self._world.outages.tell(error)
 
     async def is_running(self, session: SessionId) -> bool:
         """Whether any process runs the session now."""

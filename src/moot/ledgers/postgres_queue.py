@@ -24,8 +24,9 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.worker import Worker
 
 from moot.domain.ids import SessionId
-from moot.errors import LedgerNewer, LedgerUnavailable
-from moot.ledgers.migrations import load_migrations
+from moot.engine.outage_log import OutageLog
+from moot.errors import LedgerUnavailable
+from moot.ledgers.migrations import migrate
 from moot.ledgers.postgres import keep_connection, translate_errors
 from moot.ports.runner import RunnerStats
 
@@ -192,6 +193,7 @@ class PostgresQueue:
     def __init__(self, address: str, *, name: str = "moot", build: str = "") -> None:
         self._address = address
         self._name = name
+        self._outages = OutageLog()
         self._queue = f"{COMMON_QUEUE}:{build}"
         self._stack = AsyncExitStack()
         self._pool: asyncpg.Pool[Any] | None = None
@@ -316,7 +318,7 @@ class PostgresQueue:
                 await self.wake([session])
             raise
         except LedgerUnavailable as error:
-            log.warning("session %s: %s; it is tried again", session, error)
+            self._outages.tell(error)
             with suppress(LedgerUnavailable):
                 await self.settle(session, Settled(standing="failing", due=RETRY_SECONDS))
 
@@ -382,18 +384,10 @@ async def _run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
 
 async def _install(connection: Any) -> None:
     """Create or migrate the tables of the queue; raises LedgerNewer."""
-    steps = load_migrations("workers")
+    newer = "the workers' tables have version {version}, this Moot knows {known}; upgrade Moot on this machine"
     async with connection.transaction():
+        # Here already: several processes must not install procrastinate at once.
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/workers', 0))")
-        await connection.execute("CREATE TABLE IF NOT EXISTS moot_workers_schema (version integer NOT NULL)")
-        version = await connection.fetchval("SELECT coalesce(max(version), 0) FROM moot_workers_schema")
-        if version > steps[-1].version:
-            raise LedgerNewer(
-                f"the workers' tables have version {version}, this Moot knows {steps[-1].version}; upgrade Moot on this machine"
-            )
         if await connection.fetchval("SELECT to_regclass('procrastinate_jobs')") is None:
             await connection.execute((files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8"))
-        for step in steps:
-            if step.version > version:
-                await connection.execute(step.sql)
-                await connection.execute("INSERT INTO moot_workers_schema (version) VALUES ($1)", step.version)
+        await migrate(connection, "workers", "moot_workers_schema", "moot/workers", newer=newer)

@@ -293,7 +293,7 @@ async def _follow_sessions(context: ServerContext) -> None:
                     # Not all at once: each holds a lock while it is looked at.
                     await asyncio.sleep(TAKE_UP_SECONDS)
         except WorldError as error:
-            log.warning("%s; looking again", error)
+            context.moot.engine.tell_outage(error)
         await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -309,8 +309,8 @@ async def _warm_up_memory(context: ServerContext) -> None:
                 await context.moot.memory.find_similar("warm-up")
                 return
             head = await context.moot.engine.wait_for_change(SessionId(NAME), head)
-        except WorldError:
-            log.exception("decisions cannot be read; trying again")
+        except WorldError as error:
+            context.moot.engine.tell_outage(error)
             await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from moot.domain.ids import SessionId
 from moot.engine.events import EntryAdded, EventQueue, TextDelta
-from moot.errors import LedgerDamaged, LedgerNewer, MootError, UnknownSession
+from moot.errors import LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError, UnknownSession
 from moot.memory.tokens import AccessDenied
 from moot.reports.json_text import dump_json
 from moot.surfaces.api.entries import is_sealed
@@ -244,6 +244,9 @@ class ViewHub:
             except (LedgerDamaged, LedgerNewer, UnknownSession) as error:
                 self.publish("gone", session, {"sessionId": session, "why": str(error)})
                 return
+            except LedgerUnavailable as error:
+                self._context.moot.engine.tell_outage(error)
+                await asyncio.sleep(RETRY_SECONDS)
             except MootError as error:
                 log.warning("session %s cannot be followed: %s; trying again", session, error)
                 await asyncio.sleep(RETRY_SECONDS)
@@ -318,6 +321,8 @@ class ViewHub:
                 for line in await self._context.moot.load_lines(names):
                     out = build_session_out(line).model_dump(mode="json", by_alias=True)
                     self.publish("line", line.session, out)
+            except LedgerUnavailable as error:
+                engine.tell_outage(error)
             except MootError as error:
                 log.warning("the list of sessions cannot be read: %s; trying again", error)
             self._let_go()
