@@ -148,10 +148,11 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
                 head=(await moot.engine.records(session))[-1].hash.hex(),
                 strength="fair",
             )
-            # A process holds all but the words and the hash: these are read from the ledger where they are needed.
+            # A process holds all but the words and the hash, which are read from the ledger where they are wanted.
             held = await moot.memory.get(session)
             assert held is not None
             assert held.record == replace(kept, text="", head="")
+            assert [each.record for each in await moot.memory.load_whole([held])] == [kept]
 
     bounded(work())
 

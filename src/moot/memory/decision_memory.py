@@ -136,6 +136,11 @@ class DecisionMemory:
                 break
         return listed
 
+    async def load_whole(self, decisions: Sequence[RememberedDecision]) -> list[RememberedDecision]:
+        """Return decisions with what was argued and the hash of their sessions (`text`, `head`), which the ledger alone holds."""
+        entries = (await self._register.state()).entries
+        return [replace(kept, record=await self._search.read_record(entries[kept.number - 1])) for kept in decisions]
+
     async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
         """Return the decisions that match the query by words or by meaning, best first."""
         validation.validate_nonempty_text("query", query)

@@ -1,5 +1,6 @@
 """The state of memory: the fold of the register `_memory`."""
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -30,14 +31,15 @@ MOST_SHARED: Final = 4_096
 class MemoryState:
     """Everything that is remembered. Only `evolve` changes it, in place: a copy per entry would cost its whole length.
 
-    `order` lists the decisions as they came, `obliged` those with obligations; `reviewed` those with a review, by source;
-    `children` what was built on each.
+    `order` lists the decisions as they came, `entries` the numbers of their entries in the register; `obliged` those with
+    obligations; `reviewed` those with a review, by source; `children` what was built on each.
     """
 
     def __init__(self) -> None:
         self.at: datetime | None = None
         self.decisions: dict[str, RememberedDecision] = {}
         self.order: list[str] = []
+        self.entries: array[int] = array("Q")
         self.reviewed: dict[str, dict[str, None]] = {}
         self.children: dict[str, list[str]] = {}
         self.obliged: dict[str, None] = {}
@@ -90,6 +92,7 @@ def _add_decision(book: MemoryState, entry: Entry, record: DecisionKept, *, is_a
     record = _slim_record(record)
     book.decisions[record.decision] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
     book.order.append(record.decision)
+    book.entries.append(entry.seq)
     if record.obligations:
         book.obliged[record.decision] = None
     for below in record.built_on:

@@ -37,7 +37,7 @@ class ObligationReport:
 class RememberedDecision:
     """A decision. A solo one has its source as its only member, who supports it. The last review counts.
 
-    `record` lacks what was argued and the hash of the session (`text`, `head`): both are in the ledger alone.
+    `record` lacks what was argued and the hash of the session (`text`, `head`): `DecisionMemory.load_whole` reads them.
     """
 
     number: int
