@@ -173,7 +173,9 @@ def test_a_provider_that_refuses_for_a_while_is_left_alone_by_all_seats() -> Non
 
 def test_limits_that_cannot_be_asked_cost_no_answer() -> None:
     class Away(LocalLimits):
-        async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float) -> float:
+        async def take(
+            self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = ""
+        ) -> float:
             raise LedgerUnavailable("the database is away")
 
         async def finish(self, account: str, call: str, *, tokens: int) -> None:

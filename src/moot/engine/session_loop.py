@@ -25,7 +25,7 @@ from moot.engine.step import StepResult, step
 from moot.errors import BadAnswer, LedgerUnavailable, SeqConflict, SessionBusy
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
-from moot.ports.participant import ON_WAITING, Answer, NoAnswer, Participant
+from moot.ports.participant import ASKED_IN, ON_WAITING, Answer, NoAnswer, Participant
 
 log = logging.getLogger("moot")
 
@@ -301,6 +301,7 @@ class SessionRun:
         def on_text(text: str) -> None:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
+        ASKED_IN.set(session)
         ON_WAITING.set(lambda is_waiting: self._note_waiting(ask.id, is_waiting))
         try:
             brief = self.snapshot.build_brief(ask)

@@ -391,3 +391,6 @@ async def _install(connection: Any) -> None:
         if await connection.fetchval("SELECT to_regclass('procrastinate_jobs')") is None:
             await connection.execute((files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8"))
         await migrate(connection, "workers", "moot_workers_schema", "moot/workers", newer=newer)
+        # No version of its own: a worker that does not know it goes on beside those that do.
+        if await connection.fetchval("SELECT to_regclass('moot_places')") is None:
+            await connection.execute((files("moot.ledgers.migrations") / "places.sql").read_text(encoding="utf-8"))
