@@ -16,7 +16,7 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.domain.session_state import MOST_ATTEMPTS
-from moot.engine.events import EntryAdded, EventHub, TextDelta
+from moot.engine.events import EntryAdded, EventHub, SeatWaiting, TextDelta
 from moot.engine.outage_log import OutageLog
 from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
 from moot.engine.pauses import LEAP_SECONDS, PauseWatch
@@ -302,7 +302,7 @@ class SessionRun:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
         ASKED_IN.set(session)
-        ON_WAITING.set(lambda is_waiting: self._note_waiting(ask.id, is_waiting))
+        ON_WAITING.set(lambda is_waiting: self._note_waiting(ask, is_waiting))
         try:
             brief = self.snapshot.build_brief(ask)
             while True:
@@ -325,12 +325,13 @@ class SessionRun:
         if self._tasks.pop(ask.id, None) is not None:
             self._record_response(ask, response)
 
-    def _note_waiting(self, ask: AskId, is_waiting: bool) -> None:
+    def _note_waiting(self, ask: Ask, is_waiting: bool) -> None:
         now = asyncio.get_running_loop().time()
         if is_waiting:
-            self._waiting[ask] = now
+            self._waiting[ask.id] = now
         else:
-            self._waited[ask] = self._waited.get(ask, 0.0) + now - self._waiting.pop(ask, now)
+            self._waited[ask.id] = self._waited.get(ask.id, 0.0) + now - self._waiting.pop(ask.id, now)
+        self._world.hub.publish(SeatWaiting(self.snapshot.session, ask.id, ask.seat, is_over=not is_waiting))
 
     def _get_waited(self, ask: AskId) -> float:
         since = self._waiting.get(ask)

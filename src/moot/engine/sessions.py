@@ -16,7 +16,7 @@ from moot.domain.facts import (
     SessionParked,
     SessionResumed,
 )
-from moot.domain.ids import AskId, SessionId
+from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.domain.running_time import PendingAsk
 from moot.engine.events import EventHub, EventQueue
@@ -125,6 +125,10 @@ class Sessions:
     def list_writing(self, session: SessionId) -> Collection[AskId]:
         """The asks of a session whose answers are being produced in this process."""
         return self._world.hub.list_writing(session)
+
+    def list_waiting(self, session: SessionId) -> frozenset[SeatId]:
+        """The seats of a session that wait in this process for their turn at a provider."""
+        return self._world.hub.list_waiting(session)
 
     async def load_recent(self, session: SessionId) -> Snapshot:
         """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""

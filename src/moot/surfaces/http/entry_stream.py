@@ -15,7 +15,7 @@ from typing import Final
 
 from moot.domain.facts import Entry, Reply, SeatLost
 from moot.domain.ids import SessionId
-from moot.engine.events import TextDelta
+from moot.engine.events import SeatWaiting, TextDelta
 from moot.engine.snapshot import Snapshot
 from moot.errors import LedgerUnavailable, MootError
 from moot.memory.tokens import AccessDenied
@@ -164,6 +164,9 @@ class EntryHub:
         with self._engine.listen(feed.snapshot.session) as queue:
             while True:
                 event = await queue.get()
+                if isinstance(event, SeatWaiting):
+                    data = dump_json({"seat": event.seat, "ask": event.ask, "isOver": event.is_over})
+                    feed.send(b"event: waiting\ndata: %s\n\n" % data.encode())
                 if isinstance(event, TextDelta) and not is_sealed(await self._load_state(feed, event)):
                     data = dump_json({"seat": event.seat, "ask": event.ask, "text": event.text})
                     feed.send(b"event: text\ndata: %s\n\n" % data.encode())
