@@ -192,8 +192,8 @@ class ServerState:
     async def handle_health(self, request: Request) -> Response:
         try:
             await self.server_context.moot.engine.heads("health")
-        except MootError as error:
-            log.error("the ledger is failing: %s", error)
+        except WorldError as error:
+            self.server_context.moot.engine.tell_outage(error)
             return JSONResponse({"status": "failing"}, 503)
         return JSONResponse({"status": "ok"})
 
