@@ -1,7 +1,6 @@
 """The server: one app, one port."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -37,8 +36,6 @@ from moot.surfaces.http.server_settings import ServerSettings
 from moot.surfaces.http.stream import MOST_SESSIONS, ViewHub
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moot.surfaces.rpc.openrpc import build_document
-
-log = logging.getLogger("moot")
 
 STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 LOOK_SECONDS: Final = 5.0
