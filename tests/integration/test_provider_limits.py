@@ -192,7 +192,7 @@ def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path)
                     waiting.append(event.seat)
                 if len(waiting) == 2 and not allowed.is_set():
                     view = await views.load(session)
-                    assert [seat["why"] for seat in view.fields["seats"]] == [told, told]
+                    assert [(seat["state"], seat["why"]) for seat in view.fields["seats"]] == [("held_up", told)] * 2
                     # Whoever comes later is told, too.
                     assert isinstance(await anext(moot.watch(session, view.seq)), SeatWaiting)
                     shown[1].print(moving._render())

@@ -6,7 +6,7 @@ from typing import Protocol
 CAPACITY_SHARE = 0.1
 """How much of a minute's allowance may be spent at once. The rest flows in evenly: no minute has more than the allowance."""
 
-PLACE_SECONDS = 15.0
+PLACE_SECONDS = 5.0
 """How long a session keeps its place at a provider after a call: its next call follows, as long as nobody is waited for."""
 
 

@@ -179,7 +179,8 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
             is_outside = any(outside for _, outside in own)
             now = "asked" if is_outside else "writing"
             why = (words.asked if is_outside else words.writing).format(what=", ".join(what for what, _ in own))
-            why = SHARED_REPORT_TEXT[timeline.language].held_up if seat.id in held_up else why
+            if seat.id in held_up:
+                now, why = "held_up", SHARED_REPORT_TEXT[timeline.language].held_up
         found.append(_build_seat(seat, at, now, why))
     return found
 

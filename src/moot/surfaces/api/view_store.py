@@ -11,7 +11,6 @@ from moot.app.moot import describe_status
 from moot.domain.ids import SessionId
 from moot.reports.json_blocks import Json
 from moot.reports.outline import TimelineItem
-from moot.reports.shared_text import SHARED_REPORT_TEXT
 from moot.surfaces.api.method import ServerContext
 from moot.surfaces.api.session_view import SessionView, build_seats, build_view, encode_item
 
@@ -81,8 +80,7 @@ class ViewStore:
     def _find_held_up(self, folded: FoldedSession, known: StoredView) -> Json:
         """The seats anew where some wait for a provider, or did so in the view that is known; nothing else."""
         held_up = self._moot.engine.list_waiting(folded.snapshot.session)
-        told = SHARED_REPORT_TEXT[folded.timeline.language].held_up
-        if not held_up and not any(seat["why"] == told for seat in known.fields["seats"]):
+        if not held_up and not any(seat["state"] == "held_up" for seat in known.fields["seats"]):
             return {}
         return {"seats": build_seats(folded.timeline, folded.snapshot, held_up)}
 
