@@ -16,8 +16,10 @@ from bench.web.viewers import Served, serve
 
 BATCH = 20
 MARKS = 10
-MOST_BYTES = 4_096
-"""What a session may cost for good: its line in decision memory and in the lists, no more."""
+MOST_BYTES = 1_024
+"""What a session may cost for good: its line in decision memory, without what was said."""
+SAID = "Yes, it is enough for us. " * 80
+"""Two thousand characters, as a model writes them."""
 
 
 def call_all(served: Served, calls: list[tuple[str, dict[str, Any]]]) -> list[Any]:
@@ -40,7 +42,7 @@ def hold_sessions(served: Served, first: int, count: int) -> None:
         plan = {"protocol": "debate", "seats": ["ada", "bob"]}
         opened = call_all(served, [("moot.openSession", {"topic": f"Is {number} enough?", **plan}) for number in numbers])
         names = [each["sessionId"] for each in opened]
-        said = {"participant": "ada", "type": "propose", "text": "Yes, it is.", "confidence": 0.8}
+        said = {"participant": "ada", "type": "propose", "text": SAID, "confidence": 0.8}
         call_all(served, [("cstp.contribute", {"deliberationId": name, **said}) for name in names])
         call_all(served, [("moot.getView", {"sessionId": name}) for name in names])
         call_all(served, [("cstp.closeDeliberation", {"deliberationId": name, "force": True}) for name in names])

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from moot.app.panels import Panel
     from moot.domain.budget import Budget
     from moot.domain.roster import Seat
-    from moot.engine.events import EntryAdded, Event, TextDelta
+    from moot.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
     from moot.errors import CallerError, MootError, WorldError
     from moot.reports.decision import Decision
 else:
@@ -26,6 +26,7 @@ else:
         "Options": "app.moot",
         "Panel": "app.panels",
         "Seat": "domain.roster",
+        "SeatWaiting": "engine.events",
         "TextDelta": "engine.events",
         "WorldError": "errors",
     }
@@ -54,6 +55,7 @@ __all__ = [
     "Options",
     "Panel",
     "Seat",
+    "SeatWaiting",
     "TextDelta",
     "WorldError",
     "hold",

@@ -1,5 +1,6 @@
 """What happens around a session: its process is stopped, its disk is full, its ledger is away."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -7,9 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import asyncpg
 import pytest
 from tests.acceptance.doors import Cli, until
 from tests.acceptance.server import Server, first_line
@@ -99,3 +104,54 @@ def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: P
 
 def limit_files(pid: int, size: str) -> None:
     subprocess.run(["prlimit", f"--pid={pid}", f"--fsize={size}"], check=True)
+
+
+@contextmanager
+def database_away(address: str) -> Iterator[None]:
+    """A PostgreSQL that is stopped, as its clients see it: connections are cut, and nobody listens any more."""
+    folder = Path(parse_qs(urlsplit(address).query)["host"][0])
+    name, door = urlsplit(address).path[1:], folder / ".s.PGSQL.5432"
+
+    async def cut() -> None:
+        connection = await asyncpg.connect(address.replace(name, "postgres", 1))
+        door.rename(folder / "closed")
+        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+        await connection.close()
+
+    asyncio.run(cut())
+    try:
+        yield
+    finally:
+        (folder / "closed").rename(door)
+
+
+def test_a_database_that_is_stopped_and_started_is_one_sentence_and_a_retry(tmp_path: Path, postgres_address: str) -> None:
+    """Under a server without workers: callers are told, watchers are served again, sessions go on, and nobody is asked twice."""
+    marker, recipe = tmp_path / "marker", tmp_path / "slow.toml"
+    said = json.dumps({"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8})
+    line = json.dumps(f"echo asked >> {marker}; sleep 2; echo '{said}'")
+    recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
+    with Server(Cli(tmp_path / "home", tmp_path, MOOT_LEDGER=postgres_address)) as server:
+        client = server.local
+        other = client.opened()
+        seats = [{"id": "ada", "platform": f"command:{recipe}"}, "bob"]
+        sessions = [client("moot.openSession", topic="t", protocol="debate", seats=seats)["sessionId"] for _ in range(3)]
+        until(lambda: marker.exists() and marker.read_text().count("asked") == 3)
+        with client.events(other) as events:
+            events.entries(2)
+            with database_away(postgres_address):
+                time.sleep(3)
+                error = client.refused("cstp.contribute", deliberationId=other, participant="minski", **json.loads(said))
+                assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
+                assert client.get("/healthz").status == 503
+        until(lambda: client.get("/healthz").status == 200)
+        assert client.say(other, "minski", "propose")
+        for session in sessions:
+            until(lambda session=session: "Yes." in json.dumps(client.read(session, participant="ada")))  # type: ignore[misc]
+        with client.events(other, after=2) as events:
+            events.entries(3)
+        assert marker.read_text() == "asked\n" * 3
+        log = server.log.read_text()
+        assert "Traceback" not in log
+        assert log.count("the PostgreSQL ledger failed") == log.count("trying again") == 1, log
+        assert client("moot.verifySession", sessionId=sessions[0]).get("fault") is None

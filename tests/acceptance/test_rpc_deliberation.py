@@ -484,6 +484,28 @@ def test_a_closed_deliberation_takes_nothing_more(server: Server) -> None:
     assert (turn["status"], turn["result"]) == ("closed", result)
 
 
+def test_ending_and_resuming_a_session_with_a_key_counts_once(server: Server) -> None:
+    """D-6: a caller that did not hear the answer repeats the call; other words under the same key are refused."""
+    client = server.local
+    for method, words in (("moot.closeSession", {}), ("moot.cancelSession", {"reason": "wrong question"})):
+        session, other = client.opened(), client.opened()
+        first = client(method, sessionId=session, **words, idempotencyKey=f"end {session}")
+        head = client.head(session)
+        again = [client(method, sessionId=session, **words, idempotencyKey=f"end {session}") for _ in range(2)]
+        assert (again, client.head(session)) == ([first, first], head)
+        error = client.refused(method, sessionId=other, **words, idempotencyKey=f"end {session}")
+        assert (error.code, error.kind) == (-32006, "KeyReused")
+        assert client.refused(method, sessionId=session, **words, idempotencyKey="another").kind == "SessionClosed"
+        # What was refused has not used its key up.
+        assert client(method, sessionId=other, **words, idempotencyKey=f"end {other}")["entry"]
+    session = client.opened()
+    swap = {"sessionId": session, "swaps": {"minski": "mailbox"}, "idempotencyKey": f"swap {session}"}
+    client("moot.resumeSession", **swap)
+    head = client.head(session)
+    client("moot.resumeSession", **swap)
+    assert client.head(session) == head
+
+
 def test_openings_that_make_no_sense_are_refused(server: Server) -> None:
     """D-1, D-6: the words say what was expected; no session comes of it."""
     client = server.local

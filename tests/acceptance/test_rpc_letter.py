@@ -431,9 +431,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.giveInput": {"text": "Mind the cost.", "idempotencyKey": "letter"},
     "moot.exportSession": {"form": "minutes"},
     "moot.verifySession": {},
-    "moot.resumeSession": {"swaps": {}},
-    "moot.closeSession": {},
-    "moot.cancelSession": {"reason": "asked the wrong question"},
+    "moot.resumeSession": {"swaps": {}, "idempotencyKey": "letter"},
+    "moot.closeSession": {"idempotencyKey": "letter"},
+    "moot.cancelSession": {"reason": "asked the wrong question", "idempotencyKey": "letter"},
     "moot.listProtocols": {},
 }
 ORDER = (

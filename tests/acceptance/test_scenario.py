@@ -136,7 +136,7 @@ def test_a_program_can_watch_the_scenario_while_it_is_held(cli: Cli) -> None:
                 async for event in library.watch(session):
                     if isinstance(event, moot.TextDelta):
                         heard += event.text
-                    else:
+                    elif isinstance(event, moot.EntryAdded):
                         seen.append(event.entry.seq)
                 return seen, heard
 

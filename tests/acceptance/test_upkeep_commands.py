@@ -17,9 +17,13 @@ import pytest
 from tests.acceptance.doors import Cli, held, round_robin, write_script
 from tests.acceptance.test_older_ledgers import WRITTEN
 
+from moot.app.archive import archive_sessions, return_sessions
+from moot.app.backup import back_up, restore
+from moot.app.session_copies import check_ledger
 from moot.codec.chain import compute_record_hash, compute_root_hash
 from moot.codec.export import dump_export_head, dump_export_lines, parse_export
 from moot.domain.records import StoredRecord
+from moot.errors import SessionExists
 from moot.ledgers.sqlite import SqliteLedger
 
 DAYS = timedelta(days=100) // timedelta(microseconds=1)
@@ -187,6 +191,38 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     )
     assert cli("archive", "-o", str(tmp_path / "more.db"), code=5).err.startswith("moot: ")
     assert not (tmp_path / "more.db").exists()
+
+
+def test_a_restored_ledger_keeps_the_ids_of_archived_sessions(cli: Cli, tmp_path: Path, postgres_address: str) -> None:
+    """N-7: through a backup into PostgreSQL, and a backup of that: nobody takes the id, and the session comes back."""
+    origin, shared = cli.elsewhere("origin"), Cli(tmp_path / "shared", cli.cwd, MOOT_LEDGER=postgres_address)
+    hold(origin, "old")
+
+    async def work() -> None:
+        async with origin.moot() as moot:
+            old = age(await moot.export("old", "jsonl"))
+        archive = str(tmp_path / "old.db")
+        async with cli.moot() as moot:
+            await moot.read_back(old)
+            await archive_sessions(moot, timedelta(days=1), archive)
+        for number, (source, target) in enumerate(((cli, shared), (shared, cli.elsewhere("again")))):
+            file = str(tmp_path / f"backup-{number}.db")
+            async with source.moot() as moot:
+                await back_up(moot.ledger, source.home, file)
+            await restore(file, target.environ)
+            for reader in (Cli(target.home, cli.cwd, MOOT_LEDGER=file), target):
+                async with reader.moot() as moot:
+                    with pytest.raises(SessionExists, match="exists already"):
+                        await moot.open("Open?", seats={"ada": "mailbox"}, session="old")
+                    assert list(await moot.list_archived()) == ["old"]
+                    await check_ledger(moot.ledger, "the ledger")
+        for ledger in (shared, target):
+            async with ledger.moot() as moot:
+                await return_sessions(moot, archive)
+                assert await moot.export("old", "jsonl") == old
+                await check_ledger(moot.ledger, "the ledger")
+
+    held(work())
 
 
 READS = """

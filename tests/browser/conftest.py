@@ -17,6 +17,7 @@ from tests.acceptance.doors import Cli
 from tests.acceptance.server import Server
 from tests.browser.meetings import Shown, fill_memory, record_demos
 from tests.browser.pages import Visit, Watch
+from tests.support.model_provider import ModelProvider
 
 from moot.domain.facts import Language
 
@@ -57,11 +58,18 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """`moot serve` with a home of its own, for the tests of a module."""
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`moot serve` with a home of its own, for the tests of a module.
+
+    With models behind a real HTTP server where the module says what these answer otherwise: `change_answer`.
+    """
     folder = tmp_path_factory.mktemp("served")
-    with Server(Cli(folder / "home", folder)) as found:
-        yield found
+    with ExitStack() as stack:
+        environ = {}
+        if (change := getattr(request.module, "change_answer", None)) is not None:
+            provider = stack.enter_context(ModelProvider(change=change))
+            environ = {"OPENAI_BASE_URL": provider.base_url, "OPENAI_API_KEY": "sk-loopback"}
+        yield stack.enter_context(Server(Cli(folder / "home", folder, **environ)))
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,13 @@
 """Meetings on the page, from the question to the decision: opened, watched, spoken to, stopped; every protocol in its form."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.acceptance.doors import Cli, until
+from tests.acceptance.doors import until
 from tests.acceptance.server import Client, Server
 from tests.browser.pages import Visit, read_session
-from tests.support.model_provider import ModelProvider
 
 from moot.testing.stub_server import Request, Step, StubReply
 
@@ -28,26 +26,11 @@ LENSES = {
 """A lens that belongs to each protocol's own form."""
 
 
-def answer(kind: str, request: Request) -> Step | None:
+def change_answer(kind: str, request: Request) -> Step | None:
     """A speaker that falls silent in the middle of a word where the question says so."""
     if kind == "speech" and "fall silent" in request.text:
         return StubReply(text=f"{HALF} and therefore we should", stop_after=len(HALF) // 8, then="hang")
     return None
-
-
-@pytest.fixture(scope="module")
-def provider() -> Iterator[ModelProvider]:
-    with ModelProvider(change=answer) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, provider: ModelProvider) -> Iterator[Server]:
-    """With models behind a real HTTP server."""
-    folder = tmp_path_factory.mktemp("served")
-    cli = Cli(folder / "home", folder, OPENAI_BASE_URL=provider.base_url, OPENAI_API_KEY="sk-loopback")
-    with Server(cli) as found:
-        yield found
 
 
 def fill_seats(page: Page, seats: dict[str, str]) -> None:

@@ -2,39 +2,22 @@
 
 import re
 import threading
-from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import expect
-from tests.acceptance.doors import Cli, until
+from tests.acceptance.doors import until
 from tests.acceptance.server import Server
 from tests.browser.pages import Visit
-from tests.support.model_provider import ModelProvider
 
 from moot.testing.stub_server import Drop, Fail, Request, Step
 
 OUT = threading.Event()
 
 
-def answer(kind: str, request: Request) -> Step | None:
+def change_answer(kind: str, request: Request) -> Step | None:
     """One model that refuses one seat for good, and one question that nobody is there for while it is `OUT`."""
     if "Is anybody there?" in request.text and OUT.is_set():
         return Drop()
     return Fail(status=400, message="this model is retired") if "Your seat: lost" in request.text else None
-
-
-@pytest.fixture(scope="module")
-def provider() -> Iterator[ModelProvider]:
-    with ModelProvider(change=answer) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory, provider: ModelProvider) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("served")
-    cli = Cli(folder / "home", folder, OPENAI_BASE_URL=provider.base_url, OPENAI_API_KEY="sk-loopback")
-    with Server(cli) as found:
-        yield found
 
 
 def test_a_parked_session_says_why_and_is_taken_up_again(server: Server, visit: Visit) -> None:

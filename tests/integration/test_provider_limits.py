@@ -1,14 +1,20 @@
 """N-4: a provider's limits, as it states them and as the user sets them, hold for all who share them; waiting costs no seat."""
 
 import asyncio
+import json
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from rich.console import Console
 from tests.conformance.test_runners import build_engine
 
+from moot.app.moot import Moot
 from moot.domain.effects import Brief
 from moot.domain.facts import SeatLost
+from moot.engine.events import SeatWaiting
 from moot.errors import BadSetting, LedgerUnavailable
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.postgres import PostgresLedger
@@ -18,7 +24,11 @@ from moot.participants.model import ModelParticipant
 from moot.participants.platforms import parse_platform
 from moot.participants.provider_limits import LIMITS, LocalLimits, name_account, parse_limits, read_headers
 from moot.ports.limits import Allowance, LimitReport
-from moot.ports.participant import Answer, NoAnswer, OnText, note_waiting
+from moot.ports.participant import ASKED_IN, Answer, NoAnswer, OnText, note_waiting
+from moot.reports.shared_text import SHARED_REPORT_TEXT
+from moot.surfaces.api.server_context import open_server_context
+from moot.surfaces.api.view_store import ViewStore
+from moot.surfaces.cli.live import PlainView, SeatsView
 from moot.testing.ledger_contract import run_with_deadline
 from moot.testing.runner_contract import build_contribution, build_debate
 from moot.testing.stub_server import Fail, StubReply, StubServer
@@ -29,8 +39,8 @@ NOW = datetime(2026, 11, 16, 12, 0, 0, tzinfo=UTC)
 
 def test_limits_are_read_as_people_write_them() -> None:
     assert parse_limits("") == {}
-    assert parse_limits(" OpenAI=500r,200000t,20c ; anthropic = 50R;") == {
-        "openai": Allowance(requests=500, tokens=200_000, at_once=20),
+    assert parse_limits(" OpenAI=500r,200000t,20c,5s ; anthropic = 50R;") == {
+        "openai": Allowance(requests=500, tokens=200_000, at_once=20, sessions=5),
         "anthropic": Allowance(requests=50),
     }
 
@@ -149,6 +159,56 @@ def test_a_seat_that_waits_for_its_provider_is_not_lost() -> None:
     assert {fact.reason for fact in run_with_deadline(work(5.0))} == {"timeout"}
 
 
+def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path) -> None:
+    """N-4: in the events, in a terminal, in a log and in the view of the page; no longer than it lasts."""
+    allowed, told, sessions = asyncio.Event(), SHARED_REPORT_TEXT["zh"].held_up, set[str]()
+
+    class Waiting:
+        async def ready(self) -> str | None:
+            return None
+
+        async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+            sessions.add(ASKED_IN.get())
+            if not allowed.is_set():
+                with note_waiting():
+                    await allowed.wait()
+            return Answer(said=build_contribution(brief.ask.kind))
+
+    async def work() -> None:
+        environ = {"MOOT_HOME": str(tmp_path), "HOME": str(tmp_path)}
+        async with open_server_context(Moot(environ=environ, participants={"slow": Waiting()})) as context:
+            moot, views = context.moot, ViewStore(context)
+            session = await moot.open("去吗？", protocol="debate", seats=dict.fromkeys(("ada", "bob"), "slow"), language="zh")
+            plugin = await moot.load_plugin(session)
+            shown = [Console(file=StringIO(), width=100), Console(file=StringIO(), width=100)]
+            plain = PlainView(plugin, plugin.timeline(session), shown[0])
+            moving = SeatsView(plugin, plugin.timeline(session), shown[1])
+            running, events = asyncio.create_task(moot.run(session)), moot.watch(session)
+            waiting: list[str] = []
+            async for event in events:
+                plain.show(event)
+                moving.show(event)
+                if isinstance(event, SeatWaiting):
+                    waiting.append(event.seat)
+                if len(waiting) == 2 and not allowed.is_set():
+                    view = await views.load(session)
+                    assert [(seat["state"], seat["why"]) for seat in view.fields["seats"]] == [("held_up", told)] * 2
+                    # Whoever comes later is told, too.
+                    assert isinstance(await anext(moot.watch(session, view.seq)), SeatWaiting)
+                    shown[1].print(moving._render())
+                    allowed.set()
+            await running
+            # By this a provider's places are counted.
+            assert sessions == {session}
+            assert waiting == ["ada", "bob", "ada", "bob"]
+            assert not moot.engine.list_waiting(session)
+            assert told not in json.dumps((await views.load(session)).fields, ensure_ascii=False)
+            texts = [console.file.getvalue() for console in shown]  # type: ignore[attr-defined]
+            assert [text.count(told) for text in texts] == [2, 2]
+
+    run_with_deadline(work())
+
+
 def test_a_provider_that_refuses_for_a_while_is_left_alone_by_all_seats() -> None:
     """N-4: one 429 closes the account; other seats do not run into it."""
 
@@ -173,7 +233,9 @@ def test_a_provider_that_refuses_for_a_while_is_left_alone_by_all_seats() -> Non
 
 def test_limits_that_cannot_be_asked_cost_no_answer() -> None:
     class Away(LocalLimits):
-        async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float) -> float:
+        async def take(
+            self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = ""
+        ) -> float:
             raise LedgerUnavailable("the database is away")
 
         async def finish(self, account: str, call: str, *, tokens: int) -> None:

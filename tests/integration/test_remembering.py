@@ -12,11 +12,13 @@ import pytest
 from tests.acceptance.doors import write_script
 
 from moot import Moot
+from moot.codec.chain import decode_entry
+from moot.codec.stored import FactCodec
 from moot.domain.ids import SeatId, SessionId
 from moot.domain.roster import NEUTRAL_TRUST, Seat
 from moot.domain.topic import ErrorCorrelation, Topic, build_topic
 from moot.errors import BadSetting
-from moot.memory.facts import DecisionKept, Member, Outcome
+from moot.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome
 from moot.protocols.council.facts import CouncilOpened
 
 T = TypeVar("T")
@@ -104,10 +106,10 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
             about = build_topic(category="arch", stakes="high", tags=["db"], options=["yes", "no"])
             session = await moot.open("Which database?", seats=house.seats(SPLIT), name="debate", subject=about)
             decision = await moot.run(session)
-            kept = await moot.memory.get(session)
-            assert kept is not None
+            (written,) = await moot.engine.records(MEMORY)
             entries = await moot.engine.entries(session)
-            assert kept.record == DecisionKept(
+            kept = decode_entry(FactCodec(MEMORY_KINDS), written).fact
+            assert kept == DecisionKept(
                 decision=session,
                 protocol="debate",
                 topic="Which database?",
@@ -146,6 +148,11 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
                 head=(await moot.engine.records(session))[-1].hash.hex(),
                 strength="fair",
             )
+            # A process holds all but the words and the hash, which are read from the ledger where they are wanted.
+            held = await moot.memory.get(session)
+            assert held is not None
+            assert held.record == replace(kept, text="", head="")
+            assert [each.record for each in await moot.memory.load_whole([held])] == [kept]
 
     bounded(work())
 

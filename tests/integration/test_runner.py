@@ -23,9 +23,10 @@ from moot.domain.ids import SeatId, SessionId
 from moot.domain.records import StoredRecord
 from moot.domain.roster import MAILBOX, Seat
 from moot.engine.engine import Engine
+from moot.engine.outage_log import OutageLog
 from moot.engine.session_loop import ParticipantFactory
 from moot.engine.snapshot import Snapshot
-from moot.errors import LedgerUnavailable
+from moot.errors import LedgerFull, LedgerUnavailable
 from moot.ledgers.memory import MemoryLedger
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
 from moot.protocols.council.debate import DebateOpened
@@ -320,17 +321,33 @@ def test_a_ledger_that_fails_for_a_while_is_tried_again(
     monkeypatch.setattr(local, "LOOK_AGAIN_SECONDS", 0.02)
 
     async def work() -> None:
-        house, ends = engine(Failing(3)), Ends()
-        session = await house.open(debate("ada", "bob"))
+        house, ends = engine(Failing(9)), Ends()
+        sessions = [await house.open(debate("ada", "bob")) for _ in range(3)]
         async with LocalRunner(house, seating(ada=Guest(), bob=Guest()), ends) as runner:
-            runner.wake(session)
-            await ends.seen()
-        assert ends.sessions == [session]
+            for session in sessions:
+                runner.wake(session)
+            await ends.seen(3)
+        assert sorted(ends.sessions) == sessions
 
     with caplog.at_level(logging.WARNING, "moot"):
         bounded(work())
-    # One sentence for the whole outage, and no traceback.
+    # One sentence for the whole outage and all sessions, and no traceback.
     assert [(record.message, record.exc_info) for record in caplog.records] == [("the disk is away; trying again for 30 s", None)]
+
+
+def test_a_second_outage_and_one_that_lasts_are_told_of_again(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    outages = OutageLog(lambda: now[0])
+    with caplog.at_level(logging.WARNING, "moot"):
+        for now[0] in (0.0, 1.0, 9.0, 20.0, *(20.0 + step for step in range(1, 70, 3))):
+            outages.tell(LedgerUnavailable(f"away at {now[0]:.0f}"))
+        outages.tell(LedgerFull("no room"))
+    assert [record.message for record in caplog.records] == [
+        "away at 0; trying again",
+        "away at 20; trying again",
+        "away at 81; trying again",
+        "no room; trying again",
+    ]
 
 
 class Damaged(MemoryLedger):

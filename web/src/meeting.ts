@@ -237,7 +237,7 @@ export class Meeting {
   private dropDrafts(view: View, changed: Item[]): void {
     const drafts = this.drafts.peek();
     if (drafts.size === 0) return;
-    const busy = new Set(view.seats.filter((seat) => seat.state === "writing" || seat.state === "asked").map((seat) => seat.id));
+    const busy = new Set(view.seats.filter((seat) => ["writing", "held_up", "asked"].includes(seat.state)).map((seat) => seat.id));
     const spoken = new Set(changed.map((item) => item.seat));
     const left = [...drafts].filter(([, draft]) => busy.has(draft.seat) && !spoken.has(draft.seat));
     if (left.length !== drafts.size) this.drafts.value = new Map(left);

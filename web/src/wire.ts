@@ -56,7 +56,7 @@ export interface TimelinePart {
   total: number;
   items: [number, Item][];
 }
-export type SeatState = "listening" | "asked" | "writing" | "silent" | "lost" | "done";
+export type SeatState = "listening" | "asked" | "writing" | "held_up" | "silent" | "lost" | "done";
 export interface Seat {
   id: string;
   stance: string;

@@ -6,7 +6,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from moot.app.environment import resolve_file_path, resolve_home
-from moot.app.session_copies import check_ledger, copy_sessions, draft_ledger_file, require_upkeep, resolve_new_file
+from moot.app.session_copies import (
+    check_ledger,
+    copy_sessions,
+    draft_ledger_file,
+    require_upkeep,
+    reserve_archived,
+    resolve_new_file,
+)
 from moot.codec.chain import validate_chain
 from moot.domain.head_facts import RegisteredHead, SessionsArchived, SessionsReturned
 from moot.domain.ids import SessionId, is_register, parse_session_id
@@ -86,6 +93,8 @@ async def return_sessions(moot: "Moot", word: str, wanted: Sequence[str] = ()) -
         for name in names:
             if name not in held or name not in archived:
                 raise UnknownSession(f"no archived session {name!r} is in {path}; it has: {', '.join(held[:20]) or 'none'}")
+        # For a ledger that an older Moot restored: it has the ids in its register alone.
+        await reserve_archived(moot.ledger)
         entries = 0
         for name in names:
             records = validate_chain(name, await file.read(name))

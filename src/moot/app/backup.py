@@ -13,6 +13,7 @@ from moot.app.session_copies import (
     copy_sessions,
     draft_ledger_file,
     require_upkeep,
+    reserve_archived,
     resolve_new_file,
 )
 from moot.app.signed_heads import load_trusted, parse_heads, sign_heads
@@ -42,6 +43,7 @@ async def back_up(ledger: Ledger, home: Path, word: str) -> BackupReport:
     async with draft_ledger_file(path) as draft:
         await upkeep.copy_to(draft)
         async with SqliteLedger(draft) as copy:
+            await reserve_archived(copy)
             signed = sign_heads(home, datetime.now(UTC), await collect_heads(copy, clock))
             await open_head_register(copy, clock).append(lambda book: [HeadsSigned(document=signed.dump())])
             await check_ledger(copy, "the ledger", frozenset(load_trusted(home)))
@@ -99,4 +101,5 @@ async def _copy_all(source: Ledger, target: Ledger) -> None:
     # The register first: should this be cut short, it knows what is missing.
     await copy_sessions(source, target, [HEADS])
     await copy_sessions(source, target, [head.session for head in await source.heads()])
+    await reserve_archived(target)
     await check_ledger(target, "the restored ledger")

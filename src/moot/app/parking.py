@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from moot.domain.ids import SeatId, SessionId
@@ -19,6 +21,9 @@ LONGEST_OUTAGE: Final = 604_800.0
 CHECK_SECONDS: Final = 120.0
 """How long `ready` may take, including imports on a busy machine; a participant's requests have their own deadlines."""
 
+Delays = Callable[[int], Iterator[float]]
+"""Says, by a seed, how long to wait before each look at a parked session."""
+
 OnParked = Callable[[str, float], None]
 """Told why a session is parked, and in how many seconds it is tried again."""
 
@@ -29,6 +34,14 @@ def iterate_delays(seed: int) -> Iterator[float]:
     while True:
         yield min(delay, LONGEST_SECONDS) * (1 + JITTER * (random_unit(seed, "parking", number) - 0.5))
         delay, number = min(2 * delay, LONGEST_SECONDS), number + 1
+
+
+def find_retry_delay(snapshot: Snapshot, tries: int, now: datetime, delays: Delays = iterate_delays) -> float | None:
+    """In how many seconds a parked session is looked at again after so many looks; None once it has been parked too long."""
+    state = snapshot.session_state
+    if (now - state.at).total_seconds() > LONGEST_OUTAGE:
+        return None
+    return next(islice(delays(state.opened.seed), tries, None))
 
 
 async def explain_unready_seats(snapshot: Snapshot, seating: ParticipantFactory) -> dict[SeatId, str]:

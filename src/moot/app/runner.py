@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from moot.app.parking import LONGEST_OUTAGE, explain_unready_seats, iterate_delays
+from moot.app.parking import Delays, explain_unready_seats, find_retry_delay, iterate_delays
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
 from moot.engine.session_loop import ParticipantFactory
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 LOOK_AGAIN_SECONDS: Final = 1.0
 """How soon to retry a session that another process runs, or that could not be written."""
 LONGEST_WAIT_SECONDS: Final = 3_600.0
-OUTAGE_AGAIN_SECONDS: Final = 60.0
 
 RUNNER: Final = "MOOT_RUNNER"
 """The variable that says who runs a server's sessions: `local` (the default) or `workers`."""
@@ -31,11 +30,10 @@ RUNNER: Final = "MOOT_RUNNER"
 
 @dataclass(slots=True)
 class _Retry:
-    """When a parked session is looked at again, and until when at all, on the clock of the event loop."""
+    """When a parked session is looked at again, on the clock of the event loop, and how often that was decided."""
 
-    delays: Iterator[float]
     due: float
-    ends: float
+    tries: int = 0
 
 
 OnClosed = Callable[[SessionId], Awaitable[object]]
@@ -57,7 +55,7 @@ class LocalRunner:
         seating: ParticipantFactory,
         closed: OnClosed,
         *,
-        delays: Callable[[int], Iterator[float]] = iterate_delays,
+        delays: Delays = iterate_delays,
     ) -> None:
         self._engine = engine
         self._seating = seating
@@ -67,7 +65,6 @@ class LocalRunner:
         self._again: set[SessionId] = set()
         self._alarms: dict[SessionId, asyncio.TimerHandle] = {}
         self._retries: dict[SessionId, _Retry] = {}
-        self._outage = ("", 0.0)
 
     async def __aenter__(self) -> Self:
         return self
@@ -162,15 +159,8 @@ class LocalRunner:
             except (LedgerDamaged, LedgerNewer):
                 raise
             except WorldError as error:
-                self._tell_outage(error)
+                self._engine.tell_outage(error)
         return None
-
-    def _tell_outage(self, error: WorldError) -> None:
-        """One sentence for an outage, not one for each session and second of it."""
-        now = asyncio.get_running_loop().time()
-        if str(error) != self._outage[0] or now - self._outage[1] > OUTAGE_AGAIN_SECONDS:
-            self._outage = (str(error), now)
-            log.error("%s; trying again", error)
 
     async def _is_over(self, snapshot: Snapshot) -> bool:
         """Whether the outage of a parked session is over; before it is due to be looked at, it is not."""
@@ -183,14 +173,14 @@ class LocalRunner:
         loop, session, parked = asyncio.get_running_loop(), snapshot.session, snapshot.session_state.parked
         retry = self._retries.get(session)
         if retry is None:
-            retry = _Retry(self._delays(snapshot.session_state.opened.seed), loop.time(), loop.time() + LONGEST_OUTAGE)
-            self._retries[session] = retry
+            retry = self._retries[session] = _Retry(loop.time())
             log.warning("session %s is parked: %s", session, parked.reason if parked is not None else "")
         if loop.time() >= retry.due:
-            retry.due = loop.time() + next(retry.delays)
-        if retry.due > retry.ends:
-            log.warning("session %s stays parked; resume it with: moot resume %s", session, session)
-            return
+            delay = find_retry_delay(snapshot, retry.tries, datetime.now(UTC), self._delays)
+            if delay is None:
+                log.warning("session %s stays parked; resume it with: moot resume %s", session, session)
+                return
+            retry.due, retry.tries = loop.time() + delay, retry.tries + 1
         self._alarms[session] = loop.call_at(retry.due, self.wake, session)
 
     def _set_alarm(self, snapshot: Snapshot) -> None:

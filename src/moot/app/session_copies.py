@@ -39,6 +39,13 @@ async def _copy_session(source: Ledger, target: Ledger, session: SessionId) -> N
         after = records[-1].seq
 
 
+async def reserve_archived(ledger: Ledger) -> None:
+    """Take the ids of archived sessions in a copy of a ledger: of these, it has only what the register of heads says."""
+    archived = (await open_head_register(ledger, SystemClock()).state()).archived
+    if archived and isinstance(ledger, LedgerUpkeep):
+        await ledger.reserve({name: (each.head.seq, bytes.fromhex(each.head.hash)) for name, each in archived.items()})
+
+
 async def check_ledger(ledger: Ledger, what: str, trusted: frozenset[str] = frozenset()) -> None:
     """Verify a whole ledger; raises LedgerDamaged with its first fault."""
     found = await LedgerVerifier(ledger, SystemClock(), trusted=trusted).verify_all()

@@ -3,16 +3,15 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from moot.app.environment import is_postgres, open_ledger, resolve_ledger_address
-from moot.app.parking import LONGEST_OUTAGE, explain_unready_seats, iterate_delays
+from moot.app.parking import Delays, explain_unready_seats, find_retry_delay, iterate_delays
 from moot.app.plugins import load_plugins
 from moot.app.protocols import list_protocol_names, load_protocols
 from moot.app.version import VERSION
@@ -73,7 +72,7 @@ class SharedRunner:
         *,
         concurrency: int = CONCURRENCY,
         lease: float = LEASE_SECONDS,
-        delays: Callable[[int], Iterator[float]] = iterate_delays,
+        delays: Delays = iterate_delays,
         over: asyncio.Event | None = None,
     ) -> None:
         self._queue = queue
@@ -121,7 +120,7 @@ class SharedRunner:
             try:
                 await self._send()
             except LedgerUnavailable as error:
-                log.warning("sessions cannot be woken: %s; trying again", error)
+                self._engine.tell_outage(error)
                 self._has_woken.set()
                 await asyncio.sleep(RECONNECT_SECONDS)
 
@@ -199,9 +198,7 @@ class SharedRunner:
     def _settle_parked(self, snapshot: Snapshot, tries: int) -> "Settled":
         from moot.ledgers.postgres_queue import Settled
 
-        state = snapshot.session_state
-        is_given_up = (datetime.now(UTC) - state.at).total_seconds() > LONGEST_OUTAGE
-        delay = None if is_given_up else next(islice(self._delays(state.opened.seed), tries, None))
+        delay = find_retry_delay(snapshot, tries, datetime.now(UTC), self._delays)
         return Settled(standing="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
 
 

@@ -1,4 +1,4 @@
-"""Events for watchers: entries once they are durable, and text while it is produced."""
+"""Events for watchers: entries once they are durable, text while it is produced, and waits for a provider."""
 
 import asyncio
 from collections.abc import Collection, Iterator
@@ -28,7 +28,17 @@ class TextDelta:
     text: str
 
 
-Event = EntryAdded | TextDelta
+@dataclass(frozen=True, slots=True)
+class SeatWaiting:
+    """A seat waits for its turn at a provider whose limit is reached; with `is_over` it has it now."""
+
+    session: SessionId
+    ask: AskId
+    seat: SeatId
+    is_over: bool = False
+
+
+Event = EntryAdded | TextDelta | SeatWaiting
 EventQueue = asyncio.Queue[Event]
 
 
@@ -39,6 +49,7 @@ class EventHub:
         self._bags: dict[SessionId, list[EventQueue]] = {}
         self.heads = HeadWaiters()
         self._texts: dict[SessionId, dict[AskId, list[TextDelta]]] = {}
+        self._waits: dict[SessionId, dict[AskId, SeatWaiting]] = {}
 
     def is_watched(self, session: SessionId) -> bool:
         return session in self._bags
@@ -46,6 +57,13 @@ class EventHub:
     def publish(self, event: Event) -> None:
         if isinstance(event, TextDelta):
             self._texts.setdefault(event.session, {}).setdefault(event.ask, []).append(event)
+        elif isinstance(event, SeatWaiting):
+            waits = self._waits.setdefault(event.session, {})
+            waits.pop(event.ask, None)
+            if not event.is_over:
+                waits[event.ask] = event
+            if not waits:
+                del self._waits[event.session]
         for queue in self._bags.get(event.session, ()):
             # Never block the session for a slow watcher: a dropped entry is read again from the ledger, dropped text is lost.
             if not queue.full():
@@ -56,12 +74,18 @@ class EventHub:
         queue: EventQueue = asyncio.Queue(MOST_WAITING)
         for pieces in self._texts.get(session, {}).values():
             queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
+        for wait in self._waits.get(session, {}).values():
+            queue.put_nowait(wait)
         self._bags.setdefault(session, []).append(queue)
         return queue
 
     def list_writing(self, session: SessionId) -> Collection[AskId]:
         """The asks whose answers are being produced."""
         return self._texts.get(session, {}).keys()
+
+    def list_waiting(self, session: SessionId) -> frozenset[SeatId]:
+        """The seats that wait for their turn at a provider."""
+        return frozenset(wait.seat for wait in self._waits.get(session, {}).values())
 
     def end_text(self, session: SessionId, ask: AskId) -> None:
         """Forget what was produced for an ask: it is an entry now, or was lost."""

@@ -16,7 +16,8 @@ from moot.domain.ids import AskId, SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import fix_surrogates
 from moot.domain.session_state import MOST_ATTEMPTS
-from moot.engine.events import EntryAdded, EventHub, TextDelta
+from moot.engine.events import EntryAdded, EventHub, SeatWaiting, TextDelta
+from moot.engine.outage_log import OutageLog
 from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
 from moot.engine.pauses import LEAP_SECONDS, PauseWatch
 from moot.engine.snapshot import RecordWriter, Snapshot
@@ -24,7 +25,7 @@ from moot.engine.step import StepResult, step
 from moot.errors import BadAnswer, LedgerUnavailable, SeqConflict, SessionBusy
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
-from moot.ports.participant import ON_WAITING, Answer, NoAnswer, Participant
+from moot.ports.participant import ASKED_IN, ON_WAITING, Answer, NoAnswer, Participant
 
 log = logging.getLogger("moot")
 
@@ -59,6 +60,7 @@ class EngineContext:
     clock: Clock
     hub: EventHub
     pauses: PauseWatch
+    outages: OutageLog
 
 
 class SessionRun:
@@ -256,7 +258,7 @@ class SessionRun:
                 if self._time() + delay > ends:
                     raise
                 if delay == FIRST_RETRY_SECONDS:
-                    log.warning("%s; trying again for %.0f s", error, LEDGER_SECONDS)
+                    self._world.outages.tell(error, f"trying again for {LEDGER_SECONDS:.0f} s")
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST_RETRY_SECONDS)
 
@@ -301,7 +303,8 @@ class SessionRun:
         def on_text(text: str) -> None:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
-        ON_WAITING.set(lambda is_waiting: self._note_waiting(ask.id, is_waiting))
+        ASKED_IN.set(session)
+        ON_WAITING.set(lambda is_waiting: self._note_waiting(ask, is_waiting))
         try:
             brief = self.snapshot.build_brief(ask)
             while True:
@@ -324,12 +327,13 @@ class SessionRun:
         if self._tasks.pop(ask.id, None) is not None:
             self._record_response(ask, response)
 
-    def _note_waiting(self, ask: AskId, is_waiting: bool) -> None:
+    def _note_waiting(self, ask: Ask, is_waiting: bool) -> None:
         now = self._time()
         if is_waiting:
-            self._waiting[ask] = now
+            self._waiting[ask.id] = now
         else:
-            self._waited[ask] = self._waited.get(ask, 0.0) + now - self._waiting.pop(ask, now)
+            self._waited[ask.id] = self._waited.get(ask.id, 0.0) + now - self._waiting.pop(ask.id, now)
+        self._world.hub.publish(SeatWaiting(self.snapshot.session, ask.id, ask.seat, is_over=not is_waiting))
 
     def _get_waited(self, ask: AskId) -> float:
         since = self._waiting.get(ask)

@@ -16,10 +16,11 @@ from moot.domain.facts import (
     SessionParked,
     SessionResumed,
 )
-from moot.domain.ids import AskId, SessionId
+from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.domain.running_time import PendingAsk
 from moot.engine.events import EventHub, EventQueue
+from moot.engine.outage_log import OutageLog
 from moot.engine.pauses import PauseWatch
 from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
@@ -28,6 +29,7 @@ from moot.errors import (
     SeqConflict,
     SessionClosed,
     UnknownSession,
+    WorldError,
 )
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger, is_claimed
@@ -54,7 +56,7 @@ class Sessions:
     ) -> None:
         self._explain_absence = explain_absence
         self._writer = RecordWriter(codec, rulebooks)
-        self._world = EngineContext(ledger, self._writer, clock, EventHub(), PauseWatch(clock))
+        self._world = EngineContext(ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog())
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
@@ -65,6 +67,10 @@ class Sessions:
     def extend_deadline(self, pending: PendingAsk) -> datetime | None:
         """Until when an ask is waited for: its deadline, and the pauses of this process that fell before it."""
         return self._world.pauses.extend_deadline(pending)
+
+    def tell_outage(self, error: WorldError) -> None:
+        """Log that the ledger is away and is tried again: once for all who notice it."""
+        self._world.outages.tell(error)
 
     async def is_running(self, session: SessionId) -> bool:
         """Whether any process runs the session now."""
@@ -107,6 +113,10 @@ class Sessions:
     def list_writing(self, session: SessionId) -> Collection[AskId]:
         """The asks of a session whose answers are being produced in this process."""
         return self._world.hub.list_writing(session)
+
+    def list_waiting(self, session: SessionId) -> frozenset[SeatId]:
+        """The seats of a session that wait in this process for their turn at a provider."""
+        return self._world.hub.list_waiting(session)
 
     async def load_recent(self, session: SessionId) -> Snapshot:
         """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""

@@ -1,7 +1,7 @@
 """A ledger in memory: for tests, benchmarks and sessions that nobody needs to keep."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ class MemoryLedger:
         self._waiting: dict[SessionId, asyncio.Event] = {}
         self._writes: list[SessionId] = []
         self._heads = PendingHeads()
-        self._removed: dict[SessionId, StoredRecord] = {}
+        self._removed: dict[SessionId, tuple[int, bytes]] = {}
 
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         if not records:
@@ -28,7 +28,7 @@ class MemoryLedger:
         check_order(session, records)
         held = self._records.get(session, [])
         # No await between this check and the write: on one event loop nobody else can append in between.
-        check_head(session, records, self._removed[session].seq if session in self._removed else len(held))
+        check_head(session, records, self._removed[session][0] if session in self._removed else len(held))
         self._records.setdefault(session, held).extend(records)
         self._register_heads(session, records)
         if session != HEADS:
@@ -65,8 +65,8 @@ class MemoryLedger:
         return WrittenSessions(now, frozenset() if after is None else frozenset(self._writes[after:now]))
 
     async def inspect(self, session: SessionId | None = None) -> StorageReport:
-        lasts = {name: records[-1] for name, records in self._records.items()} | self._removed
-        return StorageReport([], {name: (last.seq, last.hash) for name, last in lasts.items() if session in {None, name}})
+        heads = {name: (records[-1].seq, records[-1].hash) for name, records in self._records.items()} | self._removed
+        return StorageReport([], {name: head for name, head in heads.items() if session in {None, name}})
 
     async def copy_to(self, path: Path) -> None:
         from moot.ledgers.sqlite_copy import write_copy
@@ -77,15 +77,19 @@ class MemoryLedger:
 
     async def remove(self, sessions: Sequence[SessionId]) -> None:
         for session in sessions:
-            self._removed[session] = self._records.pop(session)[-1]
+            last = self._records.pop(session)[-1]
+            self._removed[session] = (last.seq, last.hash)
 
     async def list_removed(self) -> list[SessionId]:
         return list(self._removed)
 
+    async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+        self._removed |= {session: head for session, head in heads.items() if session not in self._records}
+
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
-        last = self._removed.get(session)
-        if last != records[-1]:
-            raise SeqConflict(session, records[-1].seq, 0 if last is None else last.seq)
+        head = self._removed.get(session, (0, b""))
+        if head != (records[-1].seq, records[-1].hash):
+            raise SeqConflict(session, records[-1].seq, head[0])
         del self._removed[session]
         self._records[session] = list(records)
 

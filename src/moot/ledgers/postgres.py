@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +15,9 @@ from moot.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
 from moot.domain.ids import SessionId
 from moot.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moot.engine.grouped_calls import GroupedCalls
-from moot.errors import LedgerFull, LedgerNewer, LedgerUnavailable, MootError, SeqConflict, SessionBusy
+from moot.errors import LedgerFull, LedgerUnavailable, MootError, SeqConflict, SessionBusy
 from moot.ledgers import postgres_upkeep
-from moot.ledgers.migrations import load_migrations
+from moot.ledgers.migrations import migrate
 from moot.ledgers.pending_heads import REGISTER_SECONDS, PendingHeads, seal_now
 from moot.ledgers.validation import check_order
 
@@ -326,6 +326,10 @@ class PostgresLedger:
         with _translate_errors():
             return await postgres_upkeep.list_removed(self._open_pool())
 
+    async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+        with _translate_errors():
+            await postgres_upkeep.reserve(self._open_pool(), heads)
+
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         with _translate_errors():
             await postgres_upkeep.put_back(self._open_pool(), session, records)
@@ -519,21 +523,9 @@ async def keep_connection(connection: Any) -> None:
 
 
 async def _migrate(connection: Any) -> None:
-    steps = load_migrations("postgres")
+    newer = "the ledger has version {version}, this Moot knows {known}; upgrade Moot, or point MOOT_LEDGER to another database"
     async with connection.transaction():
-        # Processes that start together migrate one after the other; the lock ends with the transaction.
-        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/schema', 0))")
-        await connection.execute("CREATE TABLE IF NOT EXISTS moot_schema (version integer NOT NULL)")
-        version = await connection.fetchval("SELECT coalesce(max(version), 0) FROM moot_schema")
-        if version > steps[-1].version:
-            raise LedgerNewer(
-                f"the ledger has version {version}, this Moot knows {steps[-1].version}; upgrade Moot, "
-                "or point MOOT_LEDGER to another database"
-            )
-        for step in steps:
-            if step.version > version:
-                await connection.execute(step.sql)
-                await connection.execute("INSERT INTO moot_schema (version) VALUES ($1)", step.version)
+        version = await migrate(connection, "postgres", "moot_schema", "moot/schema", newer=newer)
         # The statement that writes entries writes their sessions, too; looking up the session of each entry again took two thirds
         # of its time. No version of its own: older versions of Moot work with the constraint and without it, beside this one.
         if await connection.fetchval("SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = $1)", SESSION_CHECK):

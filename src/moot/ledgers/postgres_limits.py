@@ -1,10 +1,13 @@
 """Limits of providers that all workers of one PostgreSQL database share."""
 
 from moot.ledgers.postgres_queue import PostgresQueue
-from moot.ports.limits import Allowance, LimitReport
+from moot.ports.limits import PLACE_SECONDS, Allowance, LimitReport
+
+_TAKE_PLACE = "SELECT moot_take_place($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 
 _FINISH = """
-WITH gone AS (DELETE FROM moot_calls WHERE call = $2 RETURNING account)
+WITH gone AS (DELETE FROM moot_calls WHERE call = $2 RETURNING account),
+kept AS (UPDATE moot_places SET ends_at = clock_timestamp() + $4::float8 * interval '1 second' WHERE call = $2)
 UPDATE moot_limits SET tokens = tokens - $3 WHERE account = $1 AND EXISTS (SELECT FROM gone)
 """
 
@@ -27,12 +30,15 @@ class PostgresLimits:
     def __init__(self, queue: PostgresQueue) -> None:
         self._queue = queue
 
-    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float) -> float:
+    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = "") -> float:
         values = (account, call, float(tokens), allowance.requests, allowance.tokens, allowance.at_once, lasts)
-        return float(await self._queue.fetch_value("SELECT moot_take($1, $2, $3, $4, $5, $6, $7)", *values))
+        if not session or allowance.sessions is None:
+            return float(await self._queue.fetch_value("SELECT moot_take($1, $2, $3, $4, $5, $6, $7)", *values))
+        place = (session, allowance.sessions, PLACE_SECONDS)
+        return float(await self._queue.fetch_value(_TAKE_PLACE, *place, *values))
 
     async def finish(self, account: str, call: str, *, tokens: int) -> None:
-        await self._queue.execute(_FINISH, account, call, float(tokens))
+        await self._queue.execute(_FINISH, account, call, float(tokens), PLACE_SECONDS)
 
     async def report(self, account: str, report: LimitReport) -> None:
         values = (report.requests, report.tokens, report.requests_left, report.tokens_left, report.closed_for)

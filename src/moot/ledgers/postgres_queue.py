@@ -23,8 +23,9 @@ import asyncpg
 
 from moot.domain.ids import SessionId
 from moot.engine.grouped_calls import GroupedCalls
-from moot.errors import LedgerNewer, LedgerUnavailable
-from moot.ledgers.migrations import load_migrations
+from moot.engine.outage_log import OutageLog
+from moot.errors import LedgerUnavailable
+from moot.ledgers.migrations import migrate
 from moot.ledgers.postgres import keep_connection, translate_errors
 from moot.ledgers.queue_jobs import QueueConnector, QueueWorker
 from moot.ports.runner import RunnerStats
@@ -203,6 +204,7 @@ class PostgresQueue:
         self._address = address
         self._name = name
         self._settings = {"application_name": name}
+        self._outages = OutageLog()
         self._queue = f"{COMMON_QUEUE}:{build}"
         self._stack = AsyncExitStack()
         self._pool: asyncpg.Pool[Any] | None = None
@@ -323,7 +325,7 @@ class PostgresQueue:
                 await self.wake([session])
             raise
         except LedgerUnavailable as error:
-            log.warning("session %s: %s; it is tried again", session, error)
+            self._outages.tell(error)
             with suppress(LedgerUnavailable):
                 await self.settle(session, Settled(standing="failing", due=RETRY_SECONDS))
         return False
@@ -384,18 +386,13 @@ async def _run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
 
 async def _install(connection: Any) -> None:
     """Create or migrate the tables of the queue; raises LedgerNewer."""
-    steps = load_migrations("workers")
+    newer = "the workers' tables have version {version}, this Moot knows {known}; upgrade Moot on this machine"
     async with connection.transaction():
+        # Here already: several processes must not install procrastinate at once.
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/workers', 0))")
-        await connection.execute("CREATE TABLE IF NOT EXISTS moot_workers_schema (version integer NOT NULL)")
-        version = await connection.fetchval("SELECT coalesce(max(version), 0) FROM moot_workers_schema")
-        if version > steps[-1].version:
-            raise LedgerNewer(
-                f"the workers' tables have version {version}, this Moot knows {steps[-1].version}; upgrade Moot on this machine"
-            )
         if await connection.fetchval("SELECT to_regclass('procrastinate_jobs')") is None:
             await connection.execute((files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8"))
-        for step in steps:
-            if step.version > version:
-                await connection.execute(step.sql)
-                await connection.execute("INSERT INTO moot_workers_schema (version) VALUES ($1)", step.version)
+        await migrate(connection, "workers", "moot_workers_schema", "moot/workers", newer=newer)
+        # No version of its own: a worker that does not know it goes on beside those that do.
+        if await connection.fetchval("SELECT to_regclass('moot_places')") is None:
+            await connection.execute((files("moot.ledgers.migrations") / "places.sql").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Upkeep of a PostgreSQL ledger: its own checks, a copy of one moment, and the removal of archived sessions."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +55,12 @@ async def list_removed(pool: Any) -> list[SessionId]:
     """Return the sessions that have a head and no entries."""
     query = "SELECT id FROM moot_sessions WHERE head > 0 AND NOT EXISTS (SELECT 1 FROM moot_entries WHERE session = number)"
     return [SessionId(row[0]) for row in await pool.fetch(query)]
+
+
+async def reserve(pool: Any, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+    """Take the ids of archived sessions with their heads; what is there stays."""
+    insert = "INSERT INTO moot_sessions (id, head, hashed, head_hash) VALUES ($1, $2, $2, $3) ON CONFLICT (id) DO NOTHING"
+    await pool.executemany(insert, [(session, *head) for session, head in heads.items()])
 
 
 async def put_back(pool: Any, session: SessionId, records: Sequence[StoredRecord]) -> None:

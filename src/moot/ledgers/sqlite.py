@@ -13,7 +13,7 @@ at least once a second while something is written. A file that may only be read 
 import asyncio
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -262,6 +262,9 @@ class SqliteLedger:
 
     async def list_removed(self) -> list[SessionId]:
         return await self._run_query(sqlite_upkeep.list_removed)
+
+    async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+        await self._run_change(partial(sqlite_upkeep.reserve, heads=heads))
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         await self._run_change(partial(sqlite_upkeep.put_back, session=session, records=records))

@@ -1,7 +1,7 @@
 """Upkeep of a ledger's SQLite file: its own checks, and the removal of archived sessions."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Final
 
@@ -61,6 +61,12 @@ def list_removed(connection: sqlite3.Connection) -> list[SessionId]:
     """Return the sessions that have a head and no entries."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     return [] if version == WITHOUT_REGISTER else list(_select_heads(connection, _REMOVED))
+
+
+def reserve(connection: sqlite3.Connection, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+    """Take the ids of archived sessions with their heads; what is there stays."""
+    insert = "INSERT OR IGNORE INTO sessions (id, head, head_hash) VALUES (?, ?, ?)"
+    connection.executemany(insert, [(session, *head) for session, head in heads.items()])
 
 
 def put_back(connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]) -> None:

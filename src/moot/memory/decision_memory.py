@@ -147,6 +147,11 @@ class DecisionMemory:
                 break
         return listed
 
+    async def load_whole(self, decisions: Sequence[RememberedDecision]) -> list[RememberedDecision]:
+        """Return decisions with what was argued and the hash of their sessions (`text`, `head`), which the ledger alone holds."""
+        entries = (await self._register.state()).entries
+        return [replace(kept, record=await self._search.read_record(entries[kept.number - 1])) for kept in decisions]
+
     async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
         """Return the decisions that match the query by words or by meaning, best first."""
         validation.validate_nonempty_text("query", query)
@@ -454,13 +459,14 @@ class DecisionMemory:
         call = KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
         return (await self._record_once(call, choose)).book.breakers.policy
 
-    async def use_key(self, call: str, *, by: str, key: str, words: tuple[object, ...]) -> None:
-        """Take a key for a write that is recorded elsewhere and may safely be made twice; raises KeyReused."""
-        await self._record_once(KeyedCall(call=call, by=by, key=key, words=words), lambda book: (None, ()))
+    async def use_key(self, call: KeyedCall, result: str = "") -> None:
+        """Take a key for a write that is recorded elsewhere, with what its first call returned; raises KeyReused."""
+        await self._record_once(call, lambda book: (result, ()), describe=str)
 
-    async def check_key(self, call: str, *, by: str, key: str, words: tuple[object, ...]) -> None:
-        """Raise KeyReused if the key was used for other words; nothing is recorded."""
-        find_earlier_use(await self._register.state(), KeyedCall(call=call, by=by, key=key, words=words))
+    async def find_keyed_result(self, call: KeyedCall) -> str | None:
+        """Return what the first call with this key returned, None if there was none; raises KeyReused for other words."""
+        earlier = find_earlier_use(await self._register.state(), call)
+        return None if earlier is None else earlier.result
 
     async def policy(self) -> Policy:
         return (await self._register.state()).breakers.policy

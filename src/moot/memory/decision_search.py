@@ -59,8 +59,8 @@ class DecisionIndex:
         while self.waiting:
             for record in self.waiting[:BATCH]:
                 document = build_document(record)
-                self.full.add_document(document)
-                self.headlines.add_document(replace(document, text=""))
+                self.full.add_terms(document)
+                self.headlines.add_terms(replace(document, text=""))
             del self.waiting[:BATCH]
             yield
 
@@ -92,6 +92,13 @@ class DecisionSearch:
         ranking = index.headlines.rank_by_topic(topic, limit, _build_filter(index, category), likeness)
         return await self._build_hits(index, ranking, is_short=True)
 
+    async def read_record(self, seq: int) -> DecisionKept:
+        """Return the whole record of a decision, which is in this entry of the register."""
+        (record,) = await self._ledger.read(NAME, seq - 1, 1)
+        kept = _find_record(decode_entry(self._codec, record))
+        assert kept is not None
+        return kept
+
     async def _load(self) -> DecisionIndex:
         # One at a time: two that index the same decisions would have each twice.
         async with self._lock:
@@ -114,8 +121,7 @@ class DecisionSearch:
         index = DecisionIndex()
         index.decisions = [IndexedDecision(*each) for each in kept.decisions]
         index.names = {each.decision for each in index.decisions}
-        names = [each.decision for each in index.decisions]
-        index.full, index.headlines = SearchIndex.restore(kept.full, names), SearchIndex.restore(kept.headlines, names)
+        index.full, index.headlines = (SearchIndex.restore(dump, len(index.decisions)) for dump in (kept.full, kept.headlines))
         if await self._register.resume(index, kept.position):
             self._kept = len(index.decisions)
 
@@ -137,10 +143,7 @@ class DecisionSearch:
     async def _build_hits(self, index: DecisionIndex, ranking: Ranking, *, is_short: bool = False) -> list[SearchHit]:
         hits = []
         for number, score in ranking.found:
-            (record,) = await self._ledger.read(NAME, index.decisions[number].seq - 1, 1)
-            kept = _find_record(decode_entry(self._codec, record))
-            assert kept is not None
-            document = build_document(kept)
+            document = build_document(await self.read_record(index.decisions[number].seq))
             hits.append(build_hit(replace(document, text="") if is_short else document, score, ranking.terms))
         return hits
 

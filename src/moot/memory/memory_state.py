@@ -1,8 +1,12 @@
 """The state of memory: the fold of the register `_memory`."""
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
+from sys import intern
+from typing import Final
 
 from moot.domain.facts import Entry
 from moot.memory import breakers, threads
@@ -11,6 +15,7 @@ from moot.memory.facts import (
     CircuitReset,
     DecisionKept,
     KeyUsed,
+    Member,
     ObligationSettled,
     OutcomeReviewed,
     PolicySet,
@@ -20,18 +25,21 @@ from moot.memory.facts import (
 from moot.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
 from moot.memory.threads import Threads
 
+MOST_SHARED: Final = 4_096
+
 
 class MemoryState:
     """Everything that is remembered. Only `evolve` changes it, in place: a copy per entry would cost its whole length.
 
-    `order` lists the decisions as they came, `obliged` those with obligations; `reviewed` those with a review, by source;
-    `children` what was built on each.
+    `order` lists the decisions as they came, `entries` the numbers of their entries in the register; `obliged` those with
+    obligations; `reviewed` those with a review, by source; `children` what was built on each.
     """
 
     def __init__(self) -> None:
         self.at: datetime | None = None
         self.decisions: dict[str, RememberedDecision] = {}
         self.order: list[str] = []
+        self.entries: array[int] = array("Q")
         self.reviewed: dict[str, dict[str, None]] = {}
         self.children: dict[str, list[str]] = {}
         self.obliged: dict[str, None] = {}
@@ -81,12 +89,31 @@ def _add_decision(book: MemoryState, entry: Entry, record: DecisionKept, *, is_a
     if record.decision in book.decisions:
         return
     number = len(book.order) + 1
+    record = _slim_record(record)
     book.decisions[record.decision] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
     book.order.append(record.decision)
+    book.entries.append(entry.seq)
     if record.obligations:
         book.obliged[record.decision] = None
     for below in record.built_on:
         book.children.setdefault(below, []).append(record.decision)
+
+
+def _slim_record(record: DecisionKept) -> DecisionKept:
+    """Return what a process holds of a decision for as long as it lives: little, because there may be very many.
+
+    What was argued is nearly all of a record, and only search reads it, from the ledger, as `verify` does the head. The same
+    minds sit in most meetings.
+    """
+    kind, worth, kin = intern(record.protocol), intern(record.strength), intern(record.consensus_type)
+    members = tuple(map(_share_member, record.members))
+    return replace(record, text="", head="", protocol=kind, strength=worth, consensus_type=kin, members=members)
+
+
+@lru_cache(maxsize=MOST_SHARED)
+def _share_member(member: Member) -> Member:
+    """Return the first member that was equal to this one."""
+    return member
 
 
 def _remember_ask(book: MemoryState, fact: SoloDecided | SoloBlocked) -> None:

@@ -35,7 +35,10 @@ class ObligationReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberedDecision:
-    """A decision. A solo one has its source as its only member, who supports it. The last review counts."""
+    """A decision. A solo one has its source as its only member, who supports it. The last review counts.
+
+    `record` lacks what was argued and the hash of the session (`text`, `head`): `DecisionMemory.load_whole` reads them.
+    """
 
     number: int
     at: datetime

@@ -88,11 +88,17 @@ class SearchIndex:
         self._postings: dict[str, array[int]] = {}
 
     def __len__(self) -> int:
-        return len(self._documents)
+        return len(self._lengths)
 
     def add_document(self, document: Document) -> "SearchIndex":
         """Add one document and return the same index."""
-        number = len(self._documents) << SHIFT
+        self.add_terms(document)
+        self._documents.append(document)
+        return self
+
+    def add_terms(self, document: Document) -> None:
+        """Index a document without keeping it, for whoever has its text elsewhere; it is found by its number alone."""
+        number = len(self._lengths) << SHIFT
         headline: dict[str, int] = {}
         for field, weight in ((document.topic, TOPIC), (document.decided, DECIDED)):
             for term, count in Counter(extract_terms(field)).items():
@@ -111,10 +117,8 @@ class SearchIndex:
                 postings[term] = array("Q", (packed,))
             else:
                 held.append(packed)
-        self._documents.append(document)
         self._lengths.append(weights.total())
         self._total += weights.total()
-        return self
 
     def search(
         self, query: str, limit: int, allowed: Callable[[str], bool], likeness: Sequence[float] | None = None
@@ -162,15 +166,14 @@ class SearchIndex:
         return IndexDump(lengths=list(self._lengths), terms=list(self._postings), counts=counts, postings=joined)
 
     @classmethod
-    def restore(cls, dump: "IndexDump", decisions: Sequence[str]) -> "SearchIndex":
-        """Return the index that was dumped; of its documents only the names are known. Raises ValueError if it does not fit."""
-        if len(dump.lengths) != len(decisions) or len(dump.terms) != len(dump.counts) or sum(dump.counts) != len(dump.postings):
+    def restore(cls, dump: "IndexDump", documents: int) -> "SearchIndex":
+        """Return the index of so many documents that was dumped, without them. Raises ValueError if it does not fit."""
+        if len(dump.lengths) != documents or len(dump.terms) != len(dump.counts) or sum(dump.counts) != len(dump.postings):
             raise ValueError("the parts of the index do not fit together")
         index, start = cls(), 0
         for term, count in zip(dump.terms, dump.counts, strict=True):
             index._postings[term] = dump.postings[start : start + count]
             start += count
-        index._documents = [Document(decision=name, topic="") for name in decisions]
         index._lengths = array("d", dump.lengths)
         index._total = math.fsum(dump.lengths)
         return index
@@ -185,7 +188,7 @@ class SearchIndex:
         # A term without documents is treated as if one had it: in a small memory it would otherwise weigh twice as much.
         holding = len(self._postings.get(term, ())) or 1
         # BM25's inverse document frequency, ln(1 + (N − n + ½) / (n + ½)); the 1 keeps it positive for common terms.
-        return math.log(1.0 + (len(self._documents) - holding + 0.5) / (holding + 0.5))
+        return math.log(1.0 + (len(self) - holding + 0.5) / (holding + 0.5))
 
     def _compute_shares(self, looked_for: Sequence[str], alternatives: Sequence[Alternatives]) -> dict[int, float]:
         """Return the score of every document that contains a term or another word for one, as a share of the highest possible."""
@@ -211,7 +214,7 @@ class SearchIndex:
     def _compute_scores(self, looked_for: Sequence[str]) -> dict[int, float]:
         """Return the BM25 score of every document that contains any of the terms."""
         scores: dict[int, float] = {}
-        mean = self._total / len(self._documents) if self._documents else 1.0
+        mean = self._total / len(self) if len(self) else 1.0
         # Σ idf · w·(k₁ + 1) / (w + k₁·(1 − b + b·length/mean)): the parts that do not depend on the document are computed once.
         floor, slope = SATURATION * (1.0 - LENGTH_PENALTY), SATURATION * LENGTH_PENALTY / (mean or 1.0)
         for term in looked_for:

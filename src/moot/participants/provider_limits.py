@@ -13,15 +13,16 @@ from typing import Any, Final
 from uuid import uuid4
 
 from moot.errors import BadSetting, WorldError
-from moot.ports.limits import CAPACITY_SHARE, Allowance, LimitReport, ProviderLimits
-from moot.ports.participant import note_waiting
+from moot.ports.limits import CAPACITY_SHARE, PLACE_SECONDS, Allowance, LimitReport, ProviderLimits
+from moot.ports.participant import ASKED_IN, note_waiting
 
 LIMITS: Final = "MOOT_LIMITS"
-"""The variable that sets limits: `openai=500r,200000t,20c;anthropic=50r` (requests and tokens a minute, calls at once)."""
+"""The variable that sets limits: `openai=500r,200000t,20c,5s;anthropic=50r` (requests and tokens a minute, calls and sessions
+at once)."""
 LONGEST_LOOK: Final = 5.0
 MINUTE: Final = 60.0
 
-_PART: Final = re.compile(r"([0-9]{1,12})([rtc])")
+_PART: Final = re.compile(r"([0-9]{1,9})([rtcs])")
 _SPAN: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
@@ -34,11 +35,13 @@ def parse_limits(text: str) -> dict[str, Allowance]:
         parts = [_PART.fullmatch(part.strip().lower()) for part in limits.split(",")]
         if not provider.strip() or not all(part is not None and int(part[1]) > 0 for part in parts):
             raise BadSetting(
-                f"{LIMITS}: {word!r} is not a limit; expected PROVIDER=500r,200000t,20c (requests a minute, tokens a minute, "
-                "calls at once; each may be left out), several apart by semicolons"
+                f"{LIMITS}: {word!r} is not a limit; expected PROVIDER=500r,200000t,20c,5s (requests a minute, tokens a minute, "
+                "calls at once, sessions at once; each may be left out), several apart by semicolons"
             )
         numbers = {part[2]: int(part[1]) for part in parts if part is not None}
-        found[provider.strip().lower()] = Allowance(requests=numbers.get("r"), tokens=numbers.get("t"), at_once=numbers.get("c"))
+        found[provider.strip().lower()] = Allowance(
+            requests=numbers.get("r"), tokens=numbers.get("t"), at_once=numbers.get("c"), sessions=numbers.get("s")
+        )
     return found
 
 
@@ -92,7 +95,7 @@ def _parse_number(text: str) -> float | None:
 
 @dataclass(slots=True)
 class _Bucket:
-    """What is left for an account at a moment."""
+    """What is left for an account at a moment. `places` says of each call whose it is, and until when that has a place."""
 
     at: float
     learned: Allowance = field(default_factory=Allowance)
@@ -100,6 +103,7 @@ class _Bucket:
     tokens: float | None = None
     closed_until: float = 0.0
     calls: dict[str, float] = field(default_factory=dict)
+    places: dict[str, tuple[str, float]] = field(default_factory=dict)
 
 
 class LocalLimits:
@@ -109,7 +113,7 @@ class LocalLimits:
         self._clock = clock
         self._buckets: dict[str, _Bucket] = {}
 
-    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float) -> float:
+    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = "") -> float:
         now = self._clock()
         bucket = self._buckets.setdefault(account, _Bucket(now))
         limits = narrow_allowance(allowance, bucket.learned)
@@ -117,6 +121,12 @@ class LocalLimits:
         bucket.tokens = refill(bucket.tokens, limits.tokens, now - bucket.at)
         bucket.at = now
         bucket.calls = {name: ends for name, ends in bucket.calls.items() if ends > now}
+        if session and limits.sessions is not None:
+            bucket.places = {name: place for name, place in bucket.places.items() if place[1] > now}
+            held = {name for name, _ in bucket.places.values()}
+            if session not in held and len(held) >= limits.sessions:
+                return 1.0
+            bucket.places[call] = (session, now + PLACE_SECONDS)
         if limits.at_once is not None and len(bucket.calls) >= limits.at_once:
             return 1.0
         wait = max(
@@ -129,6 +139,8 @@ class LocalLimits:
         bucket.requests = None if bucket.requests is None else bucket.requests - 1
         bucket.tokens = None if bucket.tokens is None else bucket.tokens - tokens
         bucket.calls[call] = now + lasts
+        if call in bucket.places:
+            bucket.places[call] = (session, now + lasts)
         return 0.0
 
     async def finish(self, account: str, call: str, *, tokens: int) -> None:
@@ -136,6 +148,8 @@ class LocalLimits:
         if bucket is None or bucket.calls.pop(call, None) is None:
             return
         bucket.tokens = None if bucket.tokens is None else bucket.tokens - tokens
+        if (place := bucket.places.get(call)) is not None:
+            bucket.places[call] = (place[0], self._clock() + PLACE_SECONDS)
 
     async def report(self, account: str, report: LimitReport) -> None:
         now = self._clock()
@@ -155,6 +169,7 @@ def narrow_allowance(one: Allowance, other: Allowance) -> Allowance:
         requests=min((each for each in (one.requests, other.requests) if each is not None), default=None),
         tokens=min((each for each in (one.tokens, other.tokens) if each is not None), default=None),
         at_once=min((each for each in (one.at_once, other.at_once) if each is not None), default=None),
+        sessions=min((each for each in (one.sessions, other.sessions) if each is not None), default=None),
     )
 
 
@@ -186,9 +201,11 @@ class ProviderAccount:
     async def call(self, tokens: int, lasts: float) -> AsyncIterator["MeteredCall"]:
         """Wait for the turn, which is no part of the seat's time, and count the call while it is under way."""
         name, began = uuid4().hex, asyncio.get_running_loop().time()
-        while (pause := await self._take(name, tokens, lasts)) > 0:
+        if (pause := await self._take(name, tokens, lasts)) > 0:
             with note_waiting():
-                await asyncio.sleep(min(pause, LONGEST_LOOK))
+                while pause > 0:
+                    await asyncio.sleep(min(pause, LONGEST_LOOK))
+                    pause = await self._take(name, tokens, lasts)
         call = MeteredCall(waited=asyncio.get_running_loop().time() - began)
         token = _METER.set(call)
         try:
@@ -203,7 +220,9 @@ class ProviderAccount:
 
     async def _take(self, name: str, tokens: int, lasts: float) -> float:
         try:
-            return await self._limits.take(self._account, name, tokens=tokens, allowance=self._allowance, lasts=lasts)
+            return await self._limits.take(
+                self._account, name, tokens=tokens, allowance=self._allowance, lasts=lasts, session=ASKED_IN.get()
+            )
         except WorldError:
             return 0.0
 

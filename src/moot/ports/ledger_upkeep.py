@@ -1,6 +1,6 @@
 """The upkeep port: what a ledger does for verification, backups and archives. A ledger may do without it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -29,6 +29,13 @@ class LedgerUpkeep(Protocol):
 
     async def list_removed(self) -> list[SessionId]:
         """Return the sessions whose ids are taken and whose entries are not here, in any order."""
+        ...
+
+    async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+        """Take the ids of sessions whose entries are in an archive, with the number and the hash of their last records.
+
+        A session that is known here already stays as it is.
+        """
         ...
 
     async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:

@@ -16,6 +16,9 @@ OnWaiting = Callable[[bool], None]
 """Told when a participant begins and ends to wait for its turn at a provider."""
 ON_WAITING: ContextVar[OnWaiting | None] = ContextVar("moot_on_waiting", default=None)
 
+ASKED_IN: ContextVar[str] = ContextVar("moot_asked_in", default="")
+"""The session whose ask is being answered; "" where nobody is asked."""
+
 
 @contextmanager
 def note_waiting() -> Iterator[None]:

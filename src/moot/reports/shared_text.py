@@ -104,6 +104,7 @@ class SharedReportText(TwoLanguages):
     trying_again = both(
         "Parked: trying again in {seconds} s; Ctrl-C leaves it parked.", "已暂停：{seconds} 秒后重试；按 Ctrl-C 保持暂停。"
     )
+    held_up = both("waits: the limit of its provider is reached", "等待中：其提供方已达限额")
     ended_by_losses = both(
         "Its last asks were lost. Continue from before those losses: moot fork {session}",
         "最后的提问均已失联。可从失联之前继续：moot fork {session}",

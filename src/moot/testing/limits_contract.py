@@ -22,9 +22,11 @@ async def take(
     requests: float | None = None,
     tokens_a_minute: float | None = None,
     at_once: int | None = None,
+    sessions: int | None = None,
+    session: str = "",
 ) -> float:
-    allowance = Allowance(requests=requests, tokens=tokens_a_minute, at_once=at_once)
-    return await limits.take(account, call, tokens=tokens, allowance=allowance, lasts=lasts)
+    allowance = Allowance(requests=requests, tokens=tokens_a_minute, at_once=at_once, sessions=sessions)
+    return await limits.take(account, call, tokens=tokens, allowance=allowance, lasts=lasts, session=session)
 
 
 class LimitsContract:
@@ -87,6 +89,26 @@ class LimitsContract:
             # A worker that died never ends its call.
             await asyncio.sleep(0.25)
             assert await take(limits, "d", at_once=2) == 0
+
+        self.play(body)
+
+    def test_a_session_keeps_its_place_from_call_to_call_and_others_wait(self) -> None:
+        async def body(limits: ProviderLimits) -> None:
+            assert await take(limits, "a1", session="a", sessions=2) == 0
+            assert await take(limits, "b1", session="b", sessions=2, lasts=0.2) == 0
+            # As many calls of a session as are asked at once; a call of no session needs no place.
+            assert await take(limits, "a2", session="a", sessions=2) == 0
+            assert await take(limits, "probe", sessions=2) == 0
+            assert await take(limits, "c1", session="c", sessions=2) > 0
+            assert await take(limits, "other", session="c", sessions=2, account=TWO) == 0
+            await limits.finish(ONE, "a1", tokens=0)
+            await limits.finish(ONE, "a2", tokens=0)
+            assert await take(limits, "c1", session="c", sessions=2) > 0
+            # A worker that died never ends its call: its session has no place any more.
+            await asyncio.sleep(0.25)
+            assert await take(limits, "c1", session="c", sessions=2) == 0
+            assert await take(limits, "b2", session="b", sessions=2) > 0
+            assert await take(limits, "a3", session="a", sessions=2) == 0
 
         self.play(body)
 

@@ -130,6 +130,20 @@ class UpkeepContract:
 
         self.run_with_upkeep(body)
 
+    def test_a_reserved_id_is_taken_and_only_the_session_that_it_is_reserved_for_comes_back(self) -> None:
+        async def body(ledger: Ledger, upkeep: LedgerUpkeep) -> None:
+            records, others = build_chain(ONE, 4), build_chain(TWO, 2)
+            await ledger.append(TWO, others)
+            await upkeep.reserve({ONE: (4, records[3].hash), TWO: (9, records[3].hash)})
+            assert (await upkeep.list_removed(), await ledger.read(TWO)) == ([ONE], others)
+            assert (await upkeep.inspect(TWO)).heads == {TWO: (2, others[1].hash)}
+            await expect_error(SeqConflict, ledger.append(ONE, build_chain(ONE, 1)))
+            await expect_error(SeqConflict, upkeep.put_back(ONE, records[:3]))
+            await upkeep.put_back(ONE, records)
+            assert (await ledger.read(ONE), await upkeep.list_removed()) == (records, [])
+
+        self.run_with_upkeep(body)
+
     def test_a_copy_is_a_ledger_of_one_moment(self) -> None:
         async def body(ledger: Ledger, upkeep: LedgerUpkeep) -> None:
             from moot.ledgers.sqlite import SqliteLedger

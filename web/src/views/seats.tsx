@@ -4,7 +4,7 @@ import { NOTHING_SELECTED } from "./panel";
 import { buildQueryUrl, route, setQuery } from "../route";
 import type { Seat, SeatState, View } from "../wire";
 
-const GLYPHS: Record<SeatState, string> = { listening: "", asked: "◌", writing: "✎", silent: "–", lost: "✕", done: "✓" };
+const GLYPHS: Record<SeatState, string> = { listening: "", asked: "◌", writing: "✎", held_up: "…", silent: "–", lost: "✕", done: "✓" };
 
 export function describeState(seat: Seat): string {
   switch (seat.state) {
@@ -14,6 +14,8 @@ export function describeState(seat: Seat): string {
       return seat.kind === "person" || seat.kind === "outside" ? say("is asked", "待回答") : say("thinks", "在想");
     case "writing":
       return say("writes", "在写");
+    case "held_up":
+      return say("waits for its provider", "等待提供方");
     case "silent":
       return say("is silent", "沉默");
     case "lost":

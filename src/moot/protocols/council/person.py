@@ -13,8 +13,7 @@ from moot.protocols.council.ballots import find_candidate_ids, find_discussed_mo
 from moot.protocols.council.facts import AdviceOutcome
 from moot.protocols.council.motions import find_blind_positions
 from moot.protocols.council.report_text import REPORT_TEXT
-from moot.protocols.council.state import Council, CouncilLine, Course
-from moot.protocols.council.validation import list_own_challenges
+from moot.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
 from moot.reports.person_steps import PERSON_TEXT as SHARED_TEXT
 from moot.reports.person_steps import (
     POSITION,

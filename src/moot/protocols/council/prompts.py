@@ -21,8 +21,8 @@ from moot.protocols.council.facts import FORMS, CandidateVote
 from moot.protocols.council.motions import find_blind_positions, list_challenges
 from moot.protocols.council.person import build_person_ask
 from moot.protocols.council.prompt_text import PROMPT_TEXT, CouncilPromptText
-from moot.protocols.council.state import Council, CouncilLine, Course
-from moot.protocols.council.validation import ContributionValidator, list_advice, list_own_challenges, mend_contribution
+from moot.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
+from moot.protocols.council.validation import ContributionValidator, list_advice, mend_contribution
 
 LONGEST_TABLE: Final = 40_000
 """The most characters that all lines together may take."""

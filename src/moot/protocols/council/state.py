@@ -170,12 +170,23 @@ class Course:
 
 
 def find_challenged_seats(state: Council) -> tuple[SeatId, ...]:
-    """Return the seats whose words were challenged in this round, and not answered yet, in the order of the roster.
+    """Return the seats that owe an answer to a challenge of this round, in the order of the roster."""
+    if state.opened.edition < 2 or not state.opened.settings.rebuttal:
+        return ()
+    challenged = {seat for _, seat in _list_unanswered(state)}
+    return tuple(seat.id for seat in state.seats if seat.id in challenged)
+
+
+def list_own_challenges(state: Council, seat: SeatId) -> list[int]:
+    """Return the challenges of this round that a seat owes an answer to."""
+    return [line.id for line, challenged in _list_unanswered(state) if challenged == seat]
+
+
+def _list_unanswered(state: Council) -> Sequence[tuple[CouncilLine, SeatId]]:
+    """Return the challenges of this round that nobody has answered yet, each with the other seat whose words it is about.
 
     A challenge that names no line is about the only proposal, if there is just one.
     """
-    if state.opened.edition < 2 or not state.opened.settings.rebuttal:
-        return ()
     raised = [line for line in state.lines if line.said.type == "challenge" and line.round == state.round]
     if not raised:
         return ()
@@ -183,8 +194,7 @@ def find_challenged_seats(state: Council) -> tuple[SeatId, ...]:
     alone = proposals[0] if len({line.seat for line in proposals}) == 1 else None
     answered = {number for line in state.lines for number in (*line.said.answers, *line.said.accepts)}
     about = [(line, state.line(line.said.refers_to) or alone) for line in raised if line.id not in answered]
-    authors = {target.seat for line, target in about if target is not None and target.seat not in {line.seat, USER}}
-    return tuple(seat.id for seat in state.seats if seat.id in authors)
+    return [(line, target.seat) for line, target in about if target is not None and target.seat not in {line.seat, USER}]
 
 
 def has_voted(state: Council, seat: SeatId) -> bool:

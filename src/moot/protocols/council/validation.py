@@ -11,8 +11,8 @@ from moot.domain.roster import Seat
 from moot.domain.topic import normalize_label
 from moot.protocols.council.ballots import find_candidate_ids, is_by_candidates, read_ballot
 from moot.protocols.council.facts import CandidateVote, Contribution, ContributionType
-from moot.protocols.council.motions import has_motion, list_challenges
-from moot.protocols.council.state import PASSED, QUESTION, Council, Course
+from moot.protocols.council.motions import has_motion
+from moot.protocols.council.state import PASSED, QUESTION, Council, Course, list_own_challenges
 from moot.scoring.positions import VotePosition
 
 PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
@@ -152,18 +152,6 @@ def _mend_condition(position: VotePosition, condition: str, text: str) -> tuple[
     if text.strip():
         return (position, cut_text(text.strip(), LONGEST_CONDITION)), ("read condition text",)
     return ("support", ""), ("missing condition",)
-
-
-def list_own_challenges(state: Council, seat: SeatId) -> list[int]:
-    """Return the open challenges of this round to what a seat said."""
-    proposals = {line.seat for line in state.lines if line.said.type == "propose"}
-    return [
-        each.line.id
-        for each in list_challenges(state)
-        if each.state == "open" and each.line.round == state.round and each.line.seat != seat
-        if (target := state.line(each.line.said.refers_to)) is None or target.seat == seat
-        if target is not None or proposals == {seat}
-    ]
 
 
 def list_advice(state: Council) -> list[int]:

@@ -17,6 +17,7 @@ from moot.domain.roster import Seat
 from moot.domain.safe_text import strip_control
 from moot.domain.topic import build_topic
 from moot.errors import BadRoster, NotAllowed, SessionClosed, UnknownDecision, WorldError
+from moot.memory.commands import KeyedCall
 from moot.memory.remembered_decision import RememberedDecision
 from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.timeline import unwrap_timeline
@@ -183,10 +184,11 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
 async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
     call.caller.check_session(params.deliberation_id)
     words = (params.deliberation_id, params.force)
-    await call.moot.memory.check_key("close", by=call.caller.name, key=params.idempotency_key, words=words)
+    keyed = KeyedCall(call="close", by=call.caller.name, key=params.idempotency_key, words=words)
+    await call.moot.memory.find_keyed_result(keyed)
     await call.deliberations.close(params.deliberation_id, by=call.caller.name, force=params.force)
     # Taken after the close: a close that was refused does not use its key up, and a second close changes nothing.
-    await call.moot.memory.use_key("close", by=call.caller.name, key=params.idempotency_key, words=words)
+    await call.moot.memory.use_key(keyed)
     found = await find_result(call, params.deliberation_id)
     if found is None:
         raise SessionClosed(f"{params.deliberation_id!r} was cancelled; it has no result")

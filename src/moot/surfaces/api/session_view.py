@@ -4,7 +4,7 @@ Everything comes from the same report blocks and projections as the terminal and
 may see the session; what differs by caller (`may`, `mine`) is added at the end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any, Final
 
@@ -70,7 +70,7 @@ def build_view(folded: FoldedSession) -> SessionView:
         "openedAt": timeline.opened_at.isoformat(),
         "lastAt": timeline.last_at.isoformat(),
         **({} if timeline.forked is None else {"forkedFrom": {"sessionId": timeline.forked.source, "at": timeline.forked.at}}),
-        "seats": _build_seats(timeline, snapshot),
+        "seats": build_seats(timeline, snapshot),
         "phases": [{"name": clean(each.name), "state": each.state} for each in timeline.list_phases()],
         "waiting": _build_waiting(timeline, snapshot),
         "decision": encode_blocks(report.decision),
@@ -153,7 +153,8 @@ def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
     return found
 
 
-def _build_seats(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
+def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collection[str] = ()) -> list[Json]:
+    """The seats, and what each does now; those that are `held_up` wait for their turn at a provider."""
     silences, state = timeline.list_silences(), snapshot.session_state
     asked: dict[str, list[tuple[str, bool]]] = {}
     for ask, pending in state.pending.items():
@@ -178,6 +179,8 @@ def _build_seats(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
             is_outside = any(outside for _, outside in own)
             now = "asked" if is_outside else "writing"
             why = (words.asked if is_outside else words.writing).format(what=", ".join(what for what, _ in own))
+            if seat.id in held_up:
+                now, why = "held_up", SHARED_REPORT_TEXT[timeline.language].held_up
         found.append(_build_seat(seat, at, now, why))
     return found
 

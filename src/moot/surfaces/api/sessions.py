@@ -25,7 +25,8 @@ from moot.domain.safe_text import strip_control
 from moot.domain.topic import LONGEST_FILE, MOST_FILES, Stakes, build_context, build_topic
 from moot.engine.outside_answers import OutstandingAsk
 from moot.engine.snapshot import Snapshot
-from moot.errors import BadSetting, NotAllowed, UnknownSeat
+from moot.errors import BadSetting, NotAllowed, SessionClosed, UnknownSeat
+from moot.memory.commands import KeyedCall
 from moot.reports.decision import Decision, summarize_choice
 from moot.reports.terminal import render_decision_lines
 from moot.scoring.strength import Strength
@@ -208,10 +209,16 @@ class ResumeParams(SessionParams):
         dict[Short, Short],
         Field(max_length=64, description="Seats that another participant fills from here on: seat to platform."),
     ] = {}
+    idempotency_key: IdempotencyKey = ""
+
+
+class CloseSessionParams(SessionParams):
+    idempotency_key: IdempotencyKey = ""
 
 
 class CancelParams(SessionParams):
     reason: Annotated[str, Field(max_length=2_000)] = ""
+    idempotency_key: IdempotencyKey = ""
 
 
 class ExportParams(SessionParams):
@@ -436,29 +443,62 @@ async def give_input(call: Call, params: InputParams) -> WrittenOut:
     return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
 
 
-async def close_session(call: Call, params: SessionParams) -> WrittenOut:
+async def close_session(call: Call, params: CloseSessionParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
-    entry = await call.moot.engine.call_close(parse_session_id(params.session_id), call.caller.name)
-    call.context.runner.wake(parse_session_id(params.session_id))
-    return WrittenOut(session_id=params.session_id, entry=entry.seq)
+    name = parse_session_id(params.session_id)
+
+    async def close() -> int:
+        entry = await call.moot.engine.call_close(name, call.caller.name)
+        call.context.runner.wake(name)
+        return entry.seq
+
+    keyed = KeyedCall(call="close_session", by=call.caller.name, key=params.idempotency_key, words=(name,))
+    return WrittenOut(session_id=name, entry=await _end_once(call, keyed, close))
+
+
+async def _end_once(call: Call, keyed: KeyedCall, end: Callable[[], Awaitable[int]]) -> int:
+    """End a session, unless the key says that it was ended by an earlier try of this call; the number of the entry that does."""
+    memory = call.moot.memory
+    if (earlier := await memory.find_keyed_result(keyed)) is not None:
+        return int(earlier)
+    try:
+        seq = await end()
+    except SessionClosed:
+        # Two tries at once: the other one was faster.
+        if (earlier := await memory.find_keyed_result(keyed)) is None:
+            raise
+        return int(earlier)
+    # Taken afterwards: a call that was refused does not use its key up.
+    await memory.use_key(keyed, str(seq))
+    return seq
 
 
 async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut:
     call.caller.check_session(params.session_id)
     for seat, platform in params.swaps.items():
         build_seat(call, ParticipantIn(id=seat, platform=platform))
-    await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
-    call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
+    words = (params.session_id, *sorted(params.swaps.items()))
+    keyed = KeyedCall(call="resume_session", by=call.caller.name, key=params.idempotency_key, words=words)
+    if await call.moot.memory.find_keyed_result(keyed) is None:
+        await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
+        await call.moot.memory.use_key(keyed)
+        call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
     return await get_session(call, GetSessionParams(session_id=params.session_id))
 
 
 async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
     call.caller.check_session(params.session_id)
-    entry = await call.moot.cancel(params.session_id, params.reason)
-    # Whoever is asked at this moment is let go at once; then its end is noted like any other.
-    await call.context.runner.cancel(parse_session_id(params.session_id))
-    call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
-    return WrittenOut(session_id=params.session_id, entry=entry.seq)
+    name = parse_session_id(params.session_id)
+
+    async def cancel() -> int:
+        entry = await call.moot.cancel(name, params.reason)
+        # Whoever is asked at this moment is let go at once; then its end is noted like any other.
+        await call.context.runner.cancel(name)
+        call.context.runner.wake(name, at_once=True)
+        return entry.seq
+
+    keyed = KeyedCall(call="cancel_session", by=call.caller.name, key=params.idempotency_key, words=(name, params.reason))
+    return WrittenOut(session_id=name, entry=await _end_once(call, keyed, cancel))
 
 
 async def export_session(call: Call, params: ExportParams) -> ExportOut:

@@ -12,7 +12,7 @@ from moot.domain.ids import SessionId
 from moot.reports.json_blocks import Json
 from moot.reports.outline import TimelineItem
 from moot.surfaces.api.method import ServerContext
-from moot.surfaces.api.session_view import SessionView, build_view, encode_item
+from moot.surfaces.api.session_view import SessionView, build_seats, build_view, encode_item
 
 MOST_VIEWS: Final = 64
 MOST_PAST: Final = 64
@@ -50,7 +50,7 @@ class ViewStore:
         known = self._views.get(session)
         if known is None or known.seq != folded.seq:
             known = advance_view(known, build_view(folded))
-        shown = await self._find_standing(folded)
+        shown = {**await self._find_standing(folded), **self._find_held_up(folded, known)}
         if any(known.fields.get(name) != value for name, value in shown.items()):
             known = StoredView({**known.fields, **shown}, known.items, known.changed, known.since)
         held = self._views.get(session)
@@ -76,6 +76,13 @@ class ViewStore:
         if len(self._past) > MOST_PAST:
             self._past.popitem(last=False)
         return found
+
+    def _find_held_up(self, folded: FoldedSession, known: StoredView) -> Json:
+        """The seats anew where some wait for a provider, or did so in the view that is known; nothing else."""
+        held_up = self._moot.engine.list_waiting(folded.snapshot.session)
+        if not held_up and not any(seat["state"] == "held_up" for seat in known.fields["seats"]):
+            return {}
+        return {"seats": build_seats(folded.timeline, folded.snapshot, held_up)}
 
     async def _find_standing(self, folded: FoldedSession) -> Json:
         """What the entries do not say: whether somebody runs it, and how the decision turned out."""

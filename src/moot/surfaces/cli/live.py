@@ -14,7 +14,7 @@ from moot.domain.budget import Spent
 from moot.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
 from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line, strip_control
-from moot.engine.events import EntryAdded, Event, TextDelta
+from moot.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
 from moot.ports.plugin import AnyPlugin
 from moot.protocols.consultation.asks import to_inner_entry
 from moot.protocols.consultation.timeline import ConsultingTimeline
@@ -92,6 +92,9 @@ class PlainView:
         return None
 
     def show(self, event: Event) -> None:
+        if isinstance(event, SeatWaiting) and not event.is_over and self._timeline.seq:
+            held_up = SHARED_REPORT_TEXT[self._timeline.language].held_up
+            self._console.print(Text(f"  {event.seat} {held_up}"), soft_wrap=True)
         if not isinstance(event, EntryAdded):
             return
         for line in describe_entry(self._plugin, self._timeline, event.entry):
@@ -105,6 +108,7 @@ class MovingView:
         self._console = console
         self._live = self._new_live()
         self._held: list[Event] | None = None
+        self._held_up: set[SeatId] = set()
 
     def _new_live(self) -> Live:
         return Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=True, get_renderable=self._render)
@@ -132,10 +136,12 @@ class MovingView:
     def show(self, event: Event) -> None:
         if self._held is not None:
             self._held.append(event)
+        elif isinstance(event, SeatWaiting):
+            (self._held_up.discard if event.is_over else self._held_up.add)(event.seat)
         else:
             self._show(event)
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: EntryAdded | TextDelta) -> None:
         raise NotImplementedError
 
     def _render(self) -> RenderableType:
@@ -152,7 +158,7 @@ class SeatsView(MovingView):
         self._words: dict[str, str] = {}
         super().__init__(console)
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: EntryAdded | TextDelta) -> None:
         if isinstance(event, TextDelta):
             form = self._plugin.rules.forms.get(event.ask.split(".", 2)[1])
             # Only what is said in words: pieces of JSON are not to be read, and some of it is sealed.
@@ -182,6 +188,7 @@ class SeatsView(MovingView):
             parts += render_spoken(self._console, seat.id, said, COLORS[at % len(COLORS)], room)
             kind = self._asked.get(seat.id)
             kind = words.asked_for.get(kind, kind) if kind else ""
+            kind = f"{kind} · {words.held_up}" if kind and seat.id in self._held_up else kind
             table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
         spent = self._timeline.spent
         return Group(*parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
@@ -212,7 +219,7 @@ class MeetingView(MovingView):
         self._speaker: SeatId | None = None
         super().__init__(console)
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: EntryAdded | TextDelta) -> None:
         if isinstance(event, TextDelta):
             if event.seat != self._speaker:
                 self._speaker, self._words = event.seat, ""
@@ -296,9 +303,9 @@ class MeetingView(MovingView):
             bar = Text.assemble(
                 ("█" * filled, self._choose_color(seat.id)), ("░" * (BAR - filled), "dim"), (f" {score:.2f}", "dim")
             )
-            table.add_row(
-                Text(seat.id, style=f"bold {self._choose_color(seat.id)}"), bar, Text(self._status.get(seat.id, ""), style="dim")
-            )
+            status = self._status.get(seat.id, "")
+            status = SHARED_REPORT_TEXT[self._timeline.language].held_up if seat.id in self._held_up else status
+            table.add_row(Text(seat.id, style=f"bold {self._choose_color(seat.id)}"), bar, Text(status, style="dim"))
         parts: list[RenderableType] = []
         if self._speaker is not None and self._words:
             room = self._console.height - len(meeting.seats) - 5

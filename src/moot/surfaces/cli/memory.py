@@ -43,6 +43,7 @@ def decisions(ctx: click.Context, *, category: str | None, outcome: Any, source:
         async with Moot() as moot:
             found = await (await moot.recall()).list_decisions(category=category, outcome=outcome, source=source, limit=limit)
             is_empty = not found and not await moot.memory.list_decisions(limit=1)
+            found = await moot.memory.load_whole(found) if as_json else found
         if as_json:
             output.print_json([_build_decision_json(kept) for kept in found])
             return
@@ -102,6 +103,7 @@ def show(decision: str, as_json: bool) -> None:
             if kept is None:
                 raise UnknownDecision(f"no decision {decision!r} is stored; `moot decisions` lists them")
             chain = await memory.find_lineage(decision)
+            (kept,) = await memory.load_whole([kept])
         if as_json:
             output.print_json({**_build_decision_json(kept), "chain": chain})
             return
@@ -144,6 +146,7 @@ def review(decision: str, outcome: Outcome, *, choice: str, note: str, key: str,
     async def work() -> None:
         async with Moot() as moot:
             kept = await (await moot.recall()).review(decision, outcome, choice=choice, note=note, by="local", key=key)
+            (kept,) = await moot.memory.load_whole([kept])
         if as_json:
             output.print_json(_build_decision_json(kept))
             return

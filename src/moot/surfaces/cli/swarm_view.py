@@ -6,8 +6,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from moot.domain.ids import SeatId
 from moot.domain.safe_text import one_line
-from moot.engine.events import EntryAdded, Event
+from moot.engine.events import EntryAdded, TextDelta
 from moot.ports.plugin import AnyPlugin
 from moot.protocols.swarm.prompt_text import format_agent_name
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
@@ -28,7 +29,7 @@ class SwarmView(MovingView):
         self._asked: dict[str, str] = {}
         super().__init__(console)
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: EntryAdded | TextDelta) -> None:
         if not isinstance(event, EntryAdded):
             return
         for line in describe_entry(self._plugin, self._timeline, event.entry):
@@ -72,17 +73,20 @@ class SwarmView(MovingView):
                 Text(words.term(agent.role)),
                 Text(words.term(agent.status), style="" if agent.status in {"active", "completed"} else "red"),
                 Text(f"{agent.findings} · {agent.deposits}", style="dim"),
-                Text(
-                    f"… {words.asked_for.get(self._asked[seat], self._asked[seat])}"
-                    if seat in self._asked
-                    else one_line(agent.direction)[:40],
-                    style="dim",
-                ),
+                Text(self._describe_doing(seat, agent.direction), style="dim"),
             )
         rest = len(swarm.agents) - len(agents)
         if rest > 0:
             table.add_row(Text(f"+ {rest}", style="dim"), Text(""), Text(""), Text(""), Text(""))
         return table
+
+    def _describe_doing(self, seat: SeatId, direction: str) -> str:
+        """What an agent is asked for or held up by now, else where it looks."""
+        words = self._timeline.words
+        if seat in self._held_up:
+            return f"… {words.held_up}"
+        kind = self._asked.get(seat)
+        return one_line(direction)[:40] if kind is None else f"… {words.asked_for.get(kind, kind)}"
 
     def _render_figures(self) -> RenderableType:
         if not self._timeline.measures:

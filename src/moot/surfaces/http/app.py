@@ -1,7 +1,6 @@
 """The server: one app, one port."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -37,8 +36,6 @@ from moot.surfaces.http.server_settings import ServerSettings
 from moot.surfaces.http.stream import MOST_SESSIONS, ViewHub
 from moot.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moot.surfaces.rpc.openrpc import build_document
-
-log = logging.getLogger("moot")
 
 STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 LOOK_SECONDS: Final = 5.0
@@ -192,8 +189,8 @@ class ServerState:
     async def handle_health(self, request: Request) -> Response:
         try:
             await self.server_context.moot.engine.heads("health")
-        except MootError as error:
-            log.error("the ledger is failing: %s", error)
+        except WorldError as error:
+            self.server_context.moot.engine.tell_outage(error)
             return JSONResponse({"status": "failing"}, 503)
         return JSONResponse({"status": "ok"})
 
@@ -293,7 +290,7 @@ async def _follow_sessions(context: ServerContext) -> None:
                     # Not all at once: each holds a lock while it is looked at.
                     await asyncio.sleep(TAKE_UP_SECONDS)
         except WorldError as error:
-            log.warning("%s; looking again", error)
+            context.moot.engine.tell_outage(error)
         await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -309,8 +306,8 @@ async def _warm_up_memory(context: ServerContext) -> None:
                 await context.moot.memory.find_similar("warm-up")
                 return
             head = await context.moot.engine.wait_for_change(SessionId(NAME), head)
-        except WorldError:
-            log.exception("decisions cannot be read; trying again")
+        except WorldError as error:
+            context.moot.engine.tell_outage(error)
             await asyncio.sleep(LOOK_SECONDS)
 
 

@@ -15,9 +15,9 @@ from typing import Final
 
 from moot.domain.facts import Entry, Reply, SeatLost
 from moot.domain.ids import SessionId
-from moot.engine.events import TextDelta
+from moot.engine.events import SeatWaiting, TextDelta
 from moot.engine.snapshot import Snapshot
-from moot.errors import MootError
+from moot.errors import LedgerUnavailable, MootError
 from moot.memory.tokens import AccessDenied
 from moot.reports.json_text import dump_json
 from moot.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
@@ -126,9 +126,12 @@ class EntryHub:
             try:
                 await self._engine.wait_for_change(session, feed.snapshot.seq)
                 feed.snapshot, entries = await self._engine.read_on(session, feed.snapshot, PAGE)
-            except MootError:
+            except MootError as error:
                 # Whoever comes back learns what is wrong, or finds the ledger at work again.
-                log.exception("session %s cannot be followed", session)
+                if isinstance(error, LedgerUnavailable):
+                    self._engine.tell_outage(error)
+                else:
+                    log.error("session %s cannot be followed: %s", session, error)
                 feed.end()
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
@@ -161,6 +164,9 @@ class EntryHub:
         with self._engine.listen(feed.snapshot.session) as queue:
             while True:
                 event = await queue.get()
+                if isinstance(event, SeatWaiting):
+                    data = dump_json({"seat": event.seat, "ask": event.ask, "isOver": event.is_over})
+                    feed.send(b"event: waiting\ndata: %s\n\n" % data.encode())
                 if isinstance(event, TextDelta) and not is_sealed(await self._load_state(feed, event)):
                     data = dump_json({"seat": event.seat, "ask": event.ask, "text": event.text})
                     feed.send(b"event: text\ndata: %s\n\n" % data.encode())

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from moot.domain.ids import SessionId
-from moot.engine.events import EntryAdded, EventQueue, TextDelta
-from moot.errors import LedgerDamaged, LedgerNewer, MootError, UnknownSession
+from moot.engine.events import Event, EventQueue, SeatWaiting, TextDelta
+from moot.errors import LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError, UnknownSession
 from moot.memory.tokens import AccessDenied
 from moot.reports.json_text import dump_json
 from moot.surfaces.api.entries import is_sealed
@@ -244,6 +244,9 @@ class ViewHub:
             except (LedgerDamaged, LedgerNewer, UnknownSession) as error:
                 self.publish("gone", session, {"sessionId": session, "why": str(error)})
                 return
+            except LedgerUnavailable as error:
+                self._context.moot.engine.tell_outage(error)
+                await asyncio.sleep(RETRY_SECONDS)
             except MootError as error:
                 log.warning("session %s cannot be followed: %s; trying again", session, error)
                 await asyncio.sleep(RETRY_SECONDS)
@@ -261,12 +264,17 @@ class ViewHub:
         followed = self._followed[session]
         while True:
             began = time.monotonic()
-            view, known = await self._store.load(session), followed.view
-            followed.view = view
-            if view is not known:
-                self._publish_view(session, known, view)
+            view = await self._look(session, followed)
             await rest(began, VIEW_SECONDS)
             await self._context.moot.engine.wait_for_change(session, view.seq)
+
+    async def _look(self, session: SessionId, followed: _Followed) -> StoredView:
+        """Load the view of a session, and publish what changed since the last look."""
+        view, known = await self._store.load(session), followed.view
+        if view is not known and (known is None or known.seq <= view.seq):
+            followed.view = view
+            self._publish_view(session, known, view)
+        return view
 
     def _publish_view(self, session: SessionId, before: StoredView | None, after: StoredView) -> None:
         if before is None:
@@ -287,7 +295,9 @@ class ViewHub:
         texts.clear()
         with self._context.moot.engine.listen(session) as queue:
             while True:
-                pieces = await _gather_text(queue)
+                pieces, has_waits = await _gather_text(queue)
+                if has_waits:
+                    await self._look(session, self._followed[session])
                 if pieces and await self._may_be_read(session, pieces):
                     for (ask, seat), text in pieces.items():
                         before = texts.get((ask, seat), "")
@@ -318,6 +328,8 @@ class ViewHub:
                 for line in await self._context.moot.load_lines(names):
                     out = build_session_out(line).model_dump(mode="json", by_alias=True)
                     self.publish("line", line.session, out)
+            except LedgerUnavailable as error:
+                engine.tell_outage(error)
             except MootError as error:
                 log.warning("the list of sessions cannot be read: %s; trying again", error)
             self._let_go()
@@ -343,21 +355,24 @@ def _build_text(session: SessionId, ask: str, seat: str, text: str, *, is_whole:
     return {"sessionId": session, "ask": ask, "seat": seat, "text": text, **({"whole": True} if is_whole else {})}
 
 
-async def _gather_text(queue: EventQueue) -> dict[tuple[str, str], str]:
-    """The next text, with all that comes within a moment after it, by ask and seat."""
+async def _gather_text(queue: EventQueue) -> tuple[dict[tuple[str, str], str], bool]:
+    """The next text, with all that comes within a moment after it, by ask and seat; and whether seats began or ended to wait."""
     pieces: dict[tuple[str, str], str] = {}
+    waits: list[SeatWaiting] = []
 
-    def take(event: EntryAdded | TextDelta) -> None:
+    def take(event: Event) -> None:
+        if isinstance(event, SeatWaiting):
+            waits.append(event)
         if isinstance(event, TextDelta):
             key = (event.ask, event.seat)
             pieces[key] = pieces.get(key, "") + event.text
 
     take(await queue.get())
-    if pieces:
+    if pieces or waits:
         await asyncio.sleep(VIEW_SECONDS)
     while not queue.empty():
         take(queue.get_nowait())
-    return pieces
+    return pieces, bool(waits)
 
 
 async def rest(began: float, least: float) -> None:

@@ -1,0 +1,95 @@
+"""What a server keeps of sessions that have ended: a line of decision memory, and nothing else."""
+
+import asyncio
+import gc
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from moot import Moot
+from moot.app.owner_key import load_owner_key
+from moot.memory.facts import DecisionKept
+from moot.surfaces.http.app import build_app
+from moot.testing.ledger_contract import run_with_deadline
+
+FEW = 4
+"""How many sessions each bounded cache may hold here."""
+CACHES = (
+    "moot.engine.sessions.KNOWN_SESSIONS",
+    "moot.app.folded_sessions.MOST_LIVE",
+    "moot.surfaces.api.view_store.MOST_VIEWS",
+    "moot.ledgers.sqlite.MOST_HEADS",
+)
+REMEMBERED = ("RememberedDecision", "DecisionKept")
+"""The objects that decision memory has for a session, one of each; the members of all decisions are shared."""
+
+
+async def hold_sessions(client: httpx2.AsyncClient, count: int) -> list[str]:
+    """Open, speak in, view and close so many sessions over JSON-RPC; their ids."""
+
+    async def call(method: str, **params: Any) -> Any:
+        answer = await client.post("/rpc", json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        return answer.json()["result"]
+
+    held = []
+    for number in range(count):
+        opened = await call("moot.openSession", topic=f"Is {number} enough?", protocol="debate", seats=["ada", "bob"])
+        session = opened["sessionId"]
+        said = {"participant": "ada", "type": "propose", "text": "Yes, it is. " * 50, "confidence": 0.8}
+        await call("cstp.contribute", deliberationId=session, **said)
+        await call("moot.getView", sessionId=session)
+        await call("cstp.closeDeliberation", deliberationId=session, force=True)
+        held.append(session)
+    return held
+
+
+def count_objects() -> Counter[str]:
+    """What is alive, by type. The event loop throws cancelled timers away when it has a hundred of them."""
+    gc.collect()
+    alive = (each for each in gc.get_objects() if not (isinstance(each, asyncio.TimerHandle) and each.cancelled()))
+    kinds = (type(each) for each in alive)
+    return Counter(kind.__qualname__ for kind in kinds if str(kind.__module__).startswith(("moot.", "asyncio.", "_asyncio")))
+
+
+def find_keyed(session: str) -> list[str]:
+    """How often some dict or set of the process has a key with this session, by what the values are."""
+    gc.collect()
+    found = []
+    for each in gc.get_objects():
+        if isinstance(each, dict | set) and any(key == session or (isinstance(key, tuple) and session in key) for key in [*each]):
+            value = next(iter(each.values())) if isinstance(each, dict) else None
+            found.append(type(value).__name__)
+    return found
+
+
+def test_of_a_session_that_has_ended_a_server_keeps_its_line_in_decision_memory_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is alive after N sessions and after 2 N, by type, and which tables still name the first session."""
+    for name in CACHES:
+        monkeypatch.setattr(name, FEW)
+    # The encoder that it loads after a second has thousands of objects of its own.
+    monkeypatch.setattr("moot.surfaces.http.app.WARM_UP_SECONDS", 3_600.0)
+
+    async def work() -> None:
+        moot = Moot(environ={"MOOT_HOME": str(tmp_path), "MOOT_MEMORY": "off"})
+        app = build_app(moot, is_local=True)
+        async with app.router.lifespan_context(app):
+            owner = {"Authorization": f"Bearer {load_owner_key(tmp_path)}"}
+            transport = httpx2.ASGITransport(app=app)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=owner) as client:
+                count = 5 * FEW
+                first, *_ = await hold_sessions(client, count)
+                await moot.recall()
+                before = count_objects()
+                await hold_sessions(client, count)
+                await moot.recall()
+                grown = {kind: number for kind, number in (count_objects() - before).items() if number > FEW}
+                assert grown == dict.fromkeys(REMEMBERED, count)
+                assert find_keyed(first) == ["RememberedDecision"]
+                assert not any(record.text for record in gc.get_objects() if isinstance(record, DecisionKept))
+
+    run_with_deadline(work())
