@@ -100,7 +100,15 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
             app.state.site.stop()
             super().handle_exit(sig, frame)
 
-    config = uvicorn.Config(app, log_level=log_level, timeout_graceful_shutdown=3, server_header=False)
+    config = uvicorn.Config(
+        app,
+        log_level=log_level,
+        timeout_graceful_shutdown=3,
+        server_header=False,
+        # Not the library's default, which believes every program on this machine, or what a variable says.
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
+    )
     Server(config).run(sockets=[listening])
 
 
