@@ -186,9 +186,11 @@ class ProviderAccount:
     async def call(self, tokens: int, lasts: float) -> AsyncIterator["MeteredCall"]:
         """Wait for the turn, which is no part of the seat's time, and count the call while it is under way."""
         name, began = uuid4().hex, asyncio.get_running_loop().time()
-        while (pause := await self._take(name, tokens, lasts)) > 0:
+        if (pause := await self._take(name, tokens, lasts)) > 0:
             with note_waiting():
-                await asyncio.sleep(min(pause, LONGEST_LOOK))
+                while pause > 0:
+                    await asyncio.sleep(min(pause, LONGEST_LOOK))
+                    pause = await self._take(name, tokens, lasts)
         call = MeteredCall(waited=asyncio.get_running_loop().time() - began)
         token = _METER.set(call)
         try:

@@ -45,7 +45,7 @@ FOREVER = 1e10
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
 def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> None:
     """Serve this ledger's sessions: the page at /, /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events (a stream),
-    /healthz, /metrics.
+    /livez, /readyz, /metrics.
 
     The link that is printed opens the page and signs a browser in; it works once, within a quarter of an hour.
 
@@ -77,7 +77,7 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
         return await _prepare_login(is_local, host), settings
 
     ticket, settings = out.run(prepare)
-    listening = _open_socket(host, port)
+    listening = open_socket(host, port)
     import uvicorn
 
     from moot.surfaces.http.app import build_app
@@ -86,7 +86,7 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     out.print_line(
-        f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /v1  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops"
+        f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops"
     )
     # A server on all addresses is reached from here by the name of this machine to itself.
     link = build_login_link(f"http://{_name_for_browser(shown)}:{address[1]}", ticket)
@@ -140,7 +140,7 @@ async def _prepare_login(is_local: bool, host: str) -> str:
         return (await moot.access.issue_ticket(parse_token_id(await adopt_owner_key(moot)))).secret
 
 
-def _open_socket(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """The socket to serve on; ends with one sentence when it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
