@@ -1,8 +1,10 @@
 """`moot serve`, `moot mcp`, `moot invite`: the doors for other programs."""
 
+import asyncio
 import logging
 import os
 import socket
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -15,11 +17,13 @@ from moot.app.moot import Moot
 from moot.app.owner_key import NOTE as OWNER_NOTE
 from moot.app.owner_key import adopt_owner_key, is_loopback, load_owner_key
 from moot.app.runner import RUNNER, is_run_by_workers
+from moot.app.traces import open_tracer
 from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
-from moot.errors import BadSetting, LedgerUnavailable, NotAllowed
+from moot.errors import BadSetting, LedgerUnavailable, MootError, NotAllowed
 from moot.memory.facts import Role
 from moot.memory.tokens import IssuedToken, Token, TokenStore, parse_token_id
+from moot.ports.telemetry import Telemetry
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.agent_clients import CLIENTS, Door
 from moot.surfaces.cli.duration import Duration
@@ -78,11 +82,14 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
 
     ticket, settings = out.run(prepare)
     listening = open_socket(host, port)
-    import uvicorn
-
     from moot.surfaces.http.app import build_app
 
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    traces = ExitStack()
+    try:
+        telemetry = Telemetry(tracer=traces.enter_context(open_tracer(os.environ, settings.traces)))
+    except MootError as error:
+        out.fail(error)
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     out.print_line(
@@ -93,9 +100,15 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
     out.print_line(f"Open in a browser: {link}")
     if opens and not _open_browser(link):
         out.print_note("no browser could be opened here; open the link above yourself")
-    app = build_app(Moot(), is_local=is_local, settings=settings)
+    app = build_app(Moot(telemetry=telemetry), is_local=is_local, settings=settings)
+    import uvicorn
 
     class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets)
+            # Here and not at the end: the signal that stopped the server is raised again before that.
+            await asyncio.to_thread(traces.close)
+
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             app.state.site.stop()
             super().handle_exit(sig, frame)

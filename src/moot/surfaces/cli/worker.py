@@ -13,6 +13,8 @@ import click
 from moot.app.environment import resolve_home
 from moot.app.owner_key import is_loopback
 from moot.app.shared_runner import CONCURRENCY, LEASE_SECONDS, WorkerStatus, resolve_shared_ledger, run_worker
+from moot.app.traces import open_tracer
+from moot.ports.telemetry import Telemetry
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.serve import open_socket
 
@@ -72,7 +74,8 @@ def worker(concurrency: int, lease: float, port: int | None, host: str, log_leve
             out.print_line(f"Moot runs sessions of this ledger{where}  ·  Ctrl-C stops")
 
         async with AsyncExitStack() as stack:
-            status = WorkerStatus()
+            tracer = stack.enter_context(open_tracer(os.environ, settings.traces))
+            status = WorkerStatus(Telemetry(tracer=tracer))
             if listening is not None:
                 await stack.enter_async_context(_serve_status(listening, status, settings, is_local=is_loopback(host)))
             await run_worker(os.environ, concurrency=concurrency, lease=lease, on_start=tell, status=status)
