@@ -157,10 +157,13 @@ def build_image(dockerfile: Path, context: Path, folder: Path) -> str:
     assert [steps[0][0], steps[0][1].partition(":")[0]] == ["FROM", "python"]
     copied, installed, users = folder / "src", folder / "installed", [""]
     copied.mkdir()
+    lines = (context / ".dockerignore").read_text().splitlines()
+    kept = {line.removeprefix("!") for line in lines if line.startswith("!")}
     for name, rest in steps[1:]:
         match name:
             case "COPY":
                 *sources, target = rest.split()
+                assert set(sources) <= kept
                 for source in sources:
                     copy = shutil.copytree if (context / source).is_dir() else shutil.copy
                     copy(context / source, copied / (target if target != "./" else source))

@@ -287,7 +287,7 @@ async def run_worker(
     """
     address = resolve_shared_ledger(environ)
     status = status or WorkerStatus()
-    has_worked = False
+    has_worked, told = False, ""
     while True:
         life = _WorkerLife(environ, address, status, participants=participants, concurrency=concurrency, lease=lease)
         life.on_start = None if has_worked else on_start
@@ -303,10 +303,14 @@ async def run_worker(
             # Bounded: a database behind a cut cable does not answer when a connection is closed.
             await asyncio.wait([living], timeout=LEAVE_SECONDS)
         has_worked = has_worked or life.has_worked
+        told = "" if life.has_worked else told
         error = living.exception() if living.done() else LedgerUnavailable("the PostgreSQL ledger does not answer")
         if error is not None and not (has_worked and isinstance(error, LedgerUnavailable)):
             raise error
-        log.warning("%s; starting again in %g s", error, RECONNECT_SECONDS)
+        # Once for each outage, not once for each try.
+        if str(error) != told:
+            told = str(error)
+            log.warning("%s; starting again every %g s", error, RECONNECT_SECONDS)
         living.cancel()
         await asyncio.sleep(RECONNECT_SECONDS)
 

@@ -311,8 +311,9 @@ async def _warm_up_memory(context: ServerContext) -> None:
                 await context.moot.memory.find_similar("warm-up")
                 return
             head = await context.moot.engine.wait_for_change(SessionId(NAME), head)
-        except WorldError:
-            log.exception("decisions cannot be read; trying again")
+        except WorldError as error:
+            # What is away is told by whoever needs it now.
+            log.info("decisions cannot be read: %s; trying again", error)
             await asyncio.sleep(LOOK_SECONDS)
 
 
