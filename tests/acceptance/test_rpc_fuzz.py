@@ -63,6 +63,8 @@ class Target:
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     folder = tmp_path_factory.mktemp("served")
     cli = Cli(folder / "home", folder)
+    cli.home.mkdir(mode=0o700)
+    (cli.home / "server.toml").write_text('proxies = ["127.0.0.1"]\n')
     with Server(cli) as server:
         client = server.local
         session = client.opened()

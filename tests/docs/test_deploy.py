@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "deploy"
 def list_commands() -> list[tuple[str, list[str]]]:
     found = []
     for path in sorted(FOLDER.iterdir()):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8").replace("%i", "8761")
         found += [(path.name, shlex.split(line)) for line in re.findall(r"^ExecStart=\S+/moot (.+)$", text, re.MULTILINE)]
         found += [
             (path.name, re.findall(r'"([^"]+)"', line)) for line in re.findall(r'command: \["moot", (.+)\]$', text, re.MULTILINE)

@@ -39,6 +39,7 @@ from moot.errors import (
     SessionClosed,
 )
 from moot.ports.ledger import Ledger, is_claimed
+from moot.ports.telemetry import Telemetry
 
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask anybody.
@@ -116,7 +117,8 @@ class Moot:
     `environ` stands for the process's environment (keys, MOOT_HOME, MOOT_LEDGER); `ask_person` puts questions to human seats.
     `participants` are the program's own, by the name that seats have as their platform: functions that take a brief and return
     the answer, objects with `respond` and `ready`, or `ParticipantKind`s. `ledger` is one that the program has opened itself.
-    `limits` are those of providers, where they are shared with other processes.
+    `limits` are those of providers, where they are shared with other processes. `telemetry` is what its work is counted and
+    traced with.
     """
 
     def __init__(
@@ -127,6 +129,7 @@ class Moot:
         participants: "Mapping[str, GivenParticipant] | None" = None,
         ledger: Ledger | None = None,
         limits: "ProviderLimits | None" = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.environ = dict(os.environ if environ is None else environ)
         # Kept until the first seat is filled: most commands fill none.
@@ -135,6 +138,7 @@ class Moot:
         self._ledger = ledger
         self._is_given = ledger is not None
         self._limits = limits
+        self.telemetry = telemetry or Telemetry()
         self._stack = AsyncExitStack()
         self._clock = SystemClock()
         self._is_recalled = False
@@ -164,7 +168,14 @@ class Moot:
 
         codec = FactCodec({}, find_kinds=find_kinds)
         ledger = _require_started(self._ledger)
-        return Engine(ledger=ledger, rulebooks=find_rules, codec=codec, clock=self._clock, explain_absence=self._explain_absence)
+        return Engine(
+            ledger=ledger,
+            rulebooks=find_rules,
+            codec=codec,
+            clock=self._clock,
+            explain_absence=self._explain_absence,
+            telemetry=self.telemetry,
+        )
 
     @property
     def ledger(self) -> Ledger:

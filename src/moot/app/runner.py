@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from contextvars import Context
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
@@ -65,6 +66,9 @@ class LocalRunner:
         self._again: set[SessionId] = set()
         self._alarms: dict[SessionId, asyncio.TimerHandle] = {}
         self._retries: dict[SessionId, _Retry] = {}
+        # The sessions that wait here, with the number of asks that somebody outside is to answer.
+        self._waiting: dict[SessionId, int] = {}
+        self._asks = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,6 +98,7 @@ class LocalRunner:
     async def cancel(self, session: SessionId) -> None:
         self._retries.pop(session, None)
         self._again.discard(session)
+        self._note_waiting(session, None)
         if (alarm := self._alarms.pop(session, None)) is not None:
             alarm.cancel()
         if (worker := self._workers.get(session)) is not None:
@@ -101,7 +106,13 @@ class LocalRunner:
             await asyncio.wait([worker])
 
     async def stats(self) -> RunnerStats:
-        return RunnerStats(running=self.running, parked=self.parked)
+        return RunnerStats(
+            running=self.running,
+            parked=self.parked,
+            provider_waits=self._engine.telemetry.counts.provider_waits,
+            standings={"running": self.running, "waiting": len(self._waiting), "parked": self.parked},
+            asks=self._asks,
+        )
 
     def wake(self, session: SessionId, *, at_once: bool = False) -> None:
         if at_once:
@@ -120,6 +131,7 @@ class LocalRunner:
             while True:
                 # Before the run and not after it: a wake during the run must cause another one.
                 self._again.discard(session)
+                self._note_waiting(session, None)
                 snapshot = await self._run(session)
                 if snapshot is not None and snapshot.session_state.parked is None:
                     self._retries.pop(session, None)
@@ -132,6 +144,7 @@ class LocalRunner:
                     self._set_retry(snapshot)
                     return
                 if snapshot is not None:
+                    self._note_waiting(session, len(snapshot.session_state.pending))
                     self._set_alarm(snapshot)
                     return
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
@@ -143,6 +156,12 @@ class LocalRunner:
             log.exception("session %s cannot be run", session)
         finally:
             self._workers.pop(session, None)
+
+    def _note_waiting(self, session: SessionId, asks: int | None) -> None:
+        """Count a session with so many asks among those that wait; None: it does not."""
+        self._asks += (asks or 0) - self._waiting.pop(session, 0)
+        if asks is not None:
+            self._waiting[session] = asks
 
     async def _run(self, session: SessionId) -> Snapshot | None:
         """Return the snapshot when nothing is left to do here; None if the session must be tried again."""
@@ -181,7 +200,7 @@ class LocalRunner:
                 log.warning("session %s stays parked; resume it with: moot resume %s", session, session)
                 return
             retry.due, retry.tries = loop.time() + delay, retry.tries + 1
-        self._alarms[session] = loop.call_at(retry.due, self.wake, session)
+        self._alarms[session] = loop.call_at(retry.due, self.wake, session, context=Context())
 
     def _set_alarm(self, snapshot: Snapshot) -> None:
         pending = snapshot.session_state.pending.values()
@@ -191,7 +210,8 @@ class LocalRunner:
         wait = (min(deadlines) - datetime.now(UTC)).total_seconds()
         delay = min(max(0.0, wait), LONGEST_WAIT_SECONDS)
         loop = asyncio.get_running_loop()
-        self._alarms[snapshot.session] = loop.call_later(delay, self.wake, snapshot.session)
+        # A context of its own: what a deadline starts does not belong to the call that came before it.
+        self._alarms[snapshot.session] = loop.call_later(delay, self.wake, snapshot.session, context=Context())
 
 
 def is_run_by_workers(environ: Mapping[str, str]) -> bool:

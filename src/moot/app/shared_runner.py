@@ -5,6 +5,7 @@ import hashlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
@@ -14,6 +15,7 @@ from moot.app.environment import is_postgres, open_ledger, resolve_ledger_addres
 from moot.app.parking import Delays, explain_unready_seats, find_retry_delay, iterate_delays
 from moot.app.plugins import load_plugins
 from moot.app.protocols import list_protocol_names, load_protocols
+from moot.app.readiness import ReadinessProbe
 from moot.app.version import VERSION
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
@@ -33,6 +35,7 @@ from moot.errors import (
     WorldError,
 )
 from moot.ports.runner import RunnerStats
+from moot.ports.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from moot.app.moot import Moot
@@ -113,6 +116,9 @@ class SharedRunner:
     async def stats(self) -> RunnerStats:
         return await self._queue.count()
 
+    async def check(self) -> None:
+        await self._queue.check()
+
     async def _send_wakes(self) -> None:
         while True:
             await self._has_woken.wait()
@@ -183,7 +189,8 @@ class SharedRunner:
             return Settled(standing="closed", seen=snapshot.seq)
         if snapshot.session_state.parked is not None:
             return self._settle_parked(snapshot, tries)
-        return Settled(standing="waiting", seen=snapshot.seq, due=find_next_deadline(snapshot, datetime.now(UTC)))
+        due, asks = find_next_deadline(snapshot, datetime.now(UTC)), len(snapshot.session_state.pending)
+        return Settled(standing="waiting", seen=snapshot.seq, due=due, asks=asks)
 
     async def _run(self, snapshot: Snapshot) -> Snapshot:
         loaded: Snapshot | None = snapshot
@@ -242,6 +249,26 @@ async def open_shared_runner(moot: "Moot") -> AsyncIterator[SharedRunner]:
         yield runner
 
 
+@dataclass(slots=True)
+class WorkerStatus:
+    """How a worker stands, for whoever looks at it from its port. `moot` and `runner` are None while it has no database."""
+
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    moot: "Moot | None" = None
+    runner: SharedRunner | None = None
+    _probe: ReadinessProbe | None = None
+
+    def begin(self, moot: "Moot", runner: SharedRunner) -> None:
+        self.moot, self.runner, self._probe = moot, runner, ReadinessProbe(moot, runner)
+
+    def end(self) -> None:
+        self.moot, self.runner, self._probe = None, None, None
+
+    async def explain_unready(self) -> str:
+        """Return why no sessions are run now, in one sentence; empty if they are."""
+        return "the worker has lost its database, and starts again" if self._probe is None else await self._probe.explain()
+
+
 async def run_worker(
     environ: Mapping[str, str],
     *,
@@ -249,34 +276,41 @@ async def run_worker(
     concurrency: int = CONCURRENCY,
     lease: float = LEASE_SECONDS,
     on_start: Callable[[], None] | None = None,
+    status: WorkerStatus | None = None,
 ) -> None:
     """Run sessions of the shared ledger until cancelled. A database that goes away is waited for.
 
     `on_start` is called once, when the database was reached. `participants` are the program's own, as `Moot` takes them: sessions
-    with others are left to workers that have them.
+    with others are left to workers that have them. `status` is kept up to date.
 
     Raises BadSetting, MissingExtra, LedgerNewer, and LedgerUnavailable if the database cannot be reached at the start.
     """
     address = resolve_shared_ledger(environ)
-    has_worked = False
+    status = status or WorkerStatus()
+    has_worked, told = False, ""
     while True:
-        life = _WorkerLife(environ, address, participants=participants, concurrency=concurrency, lease=lease)
+        life = _WorkerLife(environ, address, status, participants=participants, concurrency=concurrency, lease=lease)
         life.on_start = None if has_worked else on_start
         living = asyncio.create_task(life.live())
         over = asyncio.create_task(life.is_over.wait())
         try:
             await asyncio.wait([living, over], return_when=asyncio.FIRST_COMPLETED)
         finally:
+            status.end()
             over.cancel()
             if not life.is_over.is_set():
                 living.cancel()
             # Bounded: a database behind a cut cable does not answer when a connection is closed.
             await asyncio.wait([living], timeout=LEAVE_SECONDS)
         has_worked = has_worked or life.has_worked
+        told = "" if life.has_worked else told
         error = living.exception() if living.done() else LedgerUnavailable("the PostgreSQL ledger does not answer")
         if error is not None and not (has_worked and isinstance(error, LedgerUnavailable)):
             raise error
-        log.warning("%s; starting again in %g s", error, RECONNECT_SECONDS)
+        # Once for each outage, not once for each try.
+        if str(error) != told:
+            told = str(error)
+            log.warning("%s; starting again every %g s", error, RECONNECT_SECONDS)
         living.cancel()
         await asyncio.sleep(RECONNECT_SECONDS)
 
@@ -288,6 +322,7 @@ class _WorkerLife:
         self,
         environ: Mapping[str, str],
         address: str,
+        status: WorkerStatus,
         *,
         participants: "Mapping[str, GivenParticipant] | None",
         concurrency: int,
@@ -295,6 +330,7 @@ class _WorkerLife:
     ) -> None:
         self._environ = environ
         self._address = address
+        self._status = status
         self._participants = participants
         self._concurrency = concurrency
         self._lease = lease
@@ -313,7 +349,13 @@ class _WorkerLife:
         async with (
             open_ledger(self._address, name=name) as ledger,
             PostgresQueue(self._address, name=name, build=describe_build(self._participants or ())) as queue,
-            Moot(environ=self._environ, ledger=ledger, participants=self._participants, limits=PostgresLimits(queue)) as moot,
+            Moot(
+                environ=self._environ,
+                ledger=ledger,
+                participants=self._participants,
+                limits=PostgresLimits(queue),
+                telemetry=self._status.telemetry,
+            ) as moot,
             SharedRunner(
                 queue,
                 moot.engine,
@@ -325,6 +367,7 @@ class _WorkerLife:
             ) as runner,
         ):
             self.has_worked = True
+            self._status.begin(moot, runner)
             if self.on_start is not None:
                 self.on_start()
             log.info("%s runs sessions", name)

@@ -61,7 +61,7 @@ class Engine(OutsideAnswers):
                 snapshot, line = self._writer.write(snapshot, entry.at, entry.fact)
                 records.append(line.record)
             try:
-                await self._world.ledger.append(name, records)
+                await self._world.append(name, records)
             except SeqConflict as cause:
                 if session is not None:
                     raise SessionExists(f"session {session!r} exists already; choose another id") from cause
@@ -94,11 +94,16 @@ class Engine(OutsideAnswers):
         `wait_outside` is for how many seconds from now on outside seats are waited for here; True sets no limit. `loaded` is the
         snapshot where the caller has just loaded it: what was written since, the first append finds out.
         """
+        tracer = self._world.telemetry.tracer
         async with self._world.ledger.claim(session):
             run = SessionRun(self._world, loaded or await self.load_snapshot(session), seating, wait_outside=wait_outside)
             self._runs[session] = run
             try:
-                return await run.run()
+                with tracer.span("moot.advance", session=session, protocol=run.snapshot.rules.name) as span:
+                    found = await run.run()
+                    parked = found.session_state.parked
+                    span.note(outcome="closed" if found.is_closed else "waiting" if parked is None else "parked")
+                return found
             except* Exception as group:  # noqa: BLE001
                 # Callers expect the loop's own failure (such as a full disk), not the exception group of the TaskGroup.
                 raise group.exceptions[0] from None
@@ -214,7 +219,7 @@ class Engine(OutsideAnswers):
         # An export can come from a protocol that added helping seats to a full roster.
         validate_seats(replayed.snapshot.session_state.opened.seats, most=MOST_SEATS + HELPING_SEATS)
         try:
-            await self._world.ledger.append(session, records)
+            await self._world.append(session, records)
         except SeqConflict as cause:
             raise SessionExists(f"session {session!r} exists already in this ledger") from cause
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,8 +12,9 @@ from typing import Final, TypeVar
 from moot.codec.answers import build_reply
 from moot.domain.effects import Ask
 from moot.domain.facts import Fact, Loss, SeatLost, SessionResumed
-from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import Seat
+from moot.domain.ids import AskId, SeatId, SessionId
+from moot.domain.records import StoredRecord
+from moot.domain.roster import Seat, parse_kind
 from moot.domain.safe_text import fix_surrogates
 from moot.domain.session_state import MOST_ATTEMPTS
 from moot.engine.events import EntryAdded, EventHub, SeatWaiting, TextDelta
@@ -25,7 +26,8 @@ from moot.engine.step import StepResult, step
 from moot.errors import BadAnswer, LedgerUnavailable, SeqConflict, SessionBusy
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger
-from moot.ports.participant import ASKED_IN, ON_WAITING, Answer, NoAnswer, Participant
+from moot.ports.participant import ASKED_IN, ON_RETRY, ON_WAITING, Answer, NoAnswer, Participant
+from moot.ports.telemetry import Span, Telemetry
 
 log = logging.getLogger("moot")
 
@@ -44,6 +46,9 @@ FROZEN_SECONDS: Final = 1.0
 NEW_SECONDS = 5.0
 """How soon after its opening a session counts as running without a pause."""
 
+CANCELLED: Final = frozenset(("timeout", "withdrawn", "stopped"))
+"""Why the loop itself ends an ask, for whoever counts."""
+
 BROKEN: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "error"))
 """Losses that a pause of this process can cause: the seat is asked again, for the time that it has left."""
 
@@ -61,6 +66,19 @@ class EngineContext:
     hub: EventHub
     pauses: PauseWatch
     outages: OutageLog
+    telemetry: Telemetry
+
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        """Append to the ledger, and count it; raises SeqConflict, LedgerUnavailable."""
+        counts = self.telemetry.counts
+        with self.telemetry.tracer.span("moot.append", session=session, entries=len(records)):
+            try:
+                await self.ledger.append(session, records)
+            except SeqConflict:
+                counts.conflicts += 1
+                raise
+        counts.appends += 1
+        counts.entries += len(records)
 
 
 class SessionRun:
@@ -117,32 +135,42 @@ class SessionRun:
         return self.snapshot
 
     async def _loop(self) -> None:
+        tracer, session = self._world.telemetry.tracer, self.snapshot.session
         while True:
-            # Read foreign entries before deciding: a decision on old state would only lose the append race.
-            if self._is_stale:
-                await self._catch_up()
-            batch = self._step(self._read_clock())
-            if not await self._commit(batch):
-                # Another writer was first: nothing of this batch happened, so it is computed again on the new state.
-                continue
-            if self.snapshot.is_closed:
+            with tracer.span("moot.step", session=session) as span:
+                is_over = await self._advance(span)
+            if is_over:
                 return
-            # A process that was frozen since may have a successor, which has asked already.
-            if self._time() - self._seen[1] > FROZEN_SECONDS:
-                self._is_stale = True
-                continue
-            # After the append, never before: a participant is called only for an ask that is durable, so that a restart asks it
-            # again.
-            self._withdraw()
-            self._start(batch)
-            if not self._outages.held:
-                self._is_parking = False
-            elif await self._settle_outages():
-                return
-            is_waiting = self._tasks or self._arrived or self._is_stale
-            if not is_waiting and not (self._is_waiting_allowed() and self.snapshot.session_state.pending):
-                return
-            await self._wait()
+            # What others wrote meanwhile is read at once.
+            if not self._is_stale:
+                await self._wait()
+
+    async def _advance(self, span: Span) -> bool:
+        """Take one step: append what follows from what arrived, and ask. True when this process has nothing left to do."""
+        # Read foreign entries before deciding: a decision on old state would only lose the append race.
+        if self._is_stale:
+            await self._catch_up()
+        batch = self._step(self._read_clock())
+        if not await self._commit(batch):
+            # Another writer was first: nothing of this batch happened, so it is computed again on the new state.
+            return False
+        span.note(entries=len(batch.written), head=self.snapshot.seq)
+        if self.snapshot.is_closed:
+            return True
+        # A process that was frozen since may have a successor, which has asked already.
+        if self._time() - self._seen[1] > FROZEN_SECONDS:
+            self._is_stale = True
+            return False
+        # After the append, never before: a participant is called only for an ask that is durable, so that a restart asks it
+        # again.
+        self._withdraw()
+        self._start(batch)
+        if not self._outages.held:
+            self._is_parking = False
+        elif await self._settle_outages():
+            return True
+        is_waiting = self._tasks or self._arrived or self._is_stale
+        return not is_waiting and not (self._is_waiting_allowed() and self.snapshot.session_state.pending)
 
     def _step(self, now: datetime) -> StepResult:
         """Compute the next step. A resumed session records SessionResumed before the first entry that this process writes."""
@@ -205,7 +233,7 @@ class SessionRun:
         if self._alarm is not None:
             self._alarm.cancel()
         for task in self._tasks.values():
-            task.cancel()
+            task.cancel("stopped")
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=GRACE_SECONDS)
 
@@ -219,11 +247,12 @@ class SessionRun:
         records = [written.record for written in batch.written]
         try:
             # One that failed on its way may be durable all the same: then the next try conflicts with it, and it is read back.
-            await self._insist(lambda: self._world.ledger.append(batch.snapshot.session, records))
+            await self._insist(lambda: self._world.append(batch.snapshot.session, records))
         except SeqConflict:
             self._is_stale = True
             return False
         self.snapshot = batch.snapshot
+        self._world.telemetry.counts.ended += batch.snapshot.is_closed
         self._is_taken_up = False
         # Answers that arrived during the append wait for the next step.
         del self._arrived[:taken]
@@ -259,6 +288,7 @@ class SessionRun:
                     raise
                 if delay == FIRST_RETRY_SECONDS:
                     self._world.outages.tell(error, f"trying again for {LEDGER_SECONDS:.0f} s")
+            self._world.telemetry.counts.ledger_retries += 1
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST_RETRY_SECONDS)
 
@@ -268,7 +298,7 @@ class SessionRun:
             return
         for ask in [ask for ask in self._tasks if ask not in pending]:
             # `pop` first: a task that is no longer registered discards its result (see `_ask_participant`).
-            self._tasks.pop(ask).cancel()
+            self._tasks.pop(ask).cancel("withdrawn")
 
     def _start(self, batch: StepResult) -> None:
         for ask in batch.asks:
@@ -288,23 +318,51 @@ class SessionRun:
                     ask, NoAnswer(reason="gave_up", detail=f"put {MOST_ATTEMPTS} times, each time the process ended")
                 )
                 continue
+            if pending.attempts > 1:
+                self._count_retry()
             self._outages.note_ask(ask.seat, self._tasks)
             self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant, self._time()))
 
     async def _ask_participant(self, ask: Ask, participant: Participant, put_at: float) -> None:
-        session = self.snapshot.session
         # As in `_loop`: the process slept before this task began. Once: on a machine that is merely slow the next try counts.
         if self._time() - put_at > FROZEN_SECONDS and ask.id not in self._put_again:
             self._put_again.add(ask.id)
             self._tasks.pop(ask.id, None)
             self.notify_appended()
             return
+        session_state, counts = self.snapshot.session_state, self._world.telemetry.counts
+        vendor = parse_kind(session_state.seat(ask.seat).platform)
+        outcome = "error"
+        counts.asks_open += 1
+        try:
+            with self._world.telemetry.tracer.span(
+                "moot.ask", session=self.snapshot.session, ask=ask.id, seat=ask.seat, kind=ask.kind, vendor=vendor
+            ) as span:
+                try:
+                    response = await self._get_response(ask, participant)
+                    # Not registered any more: the ask was withdrawn or timed out in the meantime, and this answer is too late.
+                    is_late = self._tasks.pop(ask.id, None) is None
+                    outcome = "late" if is_late else self._record_response(ask, response)
+                    _note_response(span, response)
+                except asyncio.CancelledError as error:
+                    outcome = str(error) if str(error) in CANCELLED else "cancelled"
+                    raise
+                finally:
+                    span.note(outcome=outcome)
+        finally:
+            counts.asks_open -= 1
+            counts.answers[outcome] += 1
+
+    async def _get_response(self, ask: Ask, participant: Participant) -> Answer | NoAnswer:
+        """Put a question; whatever the participant does is an answer or the reason why there is none."""
+        session = self.snapshot.session
 
         def on_text(text: str) -> None:
             self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
 
         ASKED_IN.set(session)
         ON_WAITING.set(lambda is_waiting: self._note_waiting(ask, is_waiting))
+        ON_RETRY.set(self._count_retry)
         try:
             brief = self.snapshot.build_brief(ask)
             while True:
@@ -312,35 +370,42 @@ class SessionRun:
                 response = await participant.respond(brief, on_text)
                 # Its own deadline passed, or its connection broke, while this process stood still: that is not its silence.
                 if not isinstance(response, NoAnswer) or response.reason not in BROKEN or self._world.pauses.look() == pauses:
-                    break
+                    return response
+                self._count_retry()
         except asyncio.CancelledError:
             task = asyncio.current_task()
             # `cancelling` separates a cancellation by the loop, which must propagate, from a participant that cancelled itself.
             if task is None or task.cancelling():
                 raise
-            response = NoAnswer(reason="error", detail="it cancelled itself")
+            return NoAnswer(reason="error", detail="it cancelled itself")
         except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
-            response = NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
+            return NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
         finally:
             self._world.hub.end_text(session, ask.id)
-        # Not registered any more: the ask was withdrawn or timed out in the meantime, and this answer comes too late.
-        if self._tasks.pop(ask.id, None) is not None:
-            self._record_response(ask, response)
+
+    def _count_retry(self) -> None:
+        self._world.telemetry.counts.ask_retries += 1
 
     def _note_waiting(self, ask: Ask, is_waiting: bool) -> None:
-        now = self._time()
+        now, counts = self._time(), self._world.telemetry.counts
         if is_waiting:
             self._waiting[ask.id] = now
+            counts.provider_waits += 1
         else:
-            self._waited[ask.id] = self._waited.get(ask.id, 0.0) + now - self._waiting.pop(ask.id, now)
+            waited = now - self._waiting.pop(ask.id, now)
+            self._waited[ask.id] = self._waited.get(ask.id, 0.0) + waited
+            counts.provider_wait_seconds += waited
         self._world.hub.publish(SeatWaiting(self.snapshot.session, ask.id, ask.seat, is_over=not is_waiting))
 
     def _get_waited(self, ask: AskId) -> float:
         since = self._waiting.get(ask)
         return self._waited.get(ask, 0.0) + (0.0 if since is None else self._time() - since)
 
-    def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> None:
-        """Queue the result of an ask. The participant's value is validated first, because the ledger must stay readable."""
+    def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> str:
+        """Queue the result of an ask, and return its outcome.
+
+        The participant's value is validated first, because the ledger must stay readable.
+        """
         try:
             fact = self._build_fact(ask, response)
         except BadAnswer as error:
@@ -349,6 +414,7 @@ class SessionRun:
         if not self._outages.take(fact, ask.seat, self._tasks):
             self._arrived.append(fact)
         self._woken.set()
+        return fact.reason if isinstance(fact, SeatLost) else "answered"
 
     async def _settle_outages(self) -> bool:
         """Record held outages as losses, or park the session: True once it is parked.
@@ -470,7 +536,7 @@ class SessionRun:
             if task is None and not pending.outside:
                 continue
             if task is not None:
-                task.cancel()
+                task.cancel("timeout")
             seat = self.snapshot.session_state.seat(ask.split(".", 2)[2]).id
             self._arrived.append(SeatLost(ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline"))
 
@@ -484,6 +550,15 @@ class SessionRun:
                 head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
                 if head > self.snapshot.seq:
                     self.notify_appended()
+
+
+def _note_response(span: Span, response: object) -> None:
+    """What an answer cost and whose it is, for its span; never what it says."""
+    if isinstance(response, Answer | NoAnswer):
+        usage = response.usage
+        span.note(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, calls=usage.calls)
+    if isinstance(response, Answer) and response.model:
+        span.note(model=response.model)
 
 
 def _shorten(detail: str) -> str:

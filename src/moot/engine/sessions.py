@@ -33,6 +33,7 @@ from moot.errors import (
 )
 from moot.ports.clock import Clock
 from moot.ports.ledger import Ledger, is_claimed
+from moot.ports.telemetry import Telemetry
 
 KNOWN_SESSIONS = 256
 PAGE = 500
@@ -53,16 +54,22 @@ class Sessions:
         codec: FactCodec,
         clock: Clock,
         explain_absence: ExplainAbsence | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._explain_absence = explain_absence
         self._writer = RecordWriter(codec, rulebooks)
-        self._world = EngineContext(ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog())
+        context = (ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog(), telemetry or Telemetry())
+        self._world = EngineContext(*context)
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
         # Writers of one session in this process wait here for each other; otherwise many at once would keep losing append races.
         # Weak values: a lock disappears when nobody holds it or waits for it.
         self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def telemetry(self) -> Telemetry:
+        return self._world.telemetry
 
     def extend_deadline(self, pending: PendingAsk) -> datetime | None:
         """Until when an ask is waited for: its deadline, and the pauses of this process that fell before it."""
@@ -181,9 +188,10 @@ class Sessions:
             after, again = self._writer.write(after, self._world.clock.now(), replace(parked, usage=FREE))
             written = [*written, again]
         try:
-            await self._world.ledger.append(after.session, [each.record for each in written])
+            await self._world.append(after.session, [each.record for each in written])
         except SeqConflict:
             return False
+        self._world.telemetry.counts.ended += after.is_closed
         self._cache_snapshot(after)
         self._world.hub.heads.wake(after.session, after.seq)
         run = self._runs.get(after.session)

@@ -25,7 +25,7 @@ from moot.domain.ids import SessionId
 from moot.engine.grouped_calls import GroupedCalls
 from moot.engine.outage_log import OutageLog
 from moot.errors import LedgerUnavailable
-from moot.ledgers.migrations import migrate
+from moot.ledgers.migrations import load_migrations, migrate
 from moot.ledgers.postgres import keep_connection, translate_errors
 from moot.ledgers.queue_jobs import QueueConnector, QueueWorker
 from moot.ports.runner import RunnerStats
@@ -42,12 +42,16 @@ Standing = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "fai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What a worker leaves behind after a session: up to which entry it has seen it, and in how many seconds it is due again."""
+    """What a worker leaves behind after a session: up to which entry it has seen it, and in how many seconds it is due again.
+
+    `asks` wait for somebody outside.
+    """
 
     standing: Standing
     seen: int = 0
     due: float | None = None
     tries: int = 0
+    asks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +70,11 @@ Advance = Callable[[SessionId], Awaitable[Settled]]
 _SETTLE: Final = """
 WITH given AS (
     SELECT g.*, s.number, 'moot/' || g.id AS lock
-    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::integer[], $6::bigint[])
-        AS g (id, seen, standing, due, tries, job)
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::integer[], $6::integer[], $7::bigint[])
+        AS g (id, seen, standing, due, tries, asks, job)
     JOIN moot_sessions s ON s.id = g.id
     -- What a worker says that was frozen meanwhile is older than what its successor said.
-    WHERE EXISTS (SELECT FROM moot_workers WHERE name = $7)
+    WHERE EXISTS (SELECT FROM moot_workers WHERE name = $8)
 ),
 again AS (
     DELETE FROM procrastinate_jobs j USING given g
@@ -79,7 +83,8 @@ again AS (
 ),
 settled AS (
     UPDATE moot_runs r
-    SET seen = greatest(r.seen, g.seen), standing = g.standing, due = now() + g.due * interval '1 second', tries = g.tries
+    SET seen = greatest(r.seen, g.seen), standing = g.standing, due = now() + g.due * interval '1 second', tries = g.tries,
+    asks = g.asks
     FROM given g WHERE r.session = g.number AND (g.seen >= r.seen OR g.seen = 0)
 ),
 ended AS (
@@ -176,15 +181,36 @@ WITH gone AS (
 SELECT count(moot_enqueue(id, queue_name)) FROM gone
 """
 
+# By an index that those which ended are not in: what is counted here does not grow with the age of the ledger.
 _COUNT: Final = """
-SELECT (SELECT coalesce(json_object_agg(standing, n), '{}') FROM (SELECT standing, count(*) n FROM moot_runs GROUP BY 1) c)::text,
+WITH open AS (
+    SELECT standing, count(*) AS n, sum(asks) AS asks FROM moot_runs WHERE standing NOT IN ('closed', 'foreign') GROUP BY 1
+)
+SELECT (SELECT coalesce(json_object_agg(standing, n), '{}') FROM open)::text,
        (SELECT count(*) FROM moot_workers),
        (SELECT count(*) FROM moot_calls WHERE ends_at > now()), (SELECT coalesce(sum(waits), 0)::bigint FROM moot_limits),
        (SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'moot.advance' AND status = 'doing'),
-       count(j.id), coalesce(extract(epoch FROM clock_timestamp() - min(e.at)), 0)::float8
+       count(j.id), coalesce(extract(epoch FROM clock_timestamp() - min(e.at)), 0)::float8,
+       (SELECT coalesce(sum(asks), 0)::bigint FROM open)
 FROM procrastinate_jobs j LEFT JOIN procrastinate_events e ON e.job_id = j.id AND e.type = 'deferred'
 WHERE j.task_name = 'moot.advance' AND j.status = 'todo'
 """
+
+_COUNT_ENDED: Final = "SELECT standing, count(*) FROM moot_runs WHERE standing IN ('closed', 'foreign') GROUP BY 1"
+ENDED_SHARE: Final = 0.01
+"""Which part of the time may be spent with counting what has ended: of a million sessions it is counted every few seconds."""
+
+# No version of their own: older versions of Moot work with them and without them, beside this one.
+_ADDITIONS: Final = (
+    (
+        "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'moot_runs'::regclass AND attname = 'asks')",
+        "ALTER TABLE moot_runs ADD COLUMN asks integer NOT NULL DEFAULT 0",
+    ),
+    (
+        "SELECT to_regclass('moot_runs_open') IS NOT NULL",
+        "CREATE INDEX moot_runs_open ON moot_runs (standing) WHERE standing NOT IN ('closed', 'foreign')",
+    ),
+)
 
 log = logging.getLogger("moot")
 
@@ -209,6 +235,8 @@ class PostgresQueue:
         self._stack = AsyncExitStack()
         self._pool: asyncpg.Pool[Any] | None = None
         self._settles = GroupedCalls(self._settle_all)
+        self._ended: dict[str, int] = {}
+        self._ended_until = 0.0
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
@@ -240,7 +268,7 @@ class PostgresQueue:
         return await self._settles.call((session, settled, job))
 
     async def _settle_all(self, given: list[tuple[SessionId, Settled, int]]) -> list[bool]:
-        rows = [(session, s.seen, s.standing, s.due, s.tries, job) for session, s, job in given]
+        rows = [(session, s.seen, s.standing, s.due, s.tries, s.asks, job) for session, s, job in given]
         with translate_errors():
             columns = [list(column) for column in zip(*rows, strict=True)]
             again = {row[0] for row in await self._open_pool().fetch(_SETTLE, *columns, self._name, timeout=RETRY_SECONDS * 30)}
@@ -274,7 +302,7 @@ class PostgresQueue:
         with translate_errors():
             row = await self._open_pool().fetchrow(_COUNT, timeout=RETRY_SECONDS * 30)
         assert row is not None
-        standings: dict[str, int] = json.loads(row[0])
+        standings: dict[str, int] = {**await self._count_ended(), **json.loads(row[0])}
         return RunnerStats(
             running=row[4],
             parked=standings.get("parked", 0),
@@ -284,7 +312,26 @@ class PostgresQueue:
             calls=row[2],
             provider_waits=row[3],
             standings=standings,
+            asks=row[7],
         )
+
+    async def _count_ended(self) -> dict[str, int]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if began >= self._ended_until:
+            with translate_errors():
+                rows = await self._open_pool().fetch(_COUNT_ENDED, timeout=RETRY_SECONDS * 30)
+            self._ended = {row[0]: row[1] for row in rows}
+            self._ended_until = loop.time() + (loop.time() - began) / ENDED_SHARE
+        return self._ended
+
+    async def check(self) -> None:
+        """Raise LedgerUnavailable if the tables of the queue are not there, or older than this Moot."""
+        version = await self.fetch_value("SELECT coalesce(max(version), 0) FROM moot_workers_schema", timeout=RETRY_SECONDS)
+        if version < load_migrations("workers")[-1].version or not await self.fetch_value(
+            "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AND to_regclass('moot_runs') IS NOT NULL", timeout=RETRY_SECONDS
+        ):
+            raise LedgerUnavailable("the tables of the workers are missing; start a server or a worker again")
 
     async def work(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
         """Run the sessions of the queue until cancelled; raises LedgerUnavailable when this worker has to start anew.
@@ -396,3 +443,6 @@ async def _install(connection: Any) -> None:
         # No version of its own: a worker that does not know it goes on beside those that do.
         if await connection.fetchval("SELECT to_regclass('moot_places')") is None:
             await connection.execute((files("moot.ledgers.migrations") / "places.sql").read_text(encoding="utf-8"))
+        for exists, add in _ADDITIONS:
+            if not await connection.fetchval(exists):
+                await connection.execute(add)

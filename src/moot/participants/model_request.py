@@ -17,7 +17,7 @@ from moot.domain.effects import Brief
 from moot.domain.seeded_random import model_seed, random_unit
 from moot.participants.failures import FailureKind, ModelFailure, translate_error
 from moot.participants.provider_limits import MeteredCall, ProviderAccount
-from moot.ports.participant import OnText
+from moot.ports.participant import OnText, note_retry
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelRequest, ModelResponse
@@ -166,6 +166,7 @@ class BriefRequest:
                     raise
                 if failure.kind is FailureKind.MALFORMED:
                     now = Attempt(complaint=failure.message, room=MORE_ROOM if failure.is_cut else 1)
+            note_retry()
             await asyncio.sleep(pause)
 
     async def request_whole(

@@ -15,6 +15,8 @@ OnText = Callable[[str], None]
 OnWaiting = Callable[[bool], None]
 """Told when a participant begins and ends to wait for its turn at a provider."""
 ON_WAITING: ContextVar[OnWaiting | None] = ContextVar("moot_on_waiting", default=None)
+ON_RETRY: ContextVar[Callable[[], None] | None] = ContextVar("moot_on_retry", default=None)
+"""Told when a participant tries again to get an answer."""
 
 ASKED_IN: ContextVar[str] = ContextVar("moot_asked_in", default="")
 """The session whose ask is being answered; "" where nobody is asked."""
@@ -31,6 +33,13 @@ def note_waiting() -> Iterator[None]:
     finally:
         if told is not None:
             told(False)
+
+
+def note_retry() -> None:
+    """Say that the answer is tried for again, after a failure that may pass."""
+    told = ON_RETRY.get()
+    if told is not None:
+        told()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from moot.domain.ids import SessionId
 
@@ -13,6 +13,7 @@ class RunnerStats:
 
     `standings` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run
     them; `calls` are those of providers under way, and `provider_waits` counts how often one had to wait for a provider's limits.
+    `asks` are those that wait for somebody outside of the processes that run sessions.
     """
 
     running: int = 0
@@ -23,6 +24,7 @@ class RunnerStats:
     calls: int = 0
     provider_waits: int = 0
     standings: Mapping[str, int] = field(default_factory=dict)
+    asks: int = 0
 
 
 class Runner(Protocol):
@@ -44,3 +46,12 @@ class Runner(Protocol):
         ...
 
     async def stats(self) -> RunnerStats: ...
+
+
+@runtime_checkable
+class CheckedRunner(Protocol):
+    """A runner that needs something beside the ledger, and can say whether that is there. A runner may do without it."""
+
+    async def check(self) -> None:
+        """Raise LedgerUnavailable, in one sentence, if sessions cannot be run now."""
+        ...

@@ -220,6 +220,10 @@ class Method(Generic[P, R]):
 
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
         """Check, do, and give back the plain result; raises ValidationError or MootError."""
+        with call.moot.telemetry.tracer.span("moot.call", method=self.name, role=call.caller.role):
+            return await self._invoke(call, params)
+
+    async def _invoke(self, call: Call, params: object) -> dict[str, Any]:
         call.caller.check(self.needs)
         if self.is_of_all:
             call.caller.check_unbound(self.name)

@@ -127,6 +127,7 @@ for command in (
     LazyCommand("breakers", "breakers:breakers", "Show, ask and reset circuit breakers."),
     LazyCommand("serve", "serve:serve", "Serve JSON-RPC, MCP and events on one port."),
     LazyCommand("worker", "worker:worker", "Run sessions of a PostgreSQL ledger."),
+    LazyCommand("ready", "ready:ready", "Say whether a server or a worker is ready."),
     LazyCommand("mcp", "mcp:mcp", "Serve MCP on standard input and output."),
     LazyCommand("invite", "serve:invite", "Create, list and revoke tokens for a server."),
     LazyCommand("key", "serve:key", "Print your key to the servers of this MOOT_HOME."),

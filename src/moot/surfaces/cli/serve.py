@@ -1,8 +1,10 @@
 """`moot serve`, `moot mcp`, `moot invite`: the doors for other programs."""
 
+import asyncio
 import logging
 import os
 import socket
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -15,11 +17,13 @@ from moot.app.moot import Moot
 from moot.app.owner_key import NOTE as OWNER_NOTE
 from moot.app.owner_key import adopt_owner_key, is_loopback, load_owner_key
 from moot.app.runner import RUNNER, is_run_by_workers
+from moot.app.traces import open_tracer
 from moot.domain.ids import parse_session_id
 from moot.domain.safe_text import one_line
-from moot.errors import BadSetting, LedgerUnavailable, NotAllowed
+from moot.errors import BadSetting, LedgerUnavailable, MootError, NotAllowed
 from moot.memory.facts import Role
 from moot.memory.tokens import IssuedToken, Token, TokenStore, parse_token_id
+from moot.ports.telemetry import Telemetry
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.agent_clients import CLIENTS, Door
 from moot.surfaces.cli.duration import Duration
@@ -45,7 +49,7 @@ FOREVER = 1e10
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
 def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> None:
     """Serve this ledger's sessions: the page at /, /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events (a stream),
-    /healthz, /metrics.
+    /livez, /readyz, /metrics.
 
     The link that is printed opens the page and signs a browser in; it works once, within a quarter of an hour.
 
@@ -77,30 +81,47 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
         return await _prepare_login(is_local, host), settings
 
     ticket, settings = out.run(prepare)
-    listening = _open_socket(host, port)
-    import uvicorn
-
+    listening = open_socket(host, port)
     from moot.surfaces.http.app import build_app
 
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
+    traces = ExitStack()
+    try:
+        telemetry = Telemetry(tracer=traces.enter_context(open_tracer(os.environ, settings.traces)))
+    except MootError as error:
+        out.fail(error)
     address = listening.getsockname()
     shown = f"[{address[0]}]" if ":" in address[0] else address[0]
     out.print_line(
-        f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /v1  /events/SESSION  /healthz  /metrics  ·  Ctrl-C stops"
+        f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops"
     )
     # A server on all addresses is reached from here by the name of this machine to itself.
     link = build_login_link(f"http://{_name_for_browser(shown)}:{address[1]}", ticket)
     out.print_line(f"Open in a browser: {link}")
     if opens and not _open_browser(link):
         out.print_note("no browser could be opened here; open the link above yourself")
-    app = build_app(Moot(), is_local=is_local, settings=settings)
+    app = build_app(Moot(telemetry=telemetry), is_local=is_local, settings=settings)
+    import uvicorn
 
     class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().shutdown(sockets)
+            # Here and not at the end: the signal that stopped the server is raised again before that.
+            await asyncio.to_thread(traces.close)
+
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             app.state.site.stop()
             super().handle_exit(sig, frame)
 
-    config = uvicorn.Config(app, log_level=log_level, timeout_graceful_shutdown=3, server_header=False)
+    config = uvicorn.Config(
+        app,
+        log_level=log_level,
+        timeout_graceful_shutdown=3,
+        server_header=False,
+        # Not the library's default, which believes every program on this machine, or what a variable says.
+        proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies),
+    )
     Server(config).run(sockets=[listening])
 
 
@@ -132,7 +153,7 @@ async def _prepare_login(is_local: bool, host: str) -> str:
         return (await moot.access.issue_ticket(parse_token_id(await adopt_owner_key(moot)))).secret
 
 
-def _open_socket(host: str, port: int) -> socket.socket:
+def open_socket(host: str, port: int) -> socket.socket:
     """The socket to serve on; ends with one sentence when it cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)

@@ -18,12 +18,13 @@ from moot.memory.tokens import AccessDenied, TokenStore
 from moot.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
 from moot.surfaces.api.method import Caller
 from moot.surfaces.http.chat_errors import CHAT_PATHS, reshape_refusal
+from moot.surfaces.http.health import HEALTH, LIVE, READY
 from moot.surfaces.http.page_files import is_page_path
 from moot.surfaces.http.refusals import LONGEST_SECONDS, RefusalBrake
 from moot.surfaces.http.server_settings import ServerSettings
 from moot.surfaces.rpc.jsonrpc import build_refusal
 
-OPEN_PATHS: Final = frozenset({"/healthz"})
+OPEN_PATHS: Final = frozenset({HEALTH, LIVE, READY})
 LOGIN_PATHS: Final = frozenset({"/login", "/logout"})
 COOKIE: Final = "moot_session"
 SAFE_HEADERS: Final = (
@@ -103,6 +104,7 @@ class AccessControl:
         settings: ServerSettings,
         brake: RefusalBrake,
         rates: RateLimiter | None = None,
+        on_refused: Callable[[int], None] = lambda status: None,
     ) -> None:
         self._app = app
         self._access = access
@@ -110,6 +112,7 @@ class AccessControl:
         self._is_local = is_local
         self._settings = settings
         self._brake = brake
+        self._on_refused = on_refused
         self._rates = {
             role: rates or RateLimiter(limits.calls_per_second, limits.burst) for role, limits in settings.limits.items()
         }
@@ -138,8 +141,10 @@ class AccessControl:
                     "largest_body": largest,
                 }
                 scope["state"] = {**scope.get("state", {}), **known}
-        if refused is not None and request.url.path.startswith(CHAT_PATHS):
-            refused = reshape_refusal(refused)
+        if refused is not None:
+            self._on_refused(refused.status_code)
+            if request.url.path.startswith(CHAT_PATHS):
+                refused = reshape_refusal(refused)
         await (refused or self._app)(scope, receive, _add_safe_headers(send))
 
     def _refuse_other_origin(self, request: Request) -> Response | None:

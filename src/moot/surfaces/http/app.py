@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from moot.app.moot import Moot
 from moot.app.owner_key import adopt_owner_key
+from moot.app.readiness import ReadinessProbe
 from moot.app.runner import is_run_by_workers
 from moot.domain.ids import SessionId, parse_session_id
 from moot.engine.snapshot import Snapshot
@@ -28,6 +29,7 @@ from moot.surfaces.api.server_context import open_server_context
 from moot.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
 from moot.surfaces.http.chat import ChatDoor
 from moot.surfaces.http.entry_stream import EntryHub
+from moot.surfaces.http.health import HEALTH, LIVE, READY, answer_live, build_ready
 from moot.surfaces.http.login import Login
 from moot.surfaces.http.metrics import Metrics
 from moot.surfaces.http.page_files import PageFiles
@@ -52,7 +54,7 @@ class ServerState:
     moot: Moot
     is_local: bool
     settings: ServerSettings = field(default_factory=ServerSettings)
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: Metrics = field(init=False)
     context: ServerContext | None = None
     dispatcher: Dispatcher = field(init=False)
     mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,8 +63,10 @@ class ServerState:
     owner: str = ""
     """The id of the token that is the key of this server's home."""
     entries: EntryHub | None = None
+    readiness: ReadinessProbe | None = None
 
     def __post_init__(self) -> None:
+        self.metrics = Metrics(self.moot.telemetry.counts)
         self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
 
     @cached_property
@@ -91,6 +95,7 @@ class ServerState:
         async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
             self.owner = parse_token_id(await adopt_owner_key(self.moot))
             self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
+            self.readiness = ReadinessProbe(self.moot, self.context.runner)
             self.mcp_app = asyncio.get_running_loop().create_future()
             self.hub = ViewHub(self.context)
             self.entries = EntryHub(self.context)
@@ -186,19 +191,14 @@ class ServerState:
         finally:
             self.metrics.count_watcher(-1)
 
-    async def handle_health(self, request: Request) -> Response:
-        try:
-            await self.server_context.moot.engine.heads("health")
-        except WorldError as error:
-            self.server_context.moot.engine.tell_outage(error)
-            return JSONResponse({"status": "failing"}, 503)
-        return JSONResponse({"status": "ok"})
+    async def handle_ready(self, request: Request) -> Response:
+        assert self.readiness is not None, "the server has not started"
+        if self.server_context.deliberations.stopping.is_set():
+            return build_ready("the server is stopping")
+        return build_ready(await self.readiness.explain())
 
     async def handle_metrics(self, request: Request) -> Response:
-        return Response(
-            self.metrics.render_metrics(await self.server_context.runner.stats()),
-            media_type=Metrics.content_type,
-        )
+        return Response(await self.metrics.render_metrics(self.server_context.runner), media_type=Metrics.content_type)
 
     async def handle_description(self, request: Request) -> Response:
         return JSONResponse(self.document)
@@ -221,6 +221,7 @@ def build_app(
         settings=site.settings,
         brake=brake,
         rates=rates,
+        on_refused=site.metrics.count_refusal,
     )
     app = Starlette(
         routes=[
@@ -228,7 +229,8 @@ def build_app(
             Route("/mcp", _McpApp(site)),
             Route("/events", site.handle_stream),
             Route("/events/{session}", site.handle_events),
-            Route("/healthz", site.handle_health),
+            Route(LIVE, answer_live),
+            *(Route(path, site.handle_ready) for path in (READY, HEALTH)),
             Route("/metrics", site.handle_metrics),
             Route("/openrpc.json", site.handle_description),
             *Login(site.get_access, brake).build_routes(),

@@ -1,6 +1,8 @@
 """What a server allows: `server.toml` in Moot's home.
 
 programs = ["claude", "/home/ada/agents/reviewer.toml"]
+proxies = ["127.0.0.1"]   # whose X-Forwarded-For is believed
+traces = "http://127.0.0.1:4318"
 
 [limits]                  # of each token
 calls_per_second = 50
@@ -12,10 +14,11 @@ calls_per_second = 5
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from moot.errors import BadSetting
 from moot.surfaces.api.method import explain_validation_error
@@ -36,10 +39,15 @@ class CallLimits(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """`programs` are those that may be started: names of agents or recipe files; None: as the address of the server says."""
+    """`programs` are those that may be started: names of agents or recipe files; None: as the address of the server says.
+
+    `proxies` are the addresses whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed; `traces` is where spans are sent.
+    """
 
     programs: tuple[str, ...] | None = None
     limits: Mapping[Role, CallLimits] = field(default_factory=lambda: dict.fromkeys(ROLES, CallLimits()))
+    proxies: tuple[str, ...] = ()
+    traces: str = ""
 
     def select_programs(self, *, is_local: bool) -> tuple[str, ...] | None:
         """The programs that may be started; None: any, for whoever holds the key of the home."""
@@ -56,6 +64,21 @@ class _Form(BaseModel):
 
     programs: list[str] | None = None
     limits: dict[str, Any] = {}
+    proxies: list[str] = []
+    traces: str = Field(default="", pattern="^(https?://[^/?#]+(/[^?#]*)?)?$")
+
+    @field_validator("proxies")
+    @classmethod
+    def check_proxies(cls, given: list[str]) -> list[str]:
+        for each in given:
+            try:
+                is_all = ip_network(each).prefixlen == 0
+            except ValueError:
+                raise ValueError(f"{each!r} is not an address; write those of your proxies: 127.0.0.1, 10.0.1.0/24") from None
+            # Whoever is believed chooses the address by which refused tokens are slowed down.
+            if is_all:
+                raise ValueError(f"{each!r} is everybody; write the addresses of your proxies")
+        return given
 
 
 def load_server_settings(home: Path) -> ServerSettings:
@@ -75,4 +98,5 @@ def load_server_settings(home: Path) -> ServerSettings:
         raise BadSetting(f"{path}: {explain_validation_error(cause)}") from cause
     except (OSError, ValueError) as cause:
         raise BadSetting(f"{path} cannot be read: {cause}") from cause
-    return ServerSettings(programs=None if form.programs is None else tuple(form.programs), limits=limits)
+    programs = None if form.programs is None else tuple(form.programs)
+    return ServerSettings(programs=programs, limits=limits, proxies=tuple(form.proxies), traces=form.traces)

@@ -1,0 +1,77 @@
+"""The telemetry port: what a process counts of its work, and the spans of its traces. Neither ever holds what was said."""
+
+from collections import Counter
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+Value = str | int | float | bool
+
+
+@dataclass(slots=True)
+class Counts:
+    """What the sessions of one process did since it started, for its metrics.
+
+    `appends` are those that were written, with `entries` in all; `conflicts` are those that another writer was faster than;
+    `ended` are the sessions that one of them closed. `asks_open` are put to participants of this process now, `answers` are
+    those that ended, by outcome: `answered` or the loss.
+    """
+
+    appends: int = 0
+    entries: int = 0
+    conflicts: int = 0
+    ended: int = 0
+    ledger_retries: int = 0
+    asks_open: int = 0
+    ask_retries: int = 0
+    provider_waits: int = 0
+    provider_wait_seconds: float = 0.0
+    answers: Counter[str] = field(default_factory=Counter)
+
+
+class Span(Protocol):
+    """A piece of work under way."""
+
+    def note(self, **attributes: Value) -> None:
+        """Add what became known meanwhile."""
+        ...
+
+
+class Tracer(Protocol):
+    """Where spans go. Must not block: nothing of a session waits for it."""
+
+    def span(self, name: str, **attributes: Value) -> AbstractContextManager[Span]:
+        """A span around the work within; tasks that it starts belong to it, also those that outlive it."""
+        ...
+
+
+class _NoSpan:
+    """One object for all of them: a session without traces pays for a call, not for a span."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        return None
+
+    def note(self, **attributes: Value) -> None:
+        return None
+
+
+_NOTHING: Final = _NoSpan()
+
+
+class NoTracer:
+    """Implements `Tracer` by keeping nothing."""
+
+    def span(self, name: str, **attributes: Value) -> AbstractContextManager[Span]:
+        return _NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """What one process counts and traces."""
+
+    counts: Counts = field(default_factory=Counts)
+    tracer: Tracer = field(default_factory=NoTracer)
