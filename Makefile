@@ -58,7 +58,7 @@ lint: $(VENV)/.dev
 lock: $(VENV)/.dev
 	@$(BIN)/pip install --quiet uv
 	@$(BIN)/$(LOCK) --extra embedded -o requirements.lock
-	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra anthropic --extra google --group dev -o requirements-dev.lock
+	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra temporal --extra anthropic --extra google --group dev -o requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .cache dist

@@ -268,6 +268,19 @@ class PostgresQueue:
 
         `over` is set as soon as that is known: to let go of what was held can take long.
         """
+        query = "INSERT INTO moot_workers (name, queue, lease) VALUES ($1, $2, $3)"
+        await self.execute(query, self._name, self._queue, timedelta(seconds=lease))
+        try:
+            await self._run_jobs(advance, over, concurrency=concurrency, lease=lease)
+        except (ConnectorException, OSError) as cause:
+            why = str(cause) or type(cause).__name__
+            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
+        finally:
+            with suppress(LedgerUnavailable):
+                await self.execute(_BOW_OUT, self._name)
+
+    async def _run_jobs(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+        """Run the jobs that procrastinate hands to this worker, and sweep."""
         connector = PsycopgConnector(
             conninfo=self._address, min_size=1, max_size=4, timeout=lease, kwargs={"application_name": self._name}
         )
@@ -288,17 +301,8 @@ class PostgresQueue:
             stalled_worker_timeout=lease * 100,
             shutdown_graceful_timeout=STOP_SECONDS,
         )
-        query = "INSERT INTO moot_workers (name, queue, lease) VALUES ($1, $2, $3)"
-        await self.execute(query, self._name, self._queue, timedelta(seconds=lease))
-        try:
-            async with app.open_async():
-                await _run_together(over, self._run_worker(worker), self._keep(worker, lease))
-        except (ConnectorException, OSError) as cause:
-            why = str(cause) or type(cause).__name__
-            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
-        finally:
-            with suppress(LedgerUnavailable):
-                await self.execute(_BOW_OUT, self._name)
+        async with app.open_async():
+            await run_together(over, self._run_worker(worker), self._keep(worker, lease))
 
     async def _run_worker(self, worker: Worker) -> None:
         await worker.run()  # type: ignore[no-untyped-call]
@@ -321,16 +325,21 @@ class PostgresQueue:
                 await self.settle(session, Settled(standing="failing", due=RETRY_SECONDS))
 
     async def _keep(self, worker: Worker, lease: float) -> None:
-        """Look after what no job announces: deadlines, dead workers, lost jobs, sessions that others cannot read."""
-        loop = asyncio.get_running_loop()
-        pause = min(SWEEP_SECONDS, lease / 4)
-        quiet_at = loop.time()
         # At once: jobs of a worker whose number nobody knows are not found when it dies.
         async with asyncio.timeout(lease):
             while worker.worker_id is None:  # noqa: ASYNC110 - the queue tells nobody when it has registered a worker
                 await asyncio.sleep(REGISTERED_SECONDS)
-        query = "UPDATE moot_workers SET worker = $2 WHERE name = $1"
-        await self.execute(query, self._name, worker.worker_id, timeout=lease)
+        await self._keep_sweeping(worker.worker_id, lease)
+
+    async def _keep_sweeping(self, number: int, lease: float) -> None:
+        """Look after what no job announces: deadlines, dead workers, lost jobs, sessions that others cannot read.
+
+        `number` is that of this worker in the queue.
+        """
+        loop = asyncio.get_running_loop()
+        pause = min(SWEEP_SECONDS, lease / 4)
+        quiet_at = loop.time()
+        await self.execute("UPDATE moot_workers SET worker = $2 WHERE name = $1", self._name, number, timeout=lease)
         while True:
             is_quiet = loop.time() >= quiet_at
             # Around all of it, too: behind a cut cable the driver waits without end for a query to be called off.
@@ -365,7 +374,7 @@ class PostgresQueue:
         return self._pool
 
 
-async def _run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
+async def run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
     """Run until one of them fails, set `over`, and raise that failure alone."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
