@@ -7,6 +7,7 @@ that runs them. Its history holds names of sessions and of task queues, and time
 
 import asyncio
 import logging
+import re
 from contextlib import suppress
 from datetime import timedelta
 from functools import cache
@@ -175,6 +176,8 @@ class TemporalQueue(PostgresQueue):
                 # The workflow above is all of it: nothing in it needs to be kept from the clock.
                 workflow_runner=UnsandboxedWorkflowRunner(),
                 identity=self._name,
+                # Else the library reads all source files of the process to make one up.
+                build_id=self._queue,
                 max_concurrent_activities=concurrency,
                 max_heartbeat_throttle_interval=timedelta(seconds=lease / 3),
                 sticky_queue_schedule_to_start_timeout=STICKY,
@@ -363,4 +366,7 @@ def _build_runtime() -> Runtime:
 
 
 def _explain(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:200]
+    """The reason in one line: the library wraps what the system said into the names of its own types."""
+    said = str(error) or type(error).__name__
+    reason = re.search(r'message: "([^"]+)"', said)
+    return (reason[1] if reason else said).splitlines()[0][:200]
