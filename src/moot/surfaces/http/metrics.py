@@ -47,6 +47,8 @@ class Metrics:
         self._workers.set(stats.workers)
         self._in_flight.set(stats.calls)
         self._provider_waits.set(stats.provider_waits)
+        # A state that no session is in any more is not among them.
+        self._sessions.clear()
         for standing, count in stats.standings.items():
             self._sessions.labels(standing).set(count)
         return generate_latest(self._registry)
