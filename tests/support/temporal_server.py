@@ -36,7 +36,7 @@ class TemporalServer:
         return f"127.0.0.1:{self._port}"
 
     def start(self) -> None:
-        binary = Path(sysconfig.get_path("scripts")) / "temporal"
+        binary = str(Path(sysconfig.get_path("scripts")) / "temporal")
         self._keeper = subprocess.Popen(
             ["/bin/sh", "-c", KEEPER, "moot-temporal", binary, str(self._port), self._folder],
             stdin=subprocess.PIPE,
