@@ -59,7 +59,7 @@ lint: $(VENV)/.dev
 lock: $(VENV)/.dev
 	@$(BIN)/pip install --quiet uv
 	@$(BIN)/$(LOCK) --extra embedded -o requirements.lock
-	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra otel --extra anthropic --extra google --group dev -o requirements-dev.lock
+	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra temporal --extra otel --extra anthropic --extra google --group dev -o requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .cache dist

@@ -16,6 +16,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 from hypothesis import settings
+from tests.support.temporal_server import TemporalServer
 
 # How long one example takes says nothing on a busy machine.
 settings.register_profile("moot", deadline=None)
@@ -162,3 +163,16 @@ def postgres_address(postgres_server: PostgresServer) -> Iterator[str]:
     """The address of a new and empty database."""
     with postgres_server.database() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def temporal_server() -> Iterator[TemporalServer]:
+    """A real Temporal server, one for each pytest process, started when the first test asks for it."""
+    folder = Path(tempfile.mkdtemp(prefix="moot-temporal-"))
+    server = TemporalServer(folder)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.close()
+        shutil.rmtree(folder, ignore_errors=True)

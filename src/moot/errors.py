@@ -35,6 +35,7 @@ MootError
     ├── LedgerUnavailable    it cannot be opened, read or written
     │   ├── LedgerFull       no room to write
     │   └── LedgerReadOnly   a file or folder that may only be read
+    ├── SchedulerUnavailable the server that hands out sessions to workers does not answer
     ├── ReplayDiffers        a ledger that does not follow from its rulebook
     ├── FolderUnwritable     files for people that cannot be written; the ledger has everything
     └── ProviderRefused      a provider that rejects the key, the model or the address
@@ -190,6 +191,10 @@ class LedgerFull(LedgerUnavailable):
 
 
 class LedgerReadOnly(LedgerUnavailable):
+    pass
+
+
+class SchedulerUnavailable(WorldError):
     pass
 
 

@@ -1,10 +1,12 @@
-"""N-2: every runner keeps the contract: in this process, and by the queue that workers share."""
+"""N-2: every runner keeps the contract: in this process, by the queue that workers share, and by Temporal."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import repeat
+from urllib.parse import urlsplit
 
 import pytest
+from tests.support.temporal_server import TemporalServer
 
 from moot.app.clock import SystemClock
 from moot.app.protocols import find_kinds, find_rules
@@ -16,6 +18,8 @@ from moot.engine.session_loop import ParticipantFactory
 from moot.ledgers.memory import MemoryLedger
 from moot.ledgers.postgres import PostgresLedger
 from moot.ledgers.postgres_queue import PostgresQueue, build_worker_name
+from moot.ledgers.temporal_queue import TemporalQueue
+from moot.ledgers.temporal_settings import TASK_QUEUE, TEMPORAL, read_temporal_settings
 from moot.ports.ledger import Ledger
 from moot.testing.runner_contract import EndedSessions, RunnerContract, RunnerStage
 
@@ -43,6 +47,9 @@ class TestSharedRunner(RunnerContract):
     def _place(self, postgres_address: str) -> None:
         self.address = postgres_address
 
+    def build_queue(self, name: str) -> PostgresQueue:
+        return PostgresQueue(self.address, name=name, build="test")
+
     @asynccontextmanager
     async def _open(self, seating: ParticipantFactory, ended: EndedSessions) -> AsyncIterator[RunnerStage]:
         # Two ledgers as in life: a server's, whose appends wake, and a worker's.
@@ -50,10 +57,22 @@ class TestSharedRunner(RunnerContract):
         async with (
             PostgresLedger(self.address) as served,
             PostgresLedger(self.address, name=name) as ledger,
-            PostgresQueue(self.address, name=name, build="test") as queue,
+            self.build_queue(name) as queue,
             SharedRunner(queue, build_engine(ledger), seating, ended, lease=5.0, delays=look_never_again) as runner,
         ):
             yield RunnerStage(build_engine(served), runner)
 
     def open_runner(self, seating: ParticipantFactory, ended: EndedSessions) -> AbstractAsyncContextManager[RunnerStage]:
         return self._open(seating, ended)
+
+
+class TestTemporalRunner(TestSharedRunner):
+    @pytest.fixture(autouse=True)
+    def _temporal(self, temporal_server: TemporalServer) -> None:
+        # Each database has its own task queue, as each ledger has.
+        self.environ = {TEMPORAL: temporal_server.address, TASK_QUEUE: urlsplit(self.address).path[1:]}
+
+    def build_queue(self, name: str) -> PostgresQueue:
+        settings = read_temporal_settings(self.environ)
+        assert settings is not None
+        return TemporalQueue(self.address, settings, name=name, build="test")

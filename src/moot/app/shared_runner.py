@@ -28,12 +28,14 @@ from moot.errors import (
     LedgerUnavailable,
     MissingExtra,
     MootError,
+    SchedulerUnavailable,
     SessionBusy,
     UnknownPlatform,
     UnknownProtocol,
     UnknownSession,
     WorldError,
 )
+from moot.ledgers.temporal_settings import read_temporal_settings
 from moot.ports.runner import RunnerStats
 from moot.ports.telemetry import Telemetry
 
@@ -236,6 +238,21 @@ def resolve_shared_ledger(environ: Mapping[str, str]) -> str:
     return address
 
 
+def build_queue(environ: Mapping[str, str], *, name: str, build: str) -> "PostgresQueue":
+    """The queue that a worker takes sessions from, to be entered; raises BadSetting or MissingExtra."""
+    address = resolve_shared_ledger(environ)
+    settings = read_temporal_settings(environ)
+    if settings is None:
+        from moot.ledgers.postgres_queue import PostgresQueue
+
+        return PostgresQueue(address, name=name, build=build)
+    try:
+        from moot.ledgers.temporal_queue import TemporalQueue
+    except ImportError as cause:
+        raise MissingExtra('Temporal needs an extra package: pip install "moot[temporal]"') from cause
+    return TemporalQueue(address, settings, name=name, build=build)
+
+
 @asynccontextmanager
 async def open_shared_runner(moot: "Moot") -> AsyncIterator[SharedRunner]:
     """The runner of a server that only wakes sessions: workers run them. Raises BadSetting, MissingExtra or WorldError."""
@@ -278,14 +295,17 @@ async def run_worker(
     on_start: Callable[[], None] | None = None,
     status: WorkerStatus | None = None,
 ) -> None:
-    """Run sessions of the shared ledger until cancelled. A database that goes away is waited for.
+    """Run sessions of the shared ledger until cancelled. A database that goes away is waited for, and so is Temporal.
 
-    `on_start` is called once, when the database was reached. `participants` are the program's own, as `Moot` takes them: sessions
+    `on_start` is called once, when they were reached. `participants` are the program's own, as `Moot` takes them: sessions
     with others are left to workers that have them. `status` is kept up to date.
 
-    Raises BadSetting, MissingExtra, LedgerNewer, and LedgerUnavailable if the database cannot be reached at the start.
+    Raises BadSetting, MissingExtra, LedgerNewer, and LedgerUnavailable or SchedulerUnavailable if the database or Temporal cannot
+    be reached at the start.
     """
     address = resolve_shared_ledger(environ)
+    # A wrong setting is told before anything is waited for.
+    build_queue(environ, name="", build="")
     status = status or WorkerStatus()
     has_worked, told = False, ""
     while True:
@@ -305,7 +325,7 @@ async def run_worker(
         has_worked = has_worked or life.has_worked
         told = "" if life.has_worked else told
         error = living.exception() if living.done() else LedgerUnavailable("the PostgreSQL ledger does not answer")
-        if error is not None and not (has_worked and isinstance(error, LedgerUnavailable)):
+        if error is not None and not (has_worked and isinstance(error, LedgerUnavailable | SchedulerUnavailable)):
             raise error
         # Once for each outage, not once for each try.
         if str(error) != told:
@@ -341,14 +361,14 @@ class _WorkerLife:
     async def live(self) -> None:
         from moot.app.moot import Moot
         from moot.ledgers.postgres_limits import PostgresLimits
-        from moot.ledgers.postgres_queue import PostgresQueue, build_worker_name
+        from moot.ledgers.postgres_queue import build_worker_name
 
         # Before others rely on this worker's signs of life: imports hold up everything else in the process.
         await asyncio.to_thread(load_protocols)
         name = build_worker_name()
         async with (
             open_ledger(self._address, name=name) as ledger,
-            PostgresQueue(self._address, name=name, build=describe_build(self._participants or ())) as queue,
+            build_queue(self._environ, name=name, build=describe_build(self._participants or ())) as queue,
             Moot(
                 environ=self._environ,
                 ledger=ledger,

@@ -338,27 +338,35 @@ class PostgresQueue:
 
         `over` is set as soon as that is known: to let go of what was held can take long.
         """
-        connect = partial(asyncpg.connect, self._address, server_settings=self._settings)
-        queues = [COMMON_QUEUE, self._queue]
-        worker = QueueWorker(
-            QueueConnector(self._open_pool(), connect),
-            queues,
-            partial(self._run_session, advance),
-            concurrency=concurrency,
-            beat=lease / 5,
-        )
-        # With its number in the queue: jobs of a worker whose number nobody knows are not found when it dies.
-        query = "INSERT INTO moot_workers (name, queue, worker, lease) VALUES ($1, $2, $3, $4)"
-        await self.execute(query, self._name, self._queue, await worker.register(), timedelta(seconds=lease))
         try:
-            await _run_together(over, worker.fetch(), worker.listen(), worker.beat(), self._keep(lease))
+            await self._run_jobs(advance, over, concurrency=concurrency, lease=lease)
         except OSError as cause:
             why = str(cause) or type(cause).__name__
             raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
         finally:
-            await worker.stop()
             with suppress(LedgerUnavailable):
                 await self.execute(_BOW_OUT, self._name)
+
+    async def _run_jobs(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+        """Run the jobs that wait in procrastinate's tables, and sweep."""
+        connect = partial(asyncpg.connect, self._address, server_settings=self._settings)
+        worker = QueueWorker(
+            QueueConnector(self._open_pool(), connect),
+            [COMMON_QUEUE, self._queue],
+            partial(self._run_session, advance),
+            concurrency=concurrency,
+            beat=lease / 5,
+        )
+        await self._enlist(await worker.register(), lease)
+        try:
+            await run_together(over, worker.fetch(), worker.listen(), worker.beat(), self._keep(lease))
+        finally:
+            await worker.stop()
+
+    async def _enlist(self, number: int, lease: float) -> None:
+        """Enter this worker, with its number in the queue: jobs of one whose number nobody knows are not found when it dies."""
+        query = "INSERT INTO moot_workers (name, queue, worker, lease) VALUES ($1, $2, $3, $4)"
+        await self.execute(query, self._name, self._queue, number, timedelta(seconds=lease))
 
     async def _run_session(self, advance: Advance, session: SessionId, job: int) -> bool:
         try:
@@ -416,7 +424,7 @@ class PostgresQueue:
         return self._pool
 
 
-async def _run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
+async def run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
     """Run until one of them fails, set `over`, and raise that failure alone."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:

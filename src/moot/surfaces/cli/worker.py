@@ -14,6 +14,8 @@ from moot.app.environment import resolve_home
 from moot.app.owner_key import is_loopback
 from moot.app.shared_runner import CONCURRENCY, LEASE_SECONDS, WorkerStatus, resolve_shared_ledger, run_worker
 from moot.app.traces import open_tracer
+from moot.errors import BadSetting
+from moot.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL
 from moot.ports.telemetry import Telemetry
 from moot.surfaces.cli import output as out
 from moot.surfaces.cli.serve import open_socket
@@ -38,12 +40,25 @@ if TYPE_CHECKING:
     show_default=True,
     help="After how many seconds of silence others take over the sessions of this worker.",
 )
+@click.option("--temporal", metavar="HOST:PORT", help=f"Let this Temporal server hand out sessions (as {TEMPORAL} does).")
+@click.option("--namespace", metavar="NAME", help=f"The namespace there. Default: {NAMESPACE}, or default.")
+@click.option("--task-queue", metavar="NAME", help=f"The task queue there, one for each ledger. Default: {TASK_QUEUE}, or moot.")
 @click.option(
     "--port", type=click.IntRange(0, 65_535), help="Serve /livez, /readyz and /metrics on this port; 0 chooses a free one."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address of that port.")
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
-def worker(concurrency: int, lease: float, port: int | None, host: str, log_level: str) -> None:
+def worker(
+    *,
+    concurrency: int,
+    lease: float,
+    temporal: str | None,
+    namespace: str | None,
+    task_queue: str | None,
+    port: int | None,
+    host: str,
+    log_level: str,
+) -> None:
     """Run sessions of a PostgreSQL ledger.
 
     MOOT_LEDGER names the ledger; workers run on any number of machines. A server (`moot serve --workers`) takes the calls;
@@ -57,7 +72,10 @@ def worker(concurrency: int, lease: float, port: int | None, host: str, log_leve
     moot worker
     moot worker --port 8761
     moot worker --sessions 500 --log-level info
+    moot worker --temporal temporal:7233 --namespace meetings
     """
+    given = {TEMPORAL: temporal, NAMESPACE: namespace, TASK_QUEUE: task_queue}
+    os.environ.update({name: value for name, value in given.items() if value is not None})
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
     if log_level != "debug":
         quiet_libraries()
@@ -65,6 +83,8 @@ def worker(concurrency: int, lease: float, port: int | None, host: str, log_leve
     async def work() -> None:
         from moot.surfaces.http.server_settings import load_server_settings
 
+        if not os.environ.get(TEMPORAL) and (temporal is not None or namespace is not None or task_queue is not None):
+            raise BadSetting("--namespace and --task-queue are those of a Temporal server; name it: --temporal HOST:PORT")
         resolve_shared_ledger(os.environ)
         settings = load_server_settings(resolve_home(os.environ))
         listening = None if port is None else open_socket(host, port)
@@ -116,5 +136,5 @@ async def _serve_status(
 
 def quiet_libraries() -> None:
     """Whatever happens to a session or to the database is told by Moot itself, in one sentence."""
-    for name in ("procrastinate", "psycopg", "asyncpg"):
+    for name in ("procrastinate", "psycopg", "asyncpg", "temporalio"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -1,0 +1,153 @@
+"""N-2: what a Temporal server is told, what it is not told, and what a person is told who names the wrong one."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from click.testing import CliRunner
+from temporalio.client import Client
+from tests.conformance.test_runners import build_engine, look_never_again
+from tests.support.temporal_server import TemporalServer
+
+from moot.app.shared_runner import SharedRunner
+from moot.domain.roster import Seat
+from moot.engine.session_loop import ParticipantFactory
+from moot.errors import BadSetting, UnknownPlatform
+from moot.ledgers import temporal_queue
+from moot.ledgers.postgres import PostgresLedger
+from moot.ledgers.postgres_queue import build_worker_name
+from moot.ledgers.temporal_queue import TemporalQueue
+from moot.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL, read_temporal_settings
+from moot.surfaces.cli.worker import worker
+from moot.testing.ledger_contract import run_with_deadline
+from moot.testing.runner_contract import (
+    EVE,
+    LOOK_SECONDS,
+    PHASES,
+    EndedSessions,
+    GatedParticipant,
+    RunnerStage,
+    build_contribution,
+    build_debate,
+    running,
+    wait_until,
+)
+
+
+@asynccontextmanager
+async def working(
+    environ: dict[str, str], seating: ParticipantFactory, ended: EndedSessions, build: str
+) -> AsyncIterator[RunnerStage]:
+    """A worker of a build, while it runs, with a server's engine."""
+    address, name, settings = environ["MOOT_LEDGER"], build_worker_name(), read_temporal_settings(environ)
+    assert settings is not None
+    async with AsyncExitStack() as stack:
+        served, ledger = PostgresLedger(address), PostgresLedger(address, name=name)
+        await stack.enter_async_context(served)
+        await stack.enter_async_context(ledger)
+        queue = await stack.enter_async_context(TemporalQueue(address, settings, name=name, build=build))
+        runner = SharedRunner(queue, build_engine(ledger), seating, ended, lease=5.0, delays=look_never_again)
+        await stack.enter_async_context(runner)
+        await stack.enter_async_context(running(runner))
+        yield RunnerStage(build_engine(served), runner)
+
+
+@pytest.fixture
+def environ(postgres_address: str, temporal_server: TemporalServer) -> dict[str, str]:
+    queue = f"integration-{urlsplit(postgres_address).path[1:]}"
+    return {"MOOT_LEDGER": postgres_address, TEMPORAL: temporal_server.address, TASK_QUEUE: queue}
+
+
+def test_a_worker_of_another_build_takes_what_one_cannot_run(environ: dict[str, str]) -> None:
+    """N-5: by the task queue of its build, which the first one does not hear."""
+
+    def refuse(seat: Seat) -> None:
+        raise UnknownPlatform("unknown platform")
+
+    async def work() -> None:
+        ada, ended = GatedParticipant(), EndedSessions()
+        async with working(environ, refuse, ended, "old") as stage:
+            session = await stage.engine.open(build_debate())
+            while (await stage.runner.stats()).standings != {"left": 1}:  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+            async with working(environ, lambda seat: ada, ended, "new"):
+                await wait_until(lambda: bool(ended.sessions))
+        assert (ended.sessions, ada.calls) == ([session], 4)
+
+    run_with_deadline(work())
+
+
+def test_a_long_session_continues_as_a_new_workflow(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """N-2: its history stays short, and no wake is lost on the way."""
+    monkeypatch.setattr(temporal_queue, "MOST_EVENTS", 10)
+
+    async def work() -> None:
+        ada, ended = GatedParticipant(), EndedSessions()
+        async with working(environ, lambda seat: ada if seat.id != EVE else None, ended, "test") as stage:
+            session = await stage.engine.open(build_debate(outside=True))
+            for number, phase in enumerate(PHASES, 1):
+                await wait_until(lambda count=number: ada.calls == count)  # type: ignore[misc]
+                # At rest: what comes next wakes it.
+                while (stats := await stage.runner.stats()).running or stats.standings != {"waiting": 1}:  # noqa: ASYNC110
+                    await asyncio.sleep(LOOK_SECONDS)
+                await stage.engine.contribute(session, EVE, build_contribution(phase))
+            await wait_until(lambda: bool(ended.sessions))
+            assert (ended.sessions, ada.calls) == ([session], 4)
+            client = await Client.connect(environ[TEMPORAL])
+            handle = client.get_workflow_handle(f"{environ[TASK_QUEUE]}/{session}")
+            await handle.result()
+            described = await handle.describe()
+            assert described.raw_description.workflow_execution_info.first_run_id != described.run_id
+            assert described.history_length < 30
+
+    run_with_deadline(work())
+
+
+@pytest.mark.parametrize(
+    "server", ["temporal", "temporal:", ":7233", "http://temporal:7233", "a b:1", "host:0", "host:65536", "h:1e3"]
+)
+def test_what_is_no_server_is_refused(server: str) -> None:
+    with pytest.raises(BadSetting, match=r"is not a Temporal server; expected HOST:PORT"):
+        read_temporal_settings({TEMPORAL: server})
+
+
+@pytest.mark.parametrize("name", ["a b", "/_sys/x", "x" * 101, "队列"])
+def test_what_is_no_task_queue_is_refused(name: str) -> None:
+    with pytest.raises(BadSetting, match="is not a task queue; expected"):
+        read_temporal_settings({TEMPORAL: "localhost:7233", TASK_QUEUE: name})
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "told"),
+    [
+        (["--temporal", "127.0.0.1:1"], 1, "the Temporal server at 127.0.0.1:1 does not answer (Connection refused); start it"),
+        (["--temporal", "SERVER", "--namespace", "nope"], 2, "has no namespace 'nope'; create it"),
+        (["--task-queue", "mine"], 2, "name it: --temporal HOST:PORT"),
+    ],
+)
+def test_a_worker_says_in_one_sentence_what_is_wrong(
+    given: list[str], code: int, told: str, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(temporal_queue, "CONNECT_SECONDS", 1.0)
+    for name in (TEMPORAL, NAMESPACE, TASK_QUEUE):
+        # The command sets them: this puts them back.
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("MOOT_LEDGER", environ["MOOT_LEDGER"])
+    result = CliRunner().invoke(worker, [environ[TEMPORAL] if each == "SERVER" else each for each in given])
+    assert result.exit_code == code
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_without_the_package_a_worker_names_what_to_install(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "temporalio", None)
+    monkeypatch.delitem(sys.modules, "moot.ledgers.temporal_queue")
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    result = CliRunner().invoke(worker, [])
+    assert (result.exit_code, result.stderr) == (2, 'moot: Temporal needs an extra package: pip install "moot[temporal]"\n')
+    monkeypatch.setenv("MOOT_LEDGER", "ledger.db")
+    assert "workers share a PostgreSQL ledger" in CliRunner().invoke(worker, []).stderr
