@@ -1,8 +1,9 @@
-"""Appends to the ledgers: `python -m bench.engine.ledgers [--postgres ADDRESS]`.
+"""Appends to the ledgers: `python -m bench.engine.ledgers [--source FOLDER]`.
 
 One session appends one entry after the other; then 200 sessions do so at once. Every append is durable before the next one of its
-session. The ledgers take turns, so that what else the machine does falls on all of them. Then four processes append to one SQLite
-file at once, each as fast as it can. `--source FOLDER` measures the ledgers of another version of Moot beside these.
+session. The ledgers take turns, so that what else the machine does falls on all of them; a PostgreSQL server is started for each
+version. Then four processes append to one SQLite file at once, each as fast as it can. `--source FOLDER` measures the ledgers of
+another version of Moot beside these.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from bench.scale.database import open_database
 from moot.domain.ids import SessionId
 from moot.domain.records import StoredRecord
 from moot.ports.ledger import Ledger
@@ -90,15 +92,12 @@ def read_child(child: "subprocess.Popen[str]") -> str:
     return told.splitlines()[-1]
 
 
-def measure_ledgers(folder: Path, runs: int, postgres: str, source: Path | None) -> list[str]:
+def measure_ledgers(folder: Path, runs: int, addresses: list[str], source: Path | None) -> list[str]:
     """Let all ledgers take turns; return the table of their medians, and what was aimed at."""
-    cells: dict[str, tuple[str, Path | None]] = {"SQLite": ("", None)}
-    if postgres:
-        cells["PostgreSQL"] = (postgres, None)
+    cells: dict[str, tuple[str, Path | None]] = {"SQLite": ("", None), "PostgreSQL": (addresses[0], None)}
     if source is not None:
         cells["SQLite, the other version"] = ("", source)
-        if postgres:
-            cells["PostgreSQL, the other version"] = (postgres, source)
+        cells["PostgreSQL, the other version"] = (addresses[1], source)
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in cells}
     for _ in range(runs):
         for name, (address, code) in cells.items():
@@ -112,10 +111,9 @@ def measure_ledgers(folder: Path, runs: int, postgres: str, source: Path | None)
     for name, each in found.items():
         shown = [f"{each[key]:,.0f} ({_show_range(rows[name], key)})" for key in ("one", "many")]
         lines.append(f"| {name} | {shown[0]} | {shown[1]} | {each['cpu_one']:.0f} | {each['cpu_many']:.0f} |")
-    if postgres:
-        share = found["PostgreSQL"]["many"] / found["SQLite"]["many"]
-        lines += ["", _compare(f"PostgreSQL ÷ SQLite, {CROWD} sessions", share, AIM_CROWD)]
-    if postgres and source is not None:
+    share = found["PostgreSQL"]["many"] / found["SQLite"]["many"]
+    lines += ["", _compare(f"PostgreSQL ÷ SQLite, {CROWD} sessions", share, AIM_CROWD)]
+    if source is not None:
         gain = found["PostgreSQL"]["one"] / found["PostgreSQL, the other version"]["one"]
         lines.append(_compare("PostgreSQL ÷ the other version, one session", gain, AIM_GAIN))
     return lines
@@ -151,7 +149,6 @@ def _compare(what: str, found: float, aim: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure appends to the ledgers.")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--postgres", default="", help="the address of a PostgreSQL database to write to")
     parser.add_argument("--source", type=Path, help="the folder `src` of another version of Moot")
     parser.add_argument("--append", help=argparse.SUPPRESS)
     parser.add_argument("--begin", type=float, help=argparse.SUPPRESS)
@@ -161,8 +158,8 @@ def main() -> None:
     elif options.append:
         print(json.dumps(asyncio.run(append_all(options.append))))
     else:
-        with tempfile.TemporaryDirectory() as name:
-            lines = measure_ledgers(Path(name), options.runs, options.postgres, options.source)
+        with tempfile.TemporaryDirectory() as name, open_database() as database, open_database() as other:
+            lines = measure_ledgers(Path(name), options.runs, [database.address, other.address], options.source)
             print("\n".join([*lines, "", *measure_processes(Path(name), options.runs, options.source)]))
 
 
