@@ -95,7 +95,7 @@ def test_nothing_is_lost_or_repeated_when_temporal_or_a_worker_dies(
             assert {call for call, times in calls.items() if times > 1} <= begun
             await wait_for_standings(runner, closed=len(sessions))
             # Names, times and whether it is over: nothing of what was asked or said.
-            names = {TASK_QUEUE, *sessions, True, False, LEASE + 2}
+            names = {TASK_QUEUE, *sessions, True, False, LEASE / 2}
             told = await read_histories(temporal_server, sessions)
             assert {each for each in told if each not in names and not str(each).startswith(f"{TASK_QUEUE}:")} == set()
 

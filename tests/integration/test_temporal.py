@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 from click.testing import CliRunner
 from temporalio.client import Client
@@ -49,7 +50,8 @@ async def working(
         await stack.enter_async_context(served)
         await stack.enter_async_context(ledger)
         queue = await stack.enter_async_context(TemporalQueue(address, settings, name=name, build=build))
-        runner = SharedRunner(queue, build_engine(ledger), seating, ended, lease=5.0, delays=look_never_again)
+        # Long: two of them share this process, and the first to go on after a pause would take the other for dead.
+        runner = SharedRunner(queue, build_engine(ledger), seating, ended, lease=30.0, delays=look_never_again)
         await stack.enter_async_context(runner)
         await stack.enter_async_context(running(runner))
         yield RunnerStage(build_engine(served), runner)
@@ -102,6 +104,29 @@ def test_a_long_session_continues_as_a_new_workflow(environ: dict[str, str], mon
             described = await handle.describe()
             assert described.raw_description.workflow_execution_info.first_run_id != described.run_id
             assert described.history_length < 30
+
+    run_with_deadline(work())
+
+
+def test_a_job_that_was_taken_while_the_answer_got_lost_is_given_back(environ: dict[str, str]) -> None:
+    """N-3: a worker that holds a job without knowing of it does not hold up the session."""
+    hold = """
+    INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, status, worker_id)
+    SELECT 'moot', 'moot.advance', 'moot/' || $1, 'moot/' || $1, jsonb_build_object('session', $1), 'doing', worker
+    FROM moot_workers
+    """
+
+    async def work() -> None:
+        ada, ended = GatedParticipant(), EndedSessions()
+        async with working(environ, lambda seat: ada if seat.id != EVE else None, ended, "test") as stage:
+            session = await stage.engine.open(build_debate(outside=True))
+            while (await stage.runner.stats()).standings != {"waiting": 1} or (await stage.runner.stats()).running:  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+            connection = await asyncpg.connect(environ["MOOT_LEDGER"])
+            await connection.execute(hold, session)
+            await connection.close()
+            await stage.engine.contribute(session, EVE, build_contribution("propose"))
+            await wait_until(lambda: ada.calls == 2)
 
     run_with_deadline(work())
 

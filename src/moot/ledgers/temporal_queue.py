@@ -42,19 +42,27 @@ LONGEST_FORWARD: Final = 100
 LONGEST_RUN: Final = timedelta(days=365)
 UNHEARD: Final = timedelta(seconds=30)
 """How long a task queue of one build may have no worker before its sessions are left to the sweep."""
-SLACK_SECONDS: Final = 2.0
-"""How much longer than a lease Temporal waits for a silent worker: by then others have taken its jobs from it."""
 STICKY: Final = timedelta(seconds=2)
 """How long a wake waits for the worker that has the workflow in memory; that one may be dead."""
+DECIDING: Final = timedelta(seconds=3)
+"""How long a worker may take over a step of a workflow; one that is frozen gets some all the same."""
+POLLS: Final = 2
+"""How many requests for work a worker has open: as many are lost when it freezes, each until its time is up."""
+SELDOM: Final = timedelta(seconds=10)
+SOON_ATTEMPTS: Final = 30
+"""How often a session that another worker has is tried again after a second, because that one may be dead; then seldom."""
 MOST_EVENTS: Final = 1_000
 """After how many events a workflow continues as a new one, so that its history stays short."""
 CHANGED: Final = "procrastinate_any_queue_v1"
 """Where PostgreSQL notifies of new jobs and of those that are to be cancelled."""
 
+# Not while the session runs: whoever runs it looks for another job at the end.
 _FORWARD: Final = """
 WITH ready AS (
-    SELECT id FROM procrastinate_jobs WHERE task_name = 'moot.advance' AND status = 'todo' AND queue_name = ANY ($1::text[])
-    AND (scheduled_at IS NULL OR scheduled_at <= now()) ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
+    SELECT id FROM procrastinate_jobs j WHERE task_name = 'moot.advance' AND status = 'todo' AND queue_name = ANY ($1::text[])
+    AND (scheduled_at IS NULL OR scheduled_at <= now())
+    AND NOT EXISTS (SELECT FROM procrastinate_jobs d WHERE d.status = 'doing' AND d.lock = j.lock)
+    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
 )
 UPDATE procrastinate_jobs j SET scheduled_at = now() + $2::integer * interval '1 second' FROM ready r WHERE j.id = r.id
 RETURNING j.id, j.args ->> 'session' AS session, j.queue_name
@@ -71,8 +79,16 @@ RETURNING id
 
 _IS_HELD: Final = "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
 _STANDING: Final = "SELECT standing FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)"
-_CANCELLED: Final = """
-SELECT args ->> 'session' FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = $1 AND abort_requested
+_MINE: Final = """
+SELECT id, args ->> 'session' AS session, abort_requested FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = $1
+"""
+
+_GIVE_BACK: Final = """
+WITH gone AS (
+    DELETE FROM procrastinate_jobs WHERE status = 'doing' AND id = ANY ($1::bigint[])
+    RETURNING args ->> 'session' AS id, queue_name
+)
+SELECT count(moot_enqueue(id, queue_name)) FROM gone
 """
 
 log = logging.getLogger("moot")
@@ -115,9 +131,7 @@ class SessionWorkflow:
             schedule_to_start_timeout=None if task_queue == workflow.info().task_queue else UNHEARD,
             start_to_close_timeout=LONGEST_RUN,
             heartbeat_timeout=timedelta(seconds=heartbeat),
-            retry_policy=RetryPolicy(
-                initial_interval=timedelta(seconds=1), backoff_coefficient=1.5, maximum_interval=timedelta(seconds=5)
-            ),
+            retry_policy=RetryPolicy(backoff_coefficient=1.0),
         )
         return is_over
 
@@ -134,6 +148,7 @@ class TemporalQueue(PostgresQueue):
         self._client: Client | None = None
         self._number = 0
         self._is_away = False
+        self._adrift: set[int] = set()
         self._running: dict[SessionId, asyncio.Task[None]] = {}
 
     async def __aenter__(self) -> Self:
@@ -172,7 +187,10 @@ class TemporalQueue(PostgresQueue):
                 # Else the library reads all source files of the process to make one up.
                 build_id=self._queue,
                 max_concurrent_activities=concurrency,
-                max_heartbeat_throttle_interval=timedelta(seconds=lease / 3),
+                max_concurrent_activity_task_polls=POLLS,
+                # One more: the library keeps one of them for the workflows that it has in memory.
+                max_concurrent_workflow_task_polls=POLLS + 1,
+                max_heartbeat_throttle_interval=timedelta(seconds=lease / 4),
                 sticky_queue_schedule_to_start_timeout=STICKY,
             )
             for queue in (COMMON_QUEUE, self._queue)
@@ -196,13 +214,14 @@ class TemporalQueue(PostgresQueue):
         may run a session is decided beside the ledger, where a second worker finds the job taken.
         """
         try:
-            running = self._running.get(session) or await self._take(session, advance)
+            pause = (activity.info().heartbeat_timeout or timedelta(seconds=SWEEP_SECONDS)).total_seconds()
+            async with asyncio.timeout(pause):
+                running = self._find_running(session) or await self._take(session, advance)
             while running is not None and not running.done():
                 activity.heartbeat()
-                pause = activity.info().heartbeat_timeout or timedelta(seconds=SWEEP_SECONDS)
-                await asyncio.wait([running], timeout=pause.total_seconds() / 4)
+                await asyncio.wait([running], timeout=pause / 3)
             standing = await self.fetch_value(_STANDING, session)
-        except LedgerUnavailable:
+        except (LedgerUnavailable, TimeoutError):
             # Without the cause: what a failure says is kept in Temporal's history.
             raise ApplicationError("the ledger does not answer") from None
         if standing is None:
@@ -210,6 +229,10 @@ class TemporalQueue(PostgresQueue):
                 "session %s is not in this ledger; a second ledger needs a task queue of its own (%s)", session, TASK_QUEUE
             )
         return standing in {None, "closed", "foreign"}
+
+    def _find_running(self, session: str) -> "asyncio.Task[None] | None":
+        running = self._running.get(SessionId(session))
+        return None if running is None or running.done() else running
 
     async def _take(self, session: SessionId, advance: Advance) -> "asyncio.Task[None] | None":
         """Start to run a session; None where no job waits for it. Raises ApplicationError while another worker has it."""
@@ -225,7 +248,8 @@ class TemporalQueue(PostgresQueue):
             self._running[session] = asyncio.create_task(self._run_taken(job, session, advance))
             return self._running[session]
         if await self.fetch_value(_IS_HELD, session):
-            raise ApplicationError("another worker runs this session") from None
+            delay = SELDOM if activity.info().attempt > SOON_ATTEMPTS else None
+            raise ApplicationError("another worker runs this session", next_retry_delay=delay) from None
         return None
 
     async def _run_taken(self, job: int, session: SessionId, advance: Advance) -> None:
@@ -256,7 +280,23 @@ class TemporalQueue(PostgresQueue):
 
     async def _sweep(self, lease: float, *, is_quiet: bool) -> None:
         await self.execute("SELECT procrastinate_update_heartbeat_v1($1)", self._number, timeout=lease)
+        await self._tend_jobs(lease)
         await super()._sweep(lease, is_quiet=is_quiet)
+
+    async def _tend_jobs(self, lease: float) -> None:
+        """Stop the sessions that were cancelled, and give back jobs that were taken while the answer to that got lost."""
+        with translate_errors():
+            jobs = await self._open_pool().fetch(_MINE, self._number, timeout=lease)
+        for job in jobs:
+            running = self._find_running(job["session"])
+            # Once: a second time would cut off how it ends.
+            if running is not None and job["abort_requested"] and not running.cancelling():
+                running.cancel()
+        adrift = {job["id"] for job in jobs if self._find_running(job["session"]) is None}
+        # One that is being taken just now is at work by the next sweep.
+        if lost := adrift & self._adrift:
+            await self.execute(_GIVE_BACK, list(lost), timeout=lease)
+        self._adrift = adrift - lost
 
     async def _forward(self, lease: float) -> None:
         """Signal Temporal for each job that waits, as soon as PostgreSQL notifies of it, and at the latest after a second."""
@@ -268,22 +308,12 @@ class TemporalQueue(PostgresQueue):
                 await ear.add_listener(CHANGED, lambda *_: changed.set())
             while not ear.is_closed():
                 changed.clear()
-                await self._cancel_running(lease)
                 if not await self._forward_jobs(lease):
                     with suppress(TimeoutError):
                         await asyncio.wait_for(changed.wait(), SWEEP_SECONDS)
         finally:
             ear.terminate()
         raise LedgerUnavailable("the worker lost its connection to the PostgreSQL ledger")
-
-    async def _cancel_running(self, lease: float) -> None:
-        if not self._running:
-            return
-        with translate_errors():
-            rows = await self._open_pool().fetch(_CANCELLED, self._number, timeout=lease)
-        for row in rows:
-            if (running := self._running.get(SessionId(row[0]))) is not None:
-                running.cancel()
 
     async def _forward_jobs(self, lease: float) -> bool:
         """Signal Temporal for the jobs that wait; whether there may be more of them."""
@@ -313,7 +343,9 @@ class TemporalQueue(PostgresQueue):
             id=f"{self._temporal.task_queue}/{job['session']}",
             task_queue=self._temporal.task_queue,
             start_signal="wake",
-            start_signal_args=[self._name_task_queue(job["queue_name"]), lease + SLACK_SECONDS],
+            # Shorter than the lease: when that is past, Temporal looks for another worker already.
+            start_signal_args=[self._name_task_queue(job["queue_name"]), max(1.0, lease / 2)],
+            task_timeout=DECIDING,
             rpc_timeout=timedelta(seconds=CALL_SECONDS),
         )
 
@@ -324,20 +356,21 @@ async def _connect(settings: TemporalSettings, name: str) -> Client:
         config = ClientConfig.load_client_connect_config(override_env_vars=dict(settings.environ))
     except (ValueError, RuntimeError, OSError) as cause:
         raise BadSetting(f"Temporal's own settings (TEMPORAL_…) cannot be read: {_explain(cause)}") from cause
-    config["target_host"], config["namespace"] = settings.server, settings.namespace
+    config["target_host"] = settings.server
+    namespace = config.get("namespace") or "default"
     ends = asyncio.get_running_loop().time() + CONNECT_SECONDS
     while True:
         try:
             async with asyncio.timeout_at(ends):
                 client = await Client.connect(**config, identity=name, runtime=_build_runtime())
                 await client.workflow_service.describe_namespace(
-                    DescribeNamespaceRequest(namespace=settings.namespace), timeout=timedelta(seconds=CALL_SECONDS)
+                    DescribeNamespaceRequest(namespace=namespace), timeout=timedelta(seconds=CALL_SECONDS)
                 )
             return client
         except RPCError as cause:
             if cause.status == RPCStatusCode.NOT_FOUND:
                 raise BadSetting(
-                    f"Temporal at {settings.server} has no namespace {settings.namespace!r}; create it "
+                    f"Temporal at {settings.server} has no namespace {namespace!r}; create it "
                     "(temporal operator namespace create), or name another: --namespace NAME"
                 ) from cause
             error: Exception = cause

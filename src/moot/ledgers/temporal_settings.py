@@ -18,10 +18,9 @@ _TASK_QUEUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemporalSettings:
-    """Where Temporal is. What else a connection needs (TLS, keys) it reads from Temporal's own variables in `environ`."""
+    """Where Temporal is. The namespace, TLS and keys are read from Temporal's own variables in `environ`, or its own file."""
 
     server: str
-    namespace: str
     task_queue: str
     environ: Mapping[str, str]
 
@@ -36,6 +35,4 @@ def read_temporal_settings(environ: Mapping[str, str]) -> TemporalSettings | Non
         raise BadSetting(f"{TEMPORAL} = {server!r} is not a Temporal server; expected HOST:PORT, such as localhost:7233")
     if not _TASK_QUEUE.fullmatch(task_queue):
         raise BadSetting(f"{task_queue!r} is not a task queue; expected up to 100 letters, digits, dots, dashes and underscores")
-    return TemporalSettings(
-        server=server, namespace=environ.get(NAMESPACE, "").strip() or "default", task_queue=task_queue, environ=environ
-    )
+    return TemporalSettings(server=server, task_queue=task_queue, environ=environ)
