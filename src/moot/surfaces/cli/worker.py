@@ -117,7 +117,7 @@ async def _serve_status(
 
     from moot.surfaces.http.worker_app import build_worker_app
 
-    class Server(uvicorn.Server):
+    class StatusServer(uvicorn.Server):
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             # The worker is told to stop, and ends this with itself.
@@ -125,7 +125,7 @@ async def _serve_status(
 
     app = build_worker_app(status, settings, is_local=is_local)
     config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, server_header=False, proxy_headers=False)
-    server = Server(config)
+    server = StatusServer(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         yield
