@@ -84,7 +84,9 @@ def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit
     """W-2, W-7: an observer's link."""
     session = server.local.opened()
     link = server.cli.json("invite", session, "--observer", "--url", f"http://{server.address}")["link"]
-    page = visit(server, link)
+    page = visit(server, link, is_nobody=True, forgiven=["401"])  # a call under way when it signs out
+    # Signed in: the link's ticket was exchanged.
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     page.goto(f"/s/{session}")
     expect(page.get_by_role("status").filter(has_text="Waiting for")).to_contain_text("emerson")
     assert page.get_by_role("button", name=re.compile("Invite|Stop|Conclude|Send")).count() == 0
