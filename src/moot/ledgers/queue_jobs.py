@@ -1,7 +1,7 @@
 """The jobs of one worker, in procrastinate's tables: fetched several at once and run side by side.
 
-Its own worker takes several turns of the event loop, and its connector several round trips, for each job: a worker that has
-hundreds of sessions would need many seconds to take over those of another one.
+procrastinate's own worker takes several turns of the event loop for each job, and its connector several round trips: a worker
+that has hundreds of sessions would need many seconds to take over those of another one.
 """
 
 import asyncio
@@ -26,8 +26,6 @@ MOST_FETCHED: Final = 16
 """How many jobs are fetched at once: few enough that the other workers get their share."""
 LOOK_SECONDS: Final = 1.0
 """How long a worker relies on notifications before it looks for jobs by itself."""
-STOP_SECONDS: Final = 1.0
-"""How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
 QUERY_SECONDS: Final = 30.0
 
 # A job waits as long as one with its lock is running. Jobs of the queue have no date: deadlines are rows of `moot_runs`.
@@ -39,6 +37,15 @@ WITH found AS (
     ORDER BY priority DESC, id LIMIT $3 FOR UPDATE SKIP LOCKED
 )
 UPDATE procrastinate_jobs j SET status = 'doing', worker_id = $2 FROM found WHERE j.id = found.id RETURNING j.id, j.args
+"""
+
+# Jobs that this worker has and does not run: what a query did whose answer got lost with its connection.
+_RETURN: Final = """
+WITH gone AS (
+    DELETE FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = $1 AND task_name = $3 AND id <> ALL ($2::bigint[])
+    RETURNING args ->> 'session' AS id, queue_name
+)
+SELECT count(moot_enqueue(id, queue_name)) FROM gone
 """
 
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
@@ -114,6 +121,8 @@ class QueueWorker:
         self._number = 0
         self._running: dict[int, asyncio.Task[None]] = {}
         self._has_news = asyncio.Event()
+        self._is_unsure = False
+        self._is_stopping = False
 
     async def register(self) -> int:
         """The number of this worker in procrastinate's tables."""
@@ -134,8 +143,15 @@ class QueueWorker:
     async def fetch(self) -> None:
         while True:
             self._has_news.clear()
+            if self._is_unsure:
+                await self._connector.fetch(_RETURN, self._number, list(self._running), TASK)
+                self._is_unsure = False
             wanted = min(MOST_FETCHED, self._concurrency - len(self._running))
-            rows = await self._connector.fetch(_FETCH, self._queues, self._number, wanted, TASK) if wanted else []
+            try:
+                rows = await self._connector.fetch(_FETCH, self._queues, self._number, wanted, TASK) if wanted else []
+            except BaseException:
+                self._is_unsure = True
+                raise
             for row in rows:
                 session = SessionId(json.loads(row["args"])["session"])
                 self._running[row["id"]] = asyncio.create_task(self._run_job(row["id"], session))
@@ -144,29 +160,33 @@ class QueueWorker:
                     async with asyncio.timeout(LOOK_SECONDS):
                         await self._has_news.wait()
 
-    async def stop(self) -> None:
-        """Let jobs end that are about to, interrupt the others, and leave the queue."""
+    async def stop(self, seconds: float) -> None:
+        """Let jobs end for so long, then interrupt the others; they stay in the queue as those of this worker."""
         if self._running:
-            await asyncio.wait(self._running.values(), timeout=STOP_SECONDS)
+            await asyncio.wait(self._running.values(), timeout=seconds)
+        self._is_stopping = True
         running = list(self._running.values())
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        with suppress(LedgerUnavailable):
-            await self._manager.unregister_worker(self._number)
 
     async def _run_job(self, job: int, session: SessionId) -> None:
         is_deleted = False
         try:
             is_deleted = await self._run(session, job)
         finally:
-            if not is_deleted:
-                # A job whose worker was taken for dead is gone already; one that cannot be deleted is found by others.
-                with suppress(LedgerUnavailable):
-                    await self._connector.fetch("DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job)
+            if not is_deleted and not self._is_stopping:
+                await self._delete(job)
             if len(self._running) >= self._concurrency:
                 self._has_news.set()
             del self._running[job]
+
+    async def _delete(self, job: int) -> None:
+        try:
+            # A job whose worker was taken for dead is gone already.
+            await self._connector.fetch("DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job)
+        except LedgerUnavailable:
+            self._is_unsure = True
 
     async def _on_notification(self, *, channel: str, notification: Notification) -> None:
         if notification["type"] == "job_inserted":
