@@ -275,6 +275,8 @@ class PostgresLedger:
                 if head is None or head <= after:
                     head = await woken
             finally:
+                # Retrieved, also where the query itself has failed: a failure that nobody asks for is reported by the event loop.
+                _ = woken.done() and not woken.cancelled() and woken.exception()
                 self._waiting[session].pop(woken, None)
                 if not self._waiting[session]:
                     del self._waiting[session]

@@ -70,7 +70,7 @@ WITH given AS (
     SELECT g.*, s.number, 'moot/' || g.id AS lock
     FROM unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::integer[], $6::bigint[])
         AS g (id, seen, standing, due, tries, job)
-    JOIN moot_sessions s ON s.id = g.id
+    LEFT JOIN moot_sessions s ON s.id = g.id
     -- What a worker says that was frozen meanwhile is older than what its successor said.
     WHERE EXISTS (SELECT FROM moot_workers WHERE name = $7)
 ),

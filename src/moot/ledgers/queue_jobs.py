@@ -24,6 +24,8 @@ from moot.ledgers.postgres import translate_errors
 TASK: Final = "moot.advance"
 MOST_FETCHED: Final = 16
 """How many jobs are fetched at once: few enough that the other workers get their share."""
+RETURN_SECONDS: Final = 3.0
+"""How often a worker returns jobs that it has and does not run."""
 LOOK_SECONDS: Final = 1.0
 """How long a worker relies on notifications before it looks for jobs by itself."""
 QUERY_SECONDS: Final = 30.0
@@ -39,7 +41,7 @@ WITH found AS (
 UPDATE procrastinate_jobs j SET status = 'doing', worker_id = $2 FROM found WHERE j.id = found.id RETURNING j.id, j.args
 """
 
-# Jobs that this worker has and does not run: what a query did whose answer got lost with its connection.
+# Jobs that this worker has and does not run: a fetch whose answer got lost with its connection, an end that could not be written.
 _RETURN: Final = """
 WITH gone AS (
     DELETE FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = $1 AND task_name = $3 AND id <> ALL ($2::bigint[])
@@ -121,7 +123,7 @@ class QueueWorker:
         self._number = 0
         self._running: dict[int, asyncio.Task[None]] = {}
         self._has_news = asyncio.Event()
-        self._is_unsure = False
+        self._return_at = 0.0
         self._is_stopping = False
 
     async def register(self) -> int:
@@ -143,15 +145,12 @@ class QueueWorker:
     async def fetch(self) -> None:
         while True:
             self._has_news.clear()
-            if self._is_unsure:
+            if asyncio.get_running_loop().time() >= self._return_at:
+                # Not beside a fetch: what that brings is not in `_running` yet.
                 await self._connector.fetch(_RETURN, self._number, list(self._running), TASK)
-                self._is_unsure = False
+                self._return_at = asyncio.get_running_loop().time() + RETURN_SECONDS
             wanted = min(MOST_FETCHED, self._concurrency - len(self._running))
-            try:
-                rows = await self._connector.fetch(_FETCH, self._queues, self._number, wanted, TASK) if wanted else []
-            except BaseException:
-                self._is_unsure = True
-                raise
+            rows = await self._connector.fetch(_FETCH, self._queues, self._number, wanted, TASK) if wanted else []
             for row in rows:
                 session = SessionId(json.loads(row["args"])["session"])
                 self._running[row["id"]] = asyncio.create_task(self._run_job(row["id"], session))
@@ -176,17 +175,12 @@ class QueueWorker:
             is_deleted = await self._run(session, job)
         finally:
             if not is_deleted and not self._is_stopping:
-                await self._delete(job)
+                # A job whose worker was taken for dead is gone already; one that cannot be deleted now is returned later.
+                with suppress(LedgerUnavailable):
+                    await self._connector.fetch("DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job)
             if len(self._running) >= self._concurrency:
                 self._has_news.set()
             del self._running[job]
-
-    async def _delete(self, job: int) -> None:
-        try:
-            # A job whose worker was taken for dead is gone already.
-            await self._connector.fetch("DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job)
-        except LedgerUnavailable:
-            self._is_unsure = True
 
     async def _on_notification(self, *, channel: str, notification: Notification) -> None:
         if notification["type"] == "job_inserted":
