@@ -233,7 +233,7 @@ def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_addre
 
 
 def test_a_worker_whose_connections_are_cut_keeps_its_sessions(postgres_address: str, tmp_path: Path) -> None:
-    """N-3: an outage that is over within half a lease repeats no call, and the worker stays the same."""
+    """N-3: an outage that is over within a lease repeats no call, and the worker stays the same."""
 
     async def work(workers: Workers) -> None:
         async with opened(workers) as moot, open_shared_runner(moot) as runner:

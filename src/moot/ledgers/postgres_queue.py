@@ -306,7 +306,7 @@ class PostgresQueue:
         await self.execute(query, self._name, self._queue, await worker.register(), timedelta(seconds=lease))
         try:
             works = (worker.fetch, worker.listen, worker.beat, partial(self._keep, lease))
-            await _run_together(over, *(_insist(work, lease / 2) for work in works))
+            await _run_together(over, *(_insist(work, lease) for work in works))
         except OSError as cause:
             why = str(cause) or type(cause).__name__
             raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
