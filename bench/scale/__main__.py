@@ -1,8 +1,9 @@
 """Workers at full size: python -m bench.scale [--running 1000] [--parked 10000] [--workers 3] [--faults] [--soak MINUTES]
 
 One PostgreSQL, some workers (one of them in a network namespace), one server. Opens parked sessions (each waits for a mailbox)
-and running ones (debates of two participants that take a moment over each answer), and prints tables. With --faults a worker is
-killed, one is frozen, one is cut off and the database crashes, each while as many sessions run; then everything is checked.
+and running ones (debates of two participants), and prints tables: first as many steps as the workers can bear; then, with
+--faults, a worker is killed, one is frozen, one is cut off and the database crashes, each while as many sessions run, whose
+participants take --seconds over an answer, as models do; with --soak such sessions go on for long. In the end all is checked.
 """
 
 import argparse
@@ -19,11 +20,12 @@ from pathlib import Path
 
 import asyncpg
 
-from bench.scale.counted_worker import PLATFORM, CountedParticipant
+from bench.scale.counted_worker import PLATFORM, SLOW_PLATFORM, CountedParticipant
 from bench.scale.database import open_database
 from bench.scale.faults import FAULTS, measure_recovery
 from bench.scale.load import (
     ASKS,
+    MAILBOX,
     PARKED_FROM,
     answer_parked,
     check_sessions,
@@ -60,10 +62,10 @@ class Bench:
     debates: list[SessionId]
     next_seed: int = 1
 
-    async def open_debates(self, count: int) -> range:
+    async def open_debates(self, count: int, platform: str = SLOW_PLATFORM) -> range:
         seeds = range(self.next_seed, self.next_seed + count)
         self.next_seed += count
-        self.debates += await open_sessions(self.moot, seeds)
+        self.debates += await open_sessions(self.moot, seeds, platform)
         return seeds
 
     async def wait_for_debates(self) -> int:
@@ -94,7 +96,7 @@ async def run_engine_alone(count: int, seconds: float) -> float:
 async def measure_parked(bench: Bench) -> None:
     parked, stage = bench.given.parked, bench.stage
     began = time.monotonic()
-    await open_sessions(bench.moot, range(PARKED_FROM, PARKED_FROM + parked), parked=True)
+    await open_sessions(bench.moot, range(PARKED_FROM, PARKED_FROM + parked), MAILBOX)
     await wait_for(bench.runner, "waiting", parked)
     opened = time.monotonic() - began
     tell(f"{parked} parked sessions opened in {opened:.0f} s")
@@ -116,7 +118,7 @@ async def measure_steps(bench: Bench) -> None:
     alone = await run_engine_alone(min(given.running, 300), 0.05)
     transactions = await bench.count_transactions()
     cpu, database_cpu, began = stage.measure_cpu(), stage.database.measure_cpu(), time.monotonic()
-    await bench.open_debates(given.running)
+    await bench.open_debates(given.running, PLATFORM)
     most = await bench.wait_for_debates()
     wall, steps = time.monotonic() - began, given.running * ASKS
     cpu, database_cpu = stage.measure_cpu() - cpu, stage.database.measure_cpu() - database_cpu
@@ -138,14 +140,15 @@ async def measure_faults(bench: Bench) -> bool:
         tell(f"fault: {name}")
         begun = len(stage.list_calls())
         seeds = await bench.open_debates(bench.given.running)
-        while len(stage.list_calls()) - begun < bench.given.running:  # noqa: ASYNC110
+        # Both participants of nearly all of them have been asked.
+        while len(stage.list_calls()) - begun < 2 * bench.given.running:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
         running = (await bench.runner.stats()).running
         fault = await inflict(stage)
         await bench.wait_for_debates()
         while (await bench.runner.stats()).workers < bench.given.workers:  # noqa: ASYNC110
             await asyncio.sleep(0.5)
-        recovery = measure_recovery(stage.list_calls(), seeds, fault)
+        recovery = measure_recovery(stage.list_calls(), seeds, fault, stage.seconds)
         is_late |= recovery.is_late
         rows.append(f"| {name} | {running:,} | {recovery.row} | {recovery.limit:g} |")
         tell(rows[-1])
@@ -180,7 +183,7 @@ async def soak(bench: Bench, minutes: float) -> None:
                 asked.append(await answer_parked(stage, answered))
                 answered += 1
             await asyncio.sleep(max(0.0, second + 1 - time.monotonic()))
-        await asyncio.sleep(min(5.0, bench.given.seconds + 1))
+        await asyncio.sleep(2)
         first: dict[int, float] = {}
         for call in stage.list_calls()[calls:]:
             first.setdefault(call.seed, call.at)
@@ -220,7 +223,7 @@ async def start_processes(bench: Bench) -> None:
         await asyncio.sleep(0.2)
     while not await asyncio.to_thread(stage.is_server_well):  # noqa: ASYNC110
         await asyncio.sleep(0.2)
-    await bench.open_debates(WARM_UP)
+    await bench.open_debates(WARM_UP, PLATFORM)
     await bench.wait_for_debates()
     tell(f"{bench.given.workers} workers and a server run")
 
@@ -247,7 +250,7 @@ async def check_all(bench: Bench) -> bool:
 
 
 async def measure(given: argparse.Namespace, stage: Stage) -> int:
-    participants = {PLATFORM: CountedParticipant(os.devnull, 0)}
+    participants = dict.fromkeys((PLATFORM, SLOW_PLATFORM), CountedParticipant(os.devnull, 0))
     away: list[tuple[float, float]] = []
     async with Moot(environ=stage.environ, participants=participants) as moot, open_shared_runner(moot) as runner:
         bench = Bench(given, stage, moot, runner, [])
@@ -295,7 +298,7 @@ def main() -> int:
     parser.add_argument("--running", type=int, default=1_000)
     parser.add_argument("--parked", type=int, default=10_000)
     parser.add_argument("--workers", type=int, choices=range(2, 21), default=3, metavar="N")
-    parser.add_argument("--seconds", type=float, default=2.0, help="how long a participant takes over an answer")
+    parser.add_argument("--seconds", type=float, default=8.0, help="how long a participant takes over an answer, beside faults")
     parser.add_argument("--lease", type=float, default=10.0)
     parser.add_argument("--faults", action="store_true")
     parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES")

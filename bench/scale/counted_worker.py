@@ -1,6 +1,7 @@
-"""A worker whose participant writes its calls down: python -m bench.scale.counted_worker LOG SECONDS LEASE [SESSIONS]
+"""A worker whose participants write their calls down: python -m bench.scale.counted_worker LOG SECONDS LEASE [SESSIONS [SLOW]]
 
-The participant is called `counted` and takes SECONDS over an answer. LOG gets a line `CALLED_AT SEED ASK PID` for each call.
+The participant `counted` takes SECONDS over an answer, `counted_slow` takes SLOW. LOG gets a line `CALLED_AT SEED ASK PID` for
+each call.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from moot.domain.effects import Brief
 from moot.surfaces.cli.worker import quiet_libraries
 
 PLATFORM = "counted"
+SLOW_PLATFORM = "counted_slow"
 
 
 class CountedParticipant:
@@ -44,7 +46,8 @@ def main() -> None:
     sessions = int(sys.argv[4]) if len(sys.argv) > 4 else 500
     logging.basicConfig(level="INFO", format="%(asctime)s %(levelname)s %(message)s")
     quiet_libraries()
-    participants = {PLATFORM: CountedParticipant(log, seconds)}
+    slow = float(sys.argv[5]) if len(sys.argv) > 5 else seconds
+    participants = {PLATFORM: CountedParticipant(log, seconds), SLOW_PLATFORM: CountedParticipant(log, slow)}
     asyncio.run(run_worker(os.environ, participants=participants, concurrency=sessions, lease=lease))
 
 

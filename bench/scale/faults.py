@@ -83,16 +83,23 @@ FAULTS: dict[str, Callable[[Stage], Awaitable[Fault]]] = {
 }
 
 
-def measure_recovery(calls: Iterable[CallMade], seeds: Collection[int], fault: Fault) -> Recovery:
-    """When the sessions that a fault hit were next asked something, by whoever runs them then."""
-    holders: dict[int, int] = {}
+def measure_recovery(calls: Iterable[CallMade], seeds: Collection[int], fault: Fault, seconds: float) -> Recovery:
+    """When the sessions that a fault hit were next asked something, by whoever runs them then.
+
+    Those of a lost worker are asked anew. Whoever is asked while the database is away goes on, and takes `seconds` over it.
+    """
+    holders: dict[int, CallMade] = {}
     next_calls: dict[int, float] = {}
     for call in sorted(calls):
         if call.seed not in seeds:
             continue
         if call.at <= fault.at:
-            holders[call.seed] = call.pid
+            holders[call.seed] = call
         elif call.at > fault.since and call.seed in holders and call.pid not in fault.pids:
             next_calls.setdefault(call.seed, call.at)
-    hit = [seed for seed, pid in holders.items() if not fault.pids or pid in fault.pids]
-    return Recovery(tuple(next_calls[seed] - fault.since for seed in hit if seed in next_calls), fault.limit)
+    took = [
+        next_calls[seed] - (fault.since if fault.pids else max(fault.since, call.at + seconds))
+        for seed, call in holders.items()
+        if seed in next_calls and (not fault.pids or call.pid in fault.pids)
+    ]
+    return Recovery(tuple(max(0.0, each) for each in took), fault.limit)

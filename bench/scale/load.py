@@ -12,6 +12,7 @@ from moot.engine.engine import Engine
 from moot.errors import LedgerUnavailable
 from moot.ports.runner import Runner
 
+MAILBOX = "mailbox"
 ASKS = 8
 """Calls of participants in one debate of two."""
 LANES = 20
@@ -20,9 +21,9 @@ SLACK = 0.5
 """A call that began so much later than the answer to the same ask was on record is a repeated one."""
 
 
-async def open_sessions(moot: Moot, seeds: range, *, parked: bool = False) -> list[SessionId]:
-    platform = "mailbox" if parked else PLATFORM
+async def open_sessions(moot: Moot, seeds: range, platform: str = PLATFORM) -> list[SessionId]:
     opened: list[SessionId] = []
+    parked = platform == MAILBOX
 
     async def open_some(own: range) -> None:
         for seed in own:

@@ -18,6 +18,8 @@ from bench.scale.network import Line
 from moot.app.owner_key import load_owner_key
 
 ROOT = Path(__file__).resolve().parents[2]
+QUICK_SECONDS = 0.5
+"""How long a participant takes where the load is to be as high as the workers can bear."""
 SESSIONS = 1_000
 """How many sessions one worker runs at once."""
 
@@ -75,7 +77,7 @@ class Stage:
         self.workers.append(self.far_worker)
 
     def _build_command(self) -> list[str]:
-        arguments = [str(self.folder / "calls"), str(self.seconds), str(self.lease), str(SESSIONS)]
+        arguments = [str(self.folder / "calls"), str(QUICK_SECONDS), str(self.lease), str(SESSIONS), str(self.seconds)]
         return [sys.executable, "-m", "bench.scale.counted_worker", *arguments]
 
     def choose_worker(self) -> "subprocess.Popen[bytes]":

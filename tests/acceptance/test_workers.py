@@ -232,6 +232,46 @@ def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_addre
             raise
 
 
+def test_a_worker_whose_connections_are_cut_keeps_its_sessions(postgres_address: str, tmp_path: Path) -> None:
+    """N-3: an outage that is over within a lease repeats no call, and the worker stays the same."""
+
+    async def work(workers: Workers) -> None:
+        async with opened(workers) as moot, open_shared_runner(moot) as runner:
+            workers.start()
+            while (await runner.stats()).workers < 1:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+            connection = await asyncpg.connect(postgres_address)
+            name = await connection.fetchval("SELECT name FROM moot_workers")
+            sessions = await open_debates(moot, 6)
+            for calls in (4, 20, 36):
+                await wait_for_calls(workers, calls)
+                cut = await connection.fetchval(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", name
+                )
+                assert cut
+            while (await runner.stats()).standings != {"closed": 6}:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+            answered = await load_answers(moot, sessions)
+            assert check_calls(workers, answered) == dict.fromkeys(answered, 1)
+            assert await connection.fetchval("SELECT array_agg(name) FROM moot_workers") == [name]
+            # As a fetch leaves it whose answer got lost with the connection: the worker does not know that it has the job.
+            insert = """
+            INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, status, worker_id)
+            SELECT 'moot', 'moot.advance', 'moot/x', 'moot/x', '{"session": "x"}', 'doing', worker FROM moot_workers
+            """
+            await connection.execute(insert)
+            while await connection.fetchval("SELECT count(*) FROM procrastinate_jobs"):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+            await connection.close()
+
+    with working(postgres_address, tmp_path) as workers:
+        try:
+            run_with_deadline(work(workers), DEADLINE)
+        except BaseException:
+            print(workers.log.read_text()[-6_000:])
+            raise
+
+
 def test_a_worker_that_dies_before_it_wrote_its_number_down_is_found(postgres_address: str, tmp_path: Path) -> None:
     """N-1: its sessions go on as those of any other dead worker, also where nothing tells whose worker of the queue it was."""
     lose = """

@@ -30,6 +30,7 @@ MOST_NAMED: Final = 50
 MOST_NOTIFIED: Final = 10_000
 """How many sessions are remembered with the position of their last notification."""
 COMMAND_SECONDS: Final = 60.0
+RECONNECT_SECONDS: Final = 0.5
 
 MOST_DEADLOCKS: Final = 10
 SESSION_CHECK: Final = "moot_entries_session_fkey"
@@ -212,10 +213,13 @@ class PostgresLedger:
             self._mending = asyncio.get_running_loop().create_task(self._reconnect())
 
     async def _reconnect(self) -> None:
-        with suppress(LedgerUnavailable):  # tried again with the next claim
-            async with self._ear_lock:
-                with _translate_errors():
-                    await self._open_listener()
+        while not self._is_closing:
+            with suppress(LedgerUnavailable):
+                async with self._ear_lock:
+                    with _translate_errors():
+                        await self._open_listener()
+                        return
+            await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _close_listener(self) -> None:
         self._is_closing = True
@@ -271,6 +275,8 @@ class PostgresLedger:
                 if head is None or head <= after:
                     head = await woken
             finally:
+                # Retrieved, also where the query itself has failed: a failure that nobody asks for is reported by the event loop.
+                _ = woken.done() and not woken.cancelled() and woken.exception()
                 self._waiting[session].pop(woken, None)
                 if not self._waiting[session]:
                     del self._waiting[session]

@@ -35,6 +35,9 @@ SWEEP_SECONDS: Final = 1.0
 QUIET_SECONDS: Final = 5.0
 """How often sessions are looked for that need a worker and have no job."""
 RETRY_SECONDS: Final = 1.0
+OUTAGE_RETRY_SECONDS: Final = 0.25
+STOP_SECONDS: Final = 1.0
+"""How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
 
 Standing = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
 """Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
@@ -72,7 +75,7 @@ WITH given AS (
     SELECT g.*, s.number, 'moot/' || g.id AS lock
     FROM unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::integer[], $6::integer[], $7::bigint[])
         AS g (id, seen, standing, due, tries, asks, job)
-    JOIN moot_sessions s ON s.id = g.id
+    LEFT JOIN moot_sessions s ON s.id = g.id
     -- What a worker says that was frozen meanwhile is older than what its successor said.
     WHERE EXISTS (SELECT FROM moot_workers WHERE name = $8)
 ),
@@ -346,6 +349,7 @@ class PostgresQueue:
         finally:
             with suppress(LedgerUnavailable):
                 await self.execute(_BOW_OUT, self._name)
+                await self.execute(_HAND_OVER)
 
     async def _run_jobs(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
         """Run the jobs that wait in procrastinate's tables, and sweep."""
@@ -359,9 +363,10 @@ class PostgresQueue:
         )
         await self._enlist(await worker.register(), lease)
         try:
-            await run_together(over, worker.fetch(), worker.listen(), worker.beat(), self._keep(lease))
+            works = (worker.fetch, worker.listen, worker.beat, partial(self._keep, lease))
+            await run_together(over, *(insist(work, lease) for work in works))
         finally:
-            await worker.stop()
+            await worker.stop(0.0 if over.is_set() else STOP_SECONDS)
 
     async def _enlist(self, number: int, lease: float) -> None:
         """Enter this worker, with its number in the queue: jobs of one whose number nobody knows are not found when it dies."""
@@ -374,11 +379,6 @@ class PostgresQueue:
                 if not await self.settle(session, settled, job):
                     return True
             await self.leave(session)
-        except asyncio.CancelledError:
-            # The worker stops, and another one goes on; a session that was cancelled has nothing left to be seen.
-            with suppress(LedgerUnavailable):
-                await self.wake([session])
-            raise
         except LedgerUnavailable as error:
             self._outages.tell(error)
             with suppress(LedgerUnavailable):
@@ -401,7 +401,7 @@ class PostgresQueue:
 
     async def _sweep(self, lease: float, *, is_quiet: bool) -> None:
         if await self.fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
-            raise LedgerUnavailable("another worker took over the sessions of this one, which was silent for too long")
+            raise _Replaced("another worker took over the sessions of this one, which was silent for too long")
         with translate_errors():
             dead = await self._open_pool().fetch(_BURY, timedelta(seconds=lease), timeout=lease)
         for name, cut in dead:
@@ -422,6 +422,33 @@ class PostgresQueue:
     def _open_pool(self) -> "asyncpg.Pool[Any]":
         assert self._pool is not None, "use the queue as an async context manager"
         return self._pool
+
+
+class _Replaced(LedgerUnavailable):
+    """This worker was taken for dead: it holds nothing any more."""
+
+
+async def insist(work: Callable[[], Awaitable[None]], patience: float) -> None:
+    """Do endless work again when the database went away, until it has been away for so long; raises what ended it then.
+
+    Sessions go on as soon as it is back: their asks are still under way, and nobody is asked twice.
+    """
+    loop = asyncio.get_running_loop()
+    began = failed_at = loop.time()
+    while True:
+        try:
+            await work()
+        except LedgerUnavailable as error:
+            # Behind a cut cable nothing answers, and others take the sessions over.
+            if isinstance(error, _Replaced) or isinstance(error.__cause__, TimeoutError):
+                raise
+            now = loop.time()
+            if now - failed_at > patience:
+                began = now
+            if now - began > patience:
+                raise
+            failed_at = now
+        await asyncio.sleep(OUTAGE_RETRY_SECONDS)
 
 
 async def run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:

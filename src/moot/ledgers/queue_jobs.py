@@ -1,7 +1,7 @@
 """The jobs of one worker, in procrastinate's tables: fetched several at once and run side by side.
 
-Its own worker takes several turns of the event loop, and its connector several round trips, for each job: a worker that has
-hundreds of sessions would need many seconds to take over those of another one.
+procrastinate's own worker takes several turns of the event loop for each job, and its connector several round trips: a worker
+that has hundreds of sessions would need many seconds to take over those of another one.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from moot.ledgers.postgres import translate_errors
 TASK: Final = "moot.advance"
 MOST_FETCHED: Final = 16
 """How many jobs are fetched at once: few enough that the other workers get their share."""
+RETURN_SECONDS: Final = 3.0
+"""How often a worker returns jobs that it has and does not run."""
 LOOK_SECONDS: Final = 1.0
 """How long a worker relies on notifications before it looks for jobs by itself."""
-STOP_SECONDS: Final = 1.0
-"""How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
 QUERY_SECONDS: Final = 30.0
 
 # A job waits as long as one with its lock is running. Jobs of the queue have no date: deadlines are rows of `moot_runs`.
@@ -39,6 +39,15 @@ WITH found AS (
     ORDER BY priority DESC, id LIMIT $3 FOR UPDATE SKIP LOCKED
 )
 UPDATE procrastinate_jobs j SET status = 'doing', worker_id = $2 FROM found WHERE j.id = found.id RETURNING j.id, j.args
+"""
+
+# Jobs that this worker has and does not run: a fetch whose answer got lost with its connection, an end that could not be written.
+_RETURN: Final = """
+WITH gone AS (
+    DELETE FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = $1 AND task_name = $3 AND id <> ALL ($2::bigint[])
+    RETURNING args ->> 'session' AS id, queue_name
+)
+SELECT count(moot_enqueue(id, queue_name)) FROM gone
 """
 
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
@@ -114,6 +123,8 @@ class QueueWorker:
         self._number = 0
         self._running: dict[int, asyncio.Task[None]] = {}
         self._has_news = asyncio.Event()
+        self._return_at = 0.0
+        self._is_stopping = False
 
     async def register(self) -> int:
         """The number of this worker in procrastinate's tables."""
@@ -134,6 +145,10 @@ class QueueWorker:
     async def fetch(self) -> None:
         while True:
             self._has_news.clear()
+            if asyncio.get_running_loop().time() >= self._return_at:
+                # Not beside a fetch: what that brings is not in `_running` yet.
+                await self._connector.fetch(_RETURN, self._number, list(self._running), TASK)
+                self._return_at = asyncio.get_running_loop().time() + RETURN_SECONDS
             wanted = min(MOST_FETCHED, self._concurrency - len(self._running))
             rows = await self._connector.fetch(_FETCH, self._queues, self._number, wanted, TASK) if wanted else []
             for row in rows:
@@ -144,24 +159,23 @@ class QueueWorker:
                     async with asyncio.timeout(LOOK_SECONDS):
                         await self._has_news.wait()
 
-    async def stop(self) -> None:
-        """Let jobs end that are about to, interrupt the others, and leave the queue."""
+    async def stop(self, seconds: float) -> None:
+        """Let jobs end for so long, then interrupt the others; they stay in the queue as those of this worker."""
         if self._running:
-            await asyncio.wait(self._running.values(), timeout=STOP_SECONDS)
+            await asyncio.wait(self._running.values(), timeout=seconds)
+        self._is_stopping = True
         running = list(self._running.values())
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        with suppress(LedgerUnavailable):
-            await self._manager.unregister_worker(self._number)
 
     async def _run_job(self, job: int, session: SessionId) -> None:
         is_deleted = False
         try:
             is_deleted = await self._run(session, job)
         finally:
-            if not is_deleted:
-                # A job whose worker was taken for dead is gone already; one that cannot be deleted is found by others.
+            if not is_deleted and not self._is_stopping:
+                # A job whose worker was taken for dead is gone already; one that cannot be deleted now is returned later.
                 with suppress(LedgerUnavailable):
                     await self._connector.fetch("DELETE FROM procrastinate_jobs WHERE id = $1 AND status = 'doing'", job)
             if len(self._running) >= self._concurrency:

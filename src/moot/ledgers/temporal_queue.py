@@ -10,7 +10,7 @@ import logging
 import re
 from contextlib import suppress
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -28,8 +28,17 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from moot.domain.ids import SessionId
 from moot.errors import BadSetting, LedgerUnavailable, SchedulerUnavailable
 from moot.ledgers.postgres import translate_errors
-from moot.ledgers.postgres_queue import COMMON_QUEUE, RETRY_SECONDS, SWEEP_SECONDS, Advance, PostgresQueue, run_together
-from moot.ledgers.queue_jobs import STOP_SECONDS, TASK
+from moot.ledgers.postgres_queue import (
+    COMMON_QUEUE,
+    RETRY_SECONDS,
+    STOP_SECONDS,
+    SWEEP_SECONDS,
+    Advance,
+    PostgresQueue,
+    insist,
+    run_together,
+)
+from moot.ledgers.queue_jobs import TASK
 from moot.ledgers.temporal_settings import TASK_QUEUE, TemporalSettings
 
 WORKFLOW: Final = "moot.session"
@@ -196,8 +205,9 @@ class TemporalQueue(PostgresQueue):
             for queue in (COMMON_QUEUE, self._queue)
         ]
         try:
-            sweeping = self._keep(lease)
-            await run_together(over, sweeping, self._forward(lease), *(self._run_temporal_worker(worker) for worker in workers))
+            works = (partial(self._keep, lease), partial(self._forward, lease))
+            handing_out = (self._run_temporal_worker(worker) for worker in workers)
+            await run_together(over, *(insist(work, lease) for work in works), *handing_out)
         finally:
             await self._stop_running()
 
@@ -259,6 +269,9 @@ class TemporalQueue(PostgresQueue):
             while not (is_finished or await self._finish(job)):  # noqa: ASYNC110 - a database tells nobody that it is back
                 await asyncio.sleep(RETRY_SECONDS)
         except asyncio.CancelledError:
+            # The worker stops, and another one goes on; a session that was cancelled has nothing left to be seen.
+            with suppress(LedgerUnavailable):
+                await self.wake([session])
             await self._finish(job)
             raise
         finally:
