@@ -158,7 +158,7 @@ KEYED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("cstp.settleQuestion", {"thread": "keyed", "number": 1}, {"number": 2}),
     ("cstp.setThreadStatus", {"thread": "keyed", "status": "active"}, {"status": "paused"}),
     ("cstp.resumeThread", {"thread": "keyed", "participant": "minski"}, {"thread": "other"}),
-    ("cstp.reviewDecision", {"decisionId": "alone.1", "outcome": "partial"}, {"note": "more"}),
+    ("cstp.reviewDecision", {"decisionId": "", "outcome": "partial"}, {"note": "more"}),
     ("cstp.setPolicy", {"probeSeconds": 4_000}, {"probeSeconds": 5_000}),
     ("cstp.resetCircuit", {"scope": "tag:nothing"}, {"scope": "tag:else"}),
     ("cstp.openDeliberation", {"topic": "t", "participants": ["a", "b"]}, {"topic": "u"}),
@@ -179,6 +179,9 @@ def test_a_key_counts_once_and_is_refused_with_other_words(
     local("cstp.askInThread", thread="keyed", question="Second?")
     if "deliberationId" in params:
         params = {**params, "deliberationId": local.open()}
+    if "decisionId" in params:
+        kept = local("cstp.recordDecision", agent="reviewed", topic="t", decision="d", confidence=0.9)
+        params = {**params, "decisionId": kept["decisionId"]}
     if "sessionId" in params:
         opened = local("moot.openSession", topic="t", protocol="persona", seats=["ada", "bob"], language="en")
         params = {**params, "sessionId": opened["sessionId"]}

@@ -20,6 +20,7 @@ FEW = 4
 CACHES = (
     "moot.engine.sessions.KNOWN_SESSIONS",
     "moot.app.folded_sessions.MOST_LIVE",
+    "moot.app.session_list.MOST_KEPT",
     "moot.surfaces.api.view_store.MOST_VIEWS",
     "moot.ledgers.sqlite.MOST_HEADS",
 )

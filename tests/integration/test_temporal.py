@@ -103,7 +103,8 @@ def test_a_long_session_continues_as_a_new_workflow(environ: dict[str, str], mon
             await handle.result()
             described = await handle.describe()
             assert described.raw_description.workflow_execution_info.first_run_id != described.run_id
-            assert described.history_length < 30
+            # Without that it has 12 for each of its wakes, of which a slow machine makes more.
+            assert described.history_length < 50
 
     run_with_deadline(work())
 

@@ -5,7 +5,7 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from moot.domain.ids import SessionId
-from moot.errors import MootError
+from moot.errors import MootError, WorldError
 from moot.ports.runner import CheckedRunner, Runner
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ class ReadinessProbe:
     async def _look(self) -> str:
         try:
             await self._moot.ledger.read(NOBODY, 0, 1)
+        except WorldError as error:
+            # Whoever else needs the ledger has perhaps said so already.
+            self._moot.engine.tell_outage(error)
+            return "the ledger cannot be read"
         except MootError as error:
             return self._tell("the ledger cannot be read", str(error))
         try:

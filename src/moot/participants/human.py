@@ -166,7 +166,9 @@ class PersonInterview:
                 text = strip_control(fix_surrogates(typed)).strip()
                 question = replace(question, news="", spoken="", about="", complaint="", is_first=False)
                 try:
-                    instead = find_command(person, text)
+                    # After other words "pass" is one more of them: it takes nothing back that was said.
+                    has_said = any(each.kind == "text" and each.key in answers for each in person.steps)
+                    instead = find_command(person, text, in_words=not has_said)
                     instead = find_alternative(brief, text) if instead is None else instead
                     if instead is not None:
                         return instead

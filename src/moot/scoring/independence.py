@@ -114,7 +114,7 @@ def build_seat_correlations(bonds: Iterable[ErrorCorrelation], seats: Iterable[S
 
 
 # One lookup for the same seats: what is computed from it for one candidate is kept for the next.
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _build_lookup(bonds: tuple[ErrorCorrelation, ...], seats: tuple[Seat, ...]) -> Callable[[str, str], float]:
     shared = {frozenset((bond.one, bond.other)): bond.correlation for bond in bonds}
     families = {seat.id: find_seat_family(seat) for seat in seats}
