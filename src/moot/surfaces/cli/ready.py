@@ -57,7 +57,9 @@ def _probe(url: str) -> str:
     except urllib.error.HTTPError as error:
         return _read_reason(error)
     except (OSError, ValueError) as error:
-        return f"nothing answers there ({one_line(str(error))[:LONGEST_REASON]})"
+        # What the system said, without the name of the library that asked it.
+        why = getattr(error, "reason", error)
+        return f"nothing answers there ({one_line(str(getattr(why, 'strerror', None) or why))[:LONGEST_REASON]})"
 
 
 def _read_reason(error: urllib.error.HTTPError) -> str:
