@@ -220,6 +220,8 @@ def test_the_whole_story_goes_by_keyboard_alone(shown: Shown, visit: Visit) -> N
     assert page.locator("#say").input_value() == "by keys? yes/no: i j k"
     page.keyboard.press("Control+Enter")
     expect(page.locator(".timeline")).to_contain_text("by keys? yes/no")
+    # Sent: what the focus goes to next is not about to be switched off.
+    expect(page.locator("#say")).to_have_value("")
 
     page.keyboard.press("Tab")
     before = focused(page)

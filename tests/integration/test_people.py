@@ -165,6 +165,7 @@ TYPED = st.text(max_size=60) | st.sampled_from(LINES)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(protocol=st.sampled_from(sorted(KINDS)), lines=st.lists(TYPED, max_size=12))
 @example(protocol="consensus", lines=[*[""] * 10, "PASS"])
+@example(protocol="consensus", lines=[*[""] * 10, "/PASS"])
 def test_a_person_who_types_anything(tmp_path: Path, protocol: str, lines: list[str]) -> None:
     """M-8: never a traceback, never recorded nonsense, never lost words."""
     person = TypingPerson(lines)

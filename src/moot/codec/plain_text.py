@@ -83,11 +83,11 @@ def read_plain_answer(person: PersonAsk, text: str) -> object:
     return person.build(answers)
 
 
-def find_command(person: PersonAsk, text: str, *, in_words: bool = True) -> object | None:
-    """Return the answer that a command such as `/pass` stands for, or its word where it counts `in_words`; None otherwise."""
+def find_command(person: PersonAsk, text: str) -> object | None:
+    """Return the answer that a command such as `/pass` or its word stands for; None if it is not one."""
     typed = normalize_label(text)
     for command in person.commands:
-        if typed == command.word or (in_words and typed in map(normalize_label, command.words)):
+        if typed in {command.word, *(normalize_label(word) for word in command.words)}:
             return command.answer
     return None
 

@@ -166,9 +166,10 @@ class PersonInterview:
                 text = strip_control(fix_surrogates(typed)).strip()
                 question = replace(question, news="", spoken="", about="", complaint="", is_first=False)
                 try:
-                    # After other words "pass" is one more of them: it takes nothing back that was said.
-                    has_said = any(each.kind == "text" and each.key in answers for each in person.steps)
-                    instead = find_command(person, text, in_words=not has_said)
+                    instead = find_command(person, text)
+                    if instead is not None and any(each.kind == "text" and each.key in answers for each in person.steps):
+                        # A command takes nothing back that was said: it skips this question, and its plain word answers it.
+                        instead, text = None, "" if text.startswith("/") else text
                     instead = find_alternative(brief, text) if instead is None else instead
                     if instead is not None:
                         return instead

@@ -284,13 +284,17 @@ async def _follow_sessions(context: ServerContext) -> None:
             # First all of them, then those alone that were written to: a look costs nothing where nothing happens.
             written = await context.moot.engine.list_written(position)
             is_all = position is None or written.sessions is None
-            lines = await context.moot.sessions() if is_all else await context.moot.find_lines(written.sessions or ())
+            # The names alone: what is held while it waits grows with the sessions that go on, not with those that there are.
+            open_sessions = [
+                line.session
+                for line in (await context.moot.sessions() if is_all else await context.moot.find_lines(written.sessions or ()))
+                if line.is_hosted and line.status in {"thinking", "parked"}
+            ]
             position = written.position
-            for line in lines:
-                if line.is_hosted and line.status in {"thinking", "parked"}:
-                    context.runner.wake(line.session)
-                    # Not all at once: each holds a lock while it is looked at.
-                    await asyncio.sleep(TAKE_UP_SECONDS)
+            for session in open_sessions:
+                context.runner.wake(session)
+                # Not all at once: each holds a lock while it is looked at.
+                await asyncio.sleep(TAKE_UP_SECONDS)
         except WorldError as error:
             context.moot.engine.tell_outage(error)
         await asyncio.sleep(LOOK_SECONDS)
