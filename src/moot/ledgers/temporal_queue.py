@@ -45,6 +45,8 @@ WORKFLOW: Final = "moot.session"
 CONNECT_SECONDS: Final = 10.0
 """For how long a Temporal server is looked for that does not answer."""
 CALL_SECONDS: Final = 5.0
+PART_SECONDS: Final = 3.0
+"""For how long a worker that stops takes leave of Temporal."""
 FORWARD_AGAIN_SECONDS: Final = 15
 """After how long a job is signalled again that no worker has taken: a signal may get lost with the server that had it."""
 LONGEST_FORWARD: Final = 100
@@ -212,8 +214,14 @@ class TemporalQueue(PostgresQueue):
             await self._stop_running()
 
     async def _run_temporal_worker(self, worker: Worker) -> None:
+        running = asyncio.create_task(worker.run())
         try:
-            await worker.run()
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            running.cancel()
+            # Bounded: the library waits for what it has asked of its server, and that may answer a minute later.
+            await asyncio.wait([running], timeout=PART_SECONDS)
+            raise
         except (RPCError, RuntimeError) as cause:
             raise SchedulerUnavailable(f"the worker lost its Temporal server: {_explain(cause)}") from cause
 
