@@ -86,8 +86,9 @@ again AS (
 ),
 settled AS (
     UPDATE moot_runs r
-    SET seen = greatest(r.seen, g.seen), standing = g.standing, due = now() + g.due * interval '1 second', tries = g.tries,
-    asks = g.asks
+    SET seen = greatest(r.seen, g.seen), standing = g.standing, tries = g.tries, asks = g.asks,
+    -- Somebody wants it looked at now: that stays until somebody looks.
+    due = CASE WHEN r.due <= now() AND g.standing <> 'closed' THEN r.due ELSE now() + g.due * interval '1 second' END
     FROM given g WHERE r.session = g.number AND (g.seen >= r.seen OR g.seen = 0)
 ),
 ended AS (
@@ -115,12 +116,21 @@ SELECT count(moot_enqueue(s.id, $1)) FROM taken t JOIN moot_sessions s ON s.numb
 # `seen = 0`: should the job get lost, the session is still found to need a worker.
 _WAKE: Final = """
 WITH woken AS (
-    UPDATE moot_runs r SET seen = 0, due = CASE WHEN s.id = ANY ($2::text[]) THEN NULL ELSE r.due END
+    UPDATE moot_runs r SET seen = 0, due = CASE WHEN s.id = ANY ($2::text[]) THEN now() ELSE r.due END
     FROM moot_sessions s WHERE s.number = r.session AND s.id = ANY ($1::text[]) AND r.standing NOT IN ('closed', 'foreign')
     AND (r.seen < s.head OR s.id = ANY ($2::text[]))
     RETURNING s.id, r.queue
 )
 SELECT count(moot_enqueue(id, queue)) FROM woken
+"""
+
+# Whoever looks takes the wish to look with it.
+_LOOK: Final = """
+WITH found AS (
+    SELECT session, tries, due FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1) FOR UPDATE
+)
+UPDATE moot_runs r SET due = CASE WHEN f.due <= now() THEN NULL ELSE f.due END FROM found f WHERE r.session = f.session
+RETURNING f.tries, extract(epoch FROM f.due - now())::float8
 """
 
 _DUE: Final = """
@@ -293,12 +303,8 @@ class PostgresQueue:
             await self.execute("SELECT procrastinate_cancel_job_v1($1, true, false)", job)
 
     async def find_retry(self, session: SessionId) -> Retry:
-        query = (
-            "SELECT tries, extract(epoch FROM due - now())::float8 FROM moot_runs "
-            "WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)"
-        )
         with translate_errors():
-            row = await self._open_pool().fetchrow(query, session, timeout=RETRY_SECONDS * 30)
+            row = await self._open_pool().fetchrow(_LOOK, session, timeout=RETRY_SECONDS * 30)
         return Retry() if row is None else Retry(tries=row[0], due=row[1])
 
     async def count(self) -> RunnerStats:
