@@ -89,6 +89,10 @@ def working(address: str, folder: Path) -> Iterator[Workers]:
     workers = Workers(address, folder)
     try:
         yield workers
+    except BaseException:
+        # What they logged tells why.
+        print(workers.log.read_text()[-6_000:])
+        raise
     finally:
         workers.close()
 
@@ -225,11 +229,7 @@ def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_addre
             assert sorted(remembered) == sorted([*sessions, *again])
 
     with working(postgres_address, tmp_path) as workers:
-        try:
-            run_with_deadline(work(workers), DEADLINE)
-        except BaseException:
-            print(workers.log.read_text()[-6_000:])
-            raise
+        run_with_deadline(work(workers), DEADLINE)
 
 
 def test_a_worker_whose_connections_are_cut_keeps_its_sessions(postgres_address: str, tmp_path: Path) -> None:
@@ -265,11 +265,7 @@ def test_a_worker_whose_connections_are_cut_keeps_its_sessions(postgres_address:
             await connection.close()
 
     with working(postgres_address, tmp_path) as workers:
-        try:
-            run_with_deadline(work(workers), DEADLINE)
-        except BaseException:
-            print(workers.log.read_text()[-6_000:])
-            raise
+        run_with_deadline(work(workers), DEADLINE)
 
 
 def test_a_worker_that_dies_before_it_wrote_its_number_down_is_found(postgres_address: str, tmp_path: Path) -> None:

@@ -91,15 +91,17 @@ class SessionList:
         # Imported here: whoever has nothing new to keep has read no protocol.
         from moot.app.protocols import OWN_PROTOCOLS
 
-        lines = {
-            name: [kept.first.hex(), kept.last.hex(), *(getattr(kept.outcome, field) for field in _KEPT)]
+        lines: dict[str, list[Any]] = {
+            str(name): [kept.first.hex(), kept.last.hex(), *(getattr(kept.outcome, field) for field in _KEPT)]
             for name, kept in self._kept.items()
             # Another distribution's protocol may be gone by then, which the list has to say.
             if kept.outcome is not None and kept.outcome.standing != "damaged" and kept.line.protocol in OWN_PROTOCOLS
         }
+        # With those that this process did not look at: the newest are the last.
+        newest = dict(list({**self._stored, **lines}.items())[-MOST_KEPT:])
         with suppress(OSError):
             make_private_folder(self._path.parent)
-            write_private(self._path, json.dumps({"form": FORM, "lines": lines}), over=True)
+            write_private(self._path, json.dumps({"form": FORM, "lines": newest}), over=True)
         self._has_news = False
 
     def _take_stored(self, head: Head) -> _KeptLine | None:

@@ -110,7 +110,7 @@ def _build_provider(environ: Mapping[str, str], endpoint: str) -> "TracerProvide
     attributes: dict[str, Any] = {"service.version": VERSION}
     if not environ.get("OTEL_SERVICE_NAME") and "service.name=" not in environ.get("OTEL_RESOURCE_ATTRIBUTES", ""):
         attributes["service.name"] = "moot"
-    # The sentences of its own about each try would fill the log of a server; `_ToldExporter` says it once.
+    # The sentences of its own about each try would fill the log of a server; `ToldExporter` says it once.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     exporter = OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces" if endpoint else None)
     provider = TracerProvider(resource=Resource.create(attributes), shutdown_on_exit=False)
