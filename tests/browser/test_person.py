@@ -1,6 +1,7 @@
 """A person's seat in the browser (W-5), and what the link to it opens: that session and nothing else (W-7)."""
 
 import re
+import time
 from typing import Any
 
 from playwright.sync_api import Page, expect
@@ -120,6 +121,34 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Ser
     said = local.read(session)["contributions"]
     votes = {each["participant"]: each["position"] for each in said if each["type"] == "vote"}
     assert votes == {"ada": "support", "bob": "support", "eve": "conditional_support"}
+
+
+def test_whoever_writes_keeps_the_form_while_the_session_goes_on(server: Server, visit: Visit) -> None:
+    """W-5, W-10: looking back, a word to the meeting and a slow answer about open asks take neither form nor focus away."""
+    local = server.local
+    session = local.opened(topic=TOPIC, participants=["ada", "bob"])
+    page = visit(server, f"/seat/{session}/ada")
+    form = page.locator("form.ask")
+    words = form.get_by_label("What do you propose")
+    words.press_sequentially("Move, but")
+    form.evaluate("form => { form.dataset.kept = 'yes'; }")
+    page.route(
+        "**/rpc", lambda route: time.sleep(0.5 if "getPersonAsks" in (route.request.post_data or "") else 0) or route.continue_()
+    )
+    slider = page.get_by_role("slider", name="The meeting as it was after entry")
+    head = local("moot.getView", sessionId=session)["head"]
+    slider.fill("1")
+    expect(page.locator(".scrubber .place")).to_have_text(re.compile(rf"^entry 1 of {head}(?!.*…)"))
+    expect(words).to_have_value("Move, but")
+    page.get_by_role("button", name="Back to now").click()
+    expect(page.locator(".scrubber .place")).to_have_text(f"{head} entries")
+    words.focus()
+    local("moot.giveInput", sessionId=session, text="The lease ends in May.")
+    expect(timeline(page)).to_contain_text("The lease ends in May.")
+    words.press_sequentially(" not in May.")
+    expect(words).to_be_focused()
+    expect(form).to_have_attribute("data-kept", "yes")
+    assert words.input_value().endswith(" not in May.")
 
 
 def test_a_seats_link_opens_its_session_and_nothing_else(server: Server, visit: Visit) -> None:

@@ -153,20 +153,23 @@ export function Action(props: {
   );
 }
 
-/** What a call gives: loads once for each key, and again when asked to. */
-export function useLoad<T>(load: () => Promise<T>, key: string): { value: T | null; error: string; again: () => Promise<void> } {
+/** What a call gives: loads once for each key, and again when asked to or at a change, with what is known shown meanwhile. */
+export function useLoad<T>(load: () => Promise<T>, key: string, change = ""): { value: T | null; error: string; again: () => Promise<void> } {
   const [state, setState] = useState<{ key: string; value: T | null; error: string }>({ key, value: null, error: "" });
   const current = useRef(key);
+  const newest = useRef(0);
   current.current = key;
   const again = async (): Promise<void> => {
+    const own = ++newest.current;
+    const isNewest = (): boolean => current.current === key && newest.current === own;
     try {
       const value = await load();
-      if (current.current === key) setState({ key, value, error: "" });
+      if (isNewest()) setState({ key, value, error: "" });
     } catch (why) {
-      if (current.current === key) setState((old) => ({ key, value: old.key === key ? old.value : null, error: describeError(why) }));
+      if (isNewest()) setState((old) => ({ key, value: old.key === key ? old.value : null, error: describeError(why) }));
     }
   };
-  useEffect(() => void again(), [key]);
+  useEffect(() => void again(), [key, change]);
   return { value: state.key === key ? state.value : null, error: state.key === key ? state.error : "", again };
 }
 

@@ -9,13 +9,19 @@ import { call, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
 import type { Ask, Item, PersonAsk, PersonStep, View } from "../wire";
 
-export function AnswerPanel({ meeting, view, seat }: { meeting: Meeting; view: View; seat: string }) {
-  // Any change of the session may bring an ask or take one away.
-  const waiting = view.waiting.filter((each) => each.seat === seat);
-  const key = waiting.map((each) => each.ask).join(",") || `head ${waiting.length}`;
+/** Answers are of now, wherever the timeline stands. */
+export function AnswerPanel({ meeting, seat }: { meeting: Meeting; seat: string }) {
+  const view = meeting.live.value;
+  return view && <OpenAsk meeting={meeting} view={view} seat={seat} />;
+}
+
+function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: string }) {
+  // Any change of the session may bring an ask or take one away; until it is known, whoever writes keeps the form.
+  const open = view.waiting.filter((each) => each.seat === seat).map((each) => each.ask);
   const { value, error, again } = useLoad(
     () => call<{ asks: PersonAsk[] }>("moot.getPersonAsks", { sessionId: view.sessionId, seat }),
-    `${view.sessionId} ${seat} ${key}`,
+    `${view.sessionId} ${seat}`,
+    open.join(","),
   );
   const [sent, setSent] = useState("");
   const person = value?.asks.find((each) => each.ask.ask !== sent) ?? null;
@@ -36,7 +42,7 @@ export function AnswerPanel({ meeting, view, seat }: { meeting: Meeting; view: V
         <AskForm
           key={person.ask.ask}
           person={person}
-          items={meeting.items.value}
+          items={meeting.liveItems.all.value}
           view={view}
           onSent={() => {
             setSent(person.ask.ask);

@@ -146,7 +146,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
           </button>
           <PanelTabs view={view} isSeat={mySeat !== null} />
           <div class="panel-body" tabIndex={0} role="region" aria-label={say("Details", "详情")}>
-            {mySeat !== null && !isSelected ? <AnswerPanel meeting={meeting} view={view} seat={mySeat} /> : <Panel meeting={meeting} view={view} />}
+            {mySeat !== null && !isSelected ? <AnswerPanel meeting={meeting} seat={mySeat} /> : <Panel meeting={meeting} view={view} />}
           </div>
           {exported === null && mySeat === null && <Controls view={view} onInvite={() => setInviting(true)} />}
         </aside>
