@@ -19,10 +19,11 @@ from moot.domain.facts import (
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.domain.running_time import PendingAsk
+from moot.engine.context import EngineContext
 from moot.engine.events import EventHub, EventQueue
 from moot.engine.outage_log import OutageLog
 from moot.engine.pauses import PauseWatch
-from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
+from moot.engine.session_loop import NEW_SECONDS, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moot.engine.step import StepResult, step
 from moot.errors import (
