@@ -7,6 +7,7 @@ its own environment, folder, standard streams and exit code, as the installed sc
 test (a server) has a fourth open file, to which its process id is written and, when it has ended, its exit code.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -17,6 +18,7 @@ import traceback
 from contextlib import suppress
 
 import moot
+from moot.participants.encoder import encode_texts
 from moot.surfaces.cli.main import LazyCommand, main
 
 # Before the first fork: what is loaded here is loaded once.
@@ -28,6 +30,11 @@ for module in pkgutil.walk_packages(moot.__path__, "moot."):
         importlib.import_module(module.name)
 for library in ("mcp.server.streamable_http_manager", "pydantic_ai.direct", "pydantic_ai.models.openai", "uvicorn"):
     importlib.import_module(library)
+# Reading the encoder's weights takes longer than all else that most commands do.
+encode_texts(["What is the question?"])
+# No fork looks through all of this for garbage, which would also copy it page by page.
+gc.collect()
+gc.freeze()
 
 
 def serve(link: socket.socket) -> None:
