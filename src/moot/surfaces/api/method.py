@@ -256,11 +256,15 @@ async def _list_known_sessions(call: Call, message: str) -> str:
 def _drop_missing(value: Any) -> Any:
     """What is not there is left out, but for the decision of a result: that there is none is the answer."""
     if isinstance(value, list):
-        return [_drop_missing(each) for each in value]
+        return [_drop_missing(each) if isinstance(each, dict | list) else each for each in value]
     if not isinstance(value, dict):
         return value
     kept = {"decision", "confidence"} if "consensusType" in value else set()
-    return {name: _drop_missing(each) for name, each in value.items() if each is not None or name in kept}
+    return {
+        name: _drop_missing(each) if isinstance(each, dict | list) else each
+        for name, each in value.items()
+        if each is not None or name in kept
+    }
 
 
 @cache
