@@ -20,9 +20,8 @@ CEILING is claimed: there are too few recorded cases to show it. `bench/decision
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 CEILING: Final = 0.99
 """The most that is claimed."""
@@ -35,8 +34,7 @@ OPEN_OPTIONS: Final = 20
 """How many options an open answer is presumed to have been chosen from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeighedVote:
+class WeighedVote(NamedTuple):
     """One vote for a side: the weight of its source, w · f, and the confidence that it states, if it does."""
 
     source: float
@@ -53,7 +51,7 @@ def compute_record_weight(accuracy: float, options: int = MOTION_OPTIONS) -> flo
 
 def compute_vote_weights(votes: Sequence[WeighedVote]) -> list[float]:
     """Return what each vote adds to the log-odds of its side."""
-    total = math.fsum(vote.source for vote in votes)
+    total = math.fsum([vote.source for vote in votes])
     if total <= 0:
         return [0.0] * len(votes)
     return [vote.source * (total if vote.stated is None else _compute_log_odds(vote.stated)) / total for vote in votes]
@@ -76,6 +74,8 @@ def compute_posterior(scores: Mapping[str, float], options: int) -> dict[str, fl
     return {name: min(share / total, CEILING) for name, share in shares.items()}
 
 
+# Among many votes few confidences are stated.
+@lru_cache(maxsize=256)
 def _compute_log_odds(stated: float) -> float:
     share = min(stated, STATED_CEILING)
     return math.log(share / (1 - share)) if share > 0.5 else 0.0

@@ -34,7 +34,8 @@ class Wire(BaseModel):
     @classmethod
     def drop_empty(cls, given: Any) -> Any:
         """Models fill what they do not need with "" or null: for a field that may be left out, that is left out."""
-        if not isinstance(given, dict):
+        # Ballots of many have many parts, and most of what is given is full.
+        if not isinstance(given, dict) or not ("" in given.values() or None in given.values()):
             return given
         optional = _list_optional_names(cls)
         return {name: value for name, value in given.items() if (value is not None and value != "") or name not in optional}
