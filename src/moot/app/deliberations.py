@@ -48,13 +48,13 @@ class DeliberationState:
     @property
     def allowed(self) -> dict[SeatId, tuple[str, ...]]:
         """What each seat may contribute now."""
-        types = AllowedTypes(self.rules.course, self.council)
+        types = AllowedTypes.of(self.rules.course, self.council)
         return {seat.id: types.list_types(seat) for seat in self.council.seats}
 
     def list_allowed(self, name: SeatId) -> tuple[str, ...] | None:
         """Return what one seat may contribute now; None if there is no such seat."""
         seat = next((each for each in self.council.seats if each.id == name), None)
-        return None if seat is None else AllowedTypes(self.rules.course, self.council).list_types(seat)
+        return None if seat is None else AllowedTypes.of(self.rules.course, self.council).list_types(seat)
 
     @cached_property
     def waiting_for(self) -> list[SeatId]:

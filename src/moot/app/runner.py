@@ -203,7 +203,8 @@ class LocalRunner:
         self._alarms[session] = loop.call_at(retry.due, self.wake, session, context=Context())
 
     def _set_alarm(self, snapshot: Snapshot) -> None:
-        pending = snapshot.session_state.pending.values()
+        # The asks that were put together are one value: among many seats there are few different ones.
+        pending = {id(each): each for each in snapshot.session_state.pending.values()}.values()
         deadlines = [deadline for each in pending if (deadline := self._engine.extend_deadline(each)) is not None]
         if not deadlines:
             return

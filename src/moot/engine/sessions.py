@@ -25,7 +25,7 @@ from moot.engine.outage_log import OutageLog
 from moot.engine.pauses import PauseWatch
 from moot.engine.session_loop import NEW_SECONDS, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
-from moot.engine.step import StepResult, step
+from moot.engine.step import StepResult, find_exceeded_budget, step
 from moot.errors import (
     SeqConflict,
     SessionClosed,
@@ -62,6 +62,8 @@ class Sessions:
         context = (ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog(), telemetry or Telemetry())
         self._world = EngineContext(*context)
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
+        # What follows from a known snapshot, where nothing is to be written: all who ask for it get the same.
+        self._steps: dict[SessionId, StepResult] = {}
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
         # Writers of one session in this process wait here for each other; otherwise many at once would keep losing append races.
@@ -209,7 +211,10 @@ class Sessions:
         if snapshot.is_closed:
             return StepResult(snapshot, [])
         now = self._world.clock.now()
-        outside = frozenset(seat.id for seat in snapshot.session_state.seats if seat.is_outside)
+        known = self._steps.get(snapshot.session)
+        if known is not None and known.snapshot is snapshot and find_exceeded_budget(snapshot, now, now) is None:
+            return known
+        outside = frozenset([seat.id for seat in snapshot.session_state.seats if seat.is_outside])
         is_late = (
             is_left
             and not snapshot.session_state.is_waiting_outside
@@ -218,7 +223,10 @@ class Sessions:
         )
         batch = step(self._writer, snapshot, (), now, outside, since=now)
         # SessionResumed is only written together with another entry: looking at a session must not write to it.
-        if not is_late or not batch.written:
+        if not batch.written:
+            self._steps[snapshot.session] = batch
+            return batch
+        if not is_late:
             return batch
         return step(self._writer, snapshot, [SessionResumed()], now, outside, since=now)
 
@@ -229,4 +237,5 @@ class Sessions:
         self._known[snapshot.session] = snapshot
         self._known.move_to_end(snapshot.session)
         if len(self._known) > KNOWN_SESSIONS:
-            self._known.popitem(last=False)
+            oldest, _ = self._known.popitem(last=False)
+            self._steps.pop(oldest, None)

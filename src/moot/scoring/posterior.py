@@ -23,9 +23,8 @@ CEILING is claimed: there are too few recorded cases to show it. `bench/decision
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 CEILING: Final = 0.99
 """The most that is claimed."""
@@ -38,8 +37,7 @@ OPEN_OPTIONS: Final = 20
 """How many options an open answer is presumed to have been chosen from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeighedVote:
+class WeighedVote(NamedTuple):
     """One vote for a side: the weight of its source, w · f, and the confidence that it states, if it does."""
 
     source: float
@@ -59,7 +57,7 @@ def compute_vote_weights(votes: Sequence[WeighedVote], presumed: float | None = 
 
     `presumed` are the log-odds of a vote that states none; None for what the agreement of all these votes would be worth.
     """
-    total = math.fsum(vote.source for vote in votes)
+    total = math.fsum([vote.source for vote in votes])
     if total <= 0:
         return [0.0] * len(votes)
     unstated = total if presumed is None else presumed
@@ -83,6 +81,8 @@ def compute_posterior(scores: Mapping[str, float], options: int) -> dict[str, fl
     return {name: min(share / total, CEILING) for name, share in shares.items()}
 
 
+# Among many votes few confidences are stated.
+@lru_cache(maxsize=256)
 def _compute_log_odds(stated: float) -> float:
     share = min(stated, STATED_CEILING)
     return math.log(share / (1 - share)) if share > 0.5 else 0.0

@@ -157,8 +157,8 @@ def _measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations, presu
     if not siding:
         return Measure(weights=(), support=None, confidence=None, lead=None, effective=0.0)
     weights = _weigh_log_odds(siding, _compute_worths(siding, pairs), presumed)
-    support = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position != "oppose")
-    oppose = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position == "oppose")
+    support = math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position != "oppose"])
+    oppose = math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position == "oppose"])
     posterior = compute_motion_posterior(support, oppose)
     return Measure(
         weights=tuple(weights),
@@ -166,7 +166,7 @@ def _measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations, presu
         support=support / (support + oppose) if support + oppose > 0 else _EVEN,
         confidence=posterior,
         lead=posterior,
-        effective=_count_effective(tuple(v.weight for v in siding), pairs),
+        effective=_count_effective(tuple([v.weight for v in siding]), pairs),
     )
 
 
@@ -189,7 +189,7 @@ def _compute_worths(voices: Sequence[SeatVote], pairs: PairCorrelations) -> tupl
 
 
 def _list_records(voices: Sequence[SeatVote]) -> tuple[float, ...]:
-    return tuple(v.weight * compute_record_weight(v.accuracy) for v in voices)
+    return tuple([v.weight * compute_record_weight(v.accuracy) for v in voices])
 
 
 # The candidates of one ballot are voted on by the same seats: what these are worth beside each other is computed once for all.
@@ -200,7 +200,9 @@ def _solve_worths(records: tuple[float, ...], pairs: PairCorrelations) -> tuple[
 
 def _solve_independence(records: Sequence[float], pairs: PairCorrelations) -> Sequence[float]:
     def correlate(i: int, j: int) -> float:
-        less, more = sorted((records[i], records[j]))
+        less, more = records[i], records[j]
+        if less > more:
+            less, more = more, less
         # A vote that weighs little takes little from those that err with it.
         return pairs(i, j) * less / more if more > 0 else 0.0
 
@@ -214,14 +216,12 @@ def _count_effective(weights: tuple[float, ...], pairs: PairCorrelations) -> flo
 
 def _weigh_log_odds(voices: Sequence[SeatVote], worths: Sequence[float], presumed: float | None = None) -> list[float]:
     votes = zip(voices, _list_sources(voices, worths), strict=True)
-    return compute_vote_weights(
-        [WeighedVote(source=source, stated=v.confidence if v.stated else None) for v, source in votes], presumed
-    )
+    return compute_vote_weights([WeighedVote(source, v.confidence if v.stated else None) for v, source in votes], presumed)
 
 
 def _list_sources(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
     # Relative to the heaviest: a group is never surer than if all its seats weighed alike.
-    heaviest = max((v.weight for v in voices), default=1.0)
+    heaviest = max([v.weight for v in voices], default=1.0)
     return [v.weight / heaviest * compute_record_weight(v.accuracy) * worth for v, worth in zip(voices, worths, strict=True)]
 
 
@@ -329,8 +329,8 @@ def _list_siding(voices: Sequence[SeatVote]) -> list[SeatVote]:
 
 
 def _compute_turnout(voices: Sequence[SeatVote]) -> float:
-    everyone = math.fsum(v.weight for v in voices)
-    return math.fsum(v.weight for v in _list_siding(voices)) / everyone if everyone > 0 else 0.0
+    everyone = math.fsum([v.weight for v in voices])
+    return math.fsum([v.weight for v in _list_siding(voices)]) / everyone if everyone > 0 else 0.0
 
 
 def _has_quorum(voices: Sequence[SeatVote]) -> bool:
@@ -353,7 +353,7 @@ def _find_side(voice: SeatVote) -> VoteSide:
 
 
 def _build_pair_correlations(siding: Sequence[SeatVote], correlations: Correlations | None) -> PairCorrelations:
-    names = tuple(v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in siding)
+    names = tuple([v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in siding])
     return _correlate_all(correlations or presume_correlation, names)
 
 

@@ -164,7 +164,7 @@ async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:
 async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
-    said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"})
+    said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True)
     door = await call.find_door(session, seat)
     await _state_family(call, session, seat, "")
     recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)

@@ -34,7 +34,8 @@ class Wire(BaseModel):
     @classmethod
     def drop_empty(cls, given: Any) -> Any:
         """Models fill what they do not need with "" or null: for a field that may be left out, that is left out."""
-        if not isinstance(given, dict):
+        # Ballots of many have many parts, and most of what is given is full.
+        if not isinstance(given, dict) or not ("" in given.values() or None in given.values()):
             return given
         optional = _list_optional_names(cls)
         return {name: value for name, value in given.items() if (value is not None and value != "") or name not in optional}
@@ -256,11 +257,15 @@ async def _list_known_sessions(call: Call, message: str) -> str:
 def _drop_missing(value: Any) -> Any:
     """What is not there is left out, but for the decision of a result: that there is none is the answer."""
     if isinstance(value, list):
-        return [_drop_missing(each) for each in value]
+        return [_drop_missing(each) if isinstance(each, dict | list) else each for each in value]
     if not isinstance(value, dict):
         return value
     kept = {"decision", "confidence"} if "consensusType" in value else set()
-    return {name: _drop_missing(each) for name, each in value.items() if each is not None or name in kept}
+    return {
+        name: _drop_missing(each) if isinstance(each, dict | list) else each
+        for name, each in value.items()
+        if each is not None or name in kept
+    }
 
 
 @cache
