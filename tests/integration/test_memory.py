@@ -256,6 +256,33 @@ def test_decisions_are_searched_and_like_topics_offered(opening: Opening) -> Non
     over(opening, body)
 
 
+def test_an_excerpt_comes_from_whatever_field_has_the_word(opening: Opening) -> None:
+    """D-16: of a decision by a group or alone, each text that is searched is shown where it is found."""
+    texts: dict[str, Any] = {
+        "topic": "Where do kestrels nest?",
+        "decided": "In a walnut.",
+        "choice": "harbour",
+        "options": ("meadow", "glacier"),
+        "dissent": ("a volcano",),
+        "open_questions": ("Which comet?",),
+        "tags": ("tag lantern",),
+        "category": "orchard",
+        "text": "bob: a thicket.",
+    }
+
+    async def body(ledger: Ledger, hands: Hands) -> None:
+        memory = DecisionMemory(ledger, hands)
+        await memory.keep(decision("s1", **texts))
+        done = await memory.decide_alone("ada", "Which pebble?", "The marble one.", 0.9, category="quarry", tags=("tag spruce",))
+        words = ["kestrels", "walnut", "harbour", "meadow", "glacier", "volcano", "comet", "lantern", "orchard", "thicket"]
+        for word in (*words, "pebble", "marble", "quarry", "spruce"):
+            (hit,) = await memory.search(word)
+            assert hit.decision == ("s1" if word in words else done.decision)
+            assert word in hit.snippet
+
+    over(opening, body)
+
+
 def test_decisions_are_listed_newest_first_by_what_is_asked_for() -> None:
     async def work() -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())

@@ -1,5 +1,6 @@
 """A person's seat on the page (W-5), the page as one file (W-11), and the cases behind a participant's trust (W-6)."""
 
+import asyncio
 import json
 import re
 import shutil
@@ -13,7 +14,7 @@ from tests.integration.test_session_views import WRITTEN, Rpc, in_memory, open_d
 
 from moot.app.moot import Moot
 from moot.errors import BadAnswer, BadSetting, KeyReused, NotAllowed, UnknownAsk, UnknownSeat
-from moot.surfaces.api.page_export import export_page
+from moot.surfaces.api.page_export import PARTS_AT_ONCE, export_text, stream_page
 from moot.testing.ledger_contract import expect_error, run_with_deadline
 
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=alert(1)> \u202egnp.exe \u2028"
@@ -152,6 +153,40 @@ def test_every_session_of_every_protocol_is_one_file_that_holds_its_history(tmp_
     run_with_deadline(work())
 
 
+def test_a_file_comes_in_parts_and_others_are_served_meanwhile(tmp_path: Path) -> None:
+    """W-11: no part grows with the session, the parts are the whole file, and whoever else waits has a turn between them."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            session = await open_debate(rpc, "ada", "bob")
+            for number in range(60):
+                await rpc("moot.giveInput", sessionId=session, text=f"Input {number}: {'more ' * 500}")
+            turns = 0
+
+            async def count_turns() -> None:
+                nonlocal turns
+                while True:
+                    turns += 1
+                    await asyncio.sleep(0)
+
+            other = asyncio.create_task(count_turns())
+            parts, counts = [], []
+            async for part in stream_page(rpc.call.moot, session):
+                parts.append(part)
+                counts.append(turns)
+            other.cancel()
+            assert "".join(parts) == await export_text(rpc.call.moot, session, "html")
+            data, _ = read_file("".join(parts))
+            inputs = [item for _, item in data["view"]["timeline"]["items"] if "Input" in json.dumps(item)]
+            assert len(inputs) == 60
+            # A part holds one input at most, but for the history, which has its own limit.
+            most = sorted(sum(f"Input {number}:" in part for number in range(60)) for part in parts)
+            assert most[-2:] == [1, 60]
+            assert len(set(counts)) >= len(parts) // PARTS_AT_ONCE
+
+    run_with_deadline(work())
+
+
 def test_what_participants_say_does_not_leave_the_data_of_a_file(tmp_path: Path) -> None:
     """W-8, W-11: a text that would end the element, or begin another, stays a text."""
 
@@ -160,7 +195,7 @@ def test_what_participants_say_does_not_leave_the_data_of_a_file(tmp_path: Path)
             session = await open_debate(rpc, "ada", "bob")
             await say(rpc, session, "ada", "propose", text=HOSTILE)
             await say(rpc, session, "bob", "propose", text=HOSTILE)
-            page = await export_page(rpc.call.moot, session)
+            page = await export_text(rpc.call.moot, session, "html")
             assert page.count("<script") == 2
             assert page.count("</script>") == 2
             assert "<img" not in page.replace("&lt;img", "").split('id="moot-view"')[0]

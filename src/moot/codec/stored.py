@@ -53,6 +53,16 @@ def read_topic(body: bytes) -> str:
     return topic if isinstance(topic, str) else ""
 
 
+def read_texts(body: bytes) -> dict[str, tuple[str, ...]]:
+    """The texts of a stored fact by its fields, for whoever needs nothing else of it; raises LedgerDamaged."""
+    try:
+        fields = json.loads(body).items()
+    except (ValueError, AttributeError, RecursionError) as cause:
+        raise LedgerDamaged(f"an entry is no stored fact: {body[:80]!r}") from cause
+    listed = ((name, value if isinstance(value, list) else [value]) for name, value in fields)
+    return {name: tuple(each for each in values if isinstance(each, str)) for name, values in listed}
+
+
 class FactCodec:
     """Encodes and decodes the facts of all registered protocols."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from moot.codec.chain import decode_entry
-from moot.codec.stored import FactCodec
+from moot.codec.stored import FactCodec, read_texts
 from moot.domain.facts import Entry
 from moot.domain.ids import SessionId
 from moot.domain.topic import normalize_label
@@ -30,6 +30,8 @@ BATCH: Final = 100
 """How many decisions are indexed before other tasks may run."""
 MOST_ENCODED, MOST_ENCODED_AT_OPENING = 200, 50
 """How many decisions get their vectors in one search, and while a session is opened: ten to twenty milliseconds each, once."""
+_DECIDED: Final = ("decided", "choice")
+_ARGUED: Final = ("options", "dissent", "open_questions", "tags", "category", "text")
 LEAST_KEPT: Final = 50
 """How many decisions the file may lack, and one in twenty: to index these takes no longer than to write the file."""
 
@@ -99,6 +101,12 @@ class DecisionSearch:
         assert kept is not None
         return kept
 
+    async def _read_document(self, indexed: IndexedDecision) -> Document:
+        """Return what is searched of a decision from its stored texts: to build the decoder of all else takes half a search."""
+        (record,) = await self._ledger.read(NAME, indexed.seq - 1, 1)
+        texts = read_texts(record.body)
+        return _join_texts(indexed.decision, lambda name: texts.get(name, ()))
+
     async def _load(self) -> DecisionIndex:
         # One at a time: two that index the same decisions would have each twice.
         async with self._lock:
@@ -143,20 +151,27 @@ class DecisionSearch:
     async def _build_hits(self, index: DecisionIndex, ranking: Ranking, *, is_short: bool = False) -> list[SearchHit]:
         hits = []
         for number, score in ranking.found:
-            document = build_document(await self.read_record(index.decisions[number].seq))
+            document = await self._read_document(index.decisions[number])
             hits.append(build_hit(replace(document, text="") if is_short else document, score, ranking.terms))
         return hits
 
 
 def build_document(record: DecisionKept) -> Document:
     """Build what is searched of a decision."""
-    argued = (*record.options, *record.dissent, *record.open_questions, *record.tags, record.category, record.text)
-    return Document(
-        decision=record.decision,
-        topic=record.topic,
-        decided=" ".join(filter(None, (record.decided, record.choice))),
-        text="\n".join(filter(None, argued)),
+
+    def list_texts(name: str) -> Sequence[str]:
+        value: str | Sequence[str] | None = getattr(record, name)
+        return (value,) if isinstance(value, str) else value or ()
+
+    return _join_texts(record.decision, list_texts)
+
+
+def _join_texts(decision: str, get_texts: Callable[[str], Sequence[str]]) -> Document:
+    """Build the document of a decision from the texts that each of its fields has; a solo decision has fewer."""
+    topic, decided, argued = (
+        [text for name in names for text in get_texts(name) if text] for names in (("topic",), _DECIDED, _ARGUED)
     )
+    return Document(decision=decision, topic="".join(topic), decided=" ".join(decided), text="\n".join(argued))
 
 
 def _add_entry(index: DecisionIndex, entry: Entry) -> DecisionIndex:

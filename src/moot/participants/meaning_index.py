@@ -58,13 +58,21 @@ class VectorIndex:
                 return ()
             try:
                 self._fill_rows(most_new)
-                cosines: list[float] = (self._rows[: len(self._keys)] @ encode_texts([query])[0]).tolist()
+                cosines: list[float] = (self._rows[: len(self._keys)] @ self._encode_query(query)).tolist()
             except (ImportError, OSError, RuntimeError, ValueError, MootError) as error:
                 # Search by words goes on without it.
                 self._is_broken = True
                 log.warning("search by meaning is off: %s", error)
                 return ()
             return cosines
+
+    def _encode_query(self, query: str) -> Any:
+        """Return the vector of a query; that of a text whose vector is kept needs no encoder, which takes 1.5 s to load."""
+        import numpy
+
+        assert self._known is not None
+        known = self._known.get(_build_key(query))
+        return encode_texts([query])[0] if known is None else known.astype(numpy.float32)
 
     def _fill_rows(self, most_new: int) -> None:
         import numpy
@@ -78,7 +86,7 @@ class VectorIndex:
             grown[: len(self._keys)] = self._rows[: len(self._keys)]
             self._rows = grown
         for text in new:
-            number, key = len(self._keys), sha256(f"{ENCODER}\0{text}".encode(errors="replace")).digest()[:KEY_BYTES]
+            number, key = len(self._keys), _build_key(text)
             self._keys.append(key)
             vector = self._known.get(key)
             if vector is None:
@@ -132,3 +140,7 @@ class VectorIndex:
                 file.seek(os.fstat(descriptor).st_size // RECORD_BYTES * RECORD_BYTES)
                 file.write(records)
                 file.truncate()
+
+
+def _build_key(text: str) -> bytes:
+    return sha256(f"{ENCODER}\0{text}".encode(errors="replace")).digest()[:KEY_BYTES]

@@ -113,9 +113,9 @@ AnyPlugin: TypeAlias = ProtocolPlugin[Any, Any]
 
 def _render_html(report: Report) -> Iterable[str]:
     # Imported here: the HTML renderer is needed for pages only, and start-up time counts for every command.
-    from moot.reports.page import render_page
+    from moot.reports.page import iterate_page
 
-    return (render_page(report),)
+    return iterate_page(report)
 
 
 _RENDERERS: Mapping[str, Callable[[Report], Iterable[str]]] = {"minutes": iterate_markdown, "html": _render_html}

@@ -1,9 +1,10 @@
 """Reports as one self-contained HTML page: no script, nothing loaded from elsewhere, everything said is escaped."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING, Final, assert_never
 
 from moot.domain.facts import Language
@@ -62,32 +63,45 @@ STATIC_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 def render_page(report: Report) -> str:
     """The whole page, at any time of a session."""
-    return render_document(report.language, report.topic[:80], render_report(report))
+    return "".join(iterate_page(report))
 
 
-def render_report(report: Report) -> list[str]:
+def iterate_page(report: Report) -> Iterator[str]:
+    """The whole page in parts: a long one is as much again as what it tells."""
+    return iterate_document(report.language, report.topic[:80], iterate_report(report))
+
+
+def iterate_report(report: Report) -> Iterator[str]:
     """The parts of a report as markup, for a page to hold."""
     page = _PageContext({seat: _HUES[at % len(_HUES)] for at, seat in enumerate(report.seats)}, report.known)
     subtitle = " · ".join(_render_text(page, text) for text in report.subtitle if text)
-    return [
-        f'<h1 class="said">{escape_text(report.topic)}</h1>',
-        *([f'<p class="soft">{subtitle}</p>'] if subtitle else []),
-        *(_render_block(page, block) for block in (*report.decision, *report.record)),
-    ]
+    yield f'<h1 class="said">{escape_text(report.topic)}</h1>'
+    if subtitle:
+        yield f'<p class="soft">{subtitle}</p>'
+    for block in chain(report.decision, report.record):
+        yield _render_block(page, block)
 
 
-def render_document(
-    language: Language, title: str, body: Iterable[str], *, policy: str = STATIC_POLICY, head: str = "", after: str = ""
-) -> str:
+def iterate_document(
+    language: Language,
+    title: str,
+    body: Iterable[str],
+    *,
+    policy: str = STATIC_POLICY,
+    head: str = "",
+    after: Iterable[str] = (),
+) -> Iterator[str]:
     """The frame of a page; `title` is anybody's text; `body`, `head` (after the style) and `after` (behind it all) are markup."""
-    return (
+    yield (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"<title>{escape_text(title)}</title>\n<style>{STYLE}</style>\n{head}</head>\n<body>\n<main>\n"
-        + "\n".join(part for part in body if part)
-        + f"\n</main>\n{after}</body>\n</html>\n"
+        f"<title>{escape_text(title)}</title>\n<style>{STYLE}</style>\n{head}</head>\n<body>\n<main>"
     )
+    yield from (f"\n{part}" for part in body if part)
+    yield "\n</main>\n"
+    yield from after
+    yield "</body>\n</html>\n"
 
 
 DEEPEST: Final = 20

@@ -1,6 +1,7 @@
 """The report of a persona meeting: the decision first, then what it rests on, then the whole record."""
 
 from functools import partial
+from sys import intern
 
 from moot.domain.facts import SessionImported
 from moot.domain.safe_text import one_line
@@ -145,7 +146,7 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
         score = bid.intent.reaction_score
         bars.append(
             Bar(
-                name=f"{bid.seat} {score:.2f}",
+                name=intern(f"{bid.seat} {score:.2f}"),  # a long meeting has few of them, many times
                 value=score,
                 text=" · ".join(part for part in (what, one_line(bid.intent.reason)) if part),
                 seat=bid.seat,

@@ -1,10 +1,12 @@
 """A session as one file (W-11): the page with what it shows inside, which works from disk, and the report for readers without script."""
 
+import asyncio
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain
 from typing import Final
 
 from moot.app.folded_sessions import FoldedSession, FoldedSessions
@@ -13,30 +15,52 @@ from moot.app.session_list import describe_status
 from moot.domain.ids import SessionId, parse_session_id
 from moot.reports.json_blocks import Json
 from moot.reports.outline import TimelineItem
-from moot.reports.page import render_document, render_report
+from moot.reports.page import iterate_document, iterate_report
 from moot.surfaces.api.session_view import SessionView, build_view, encode_item
 
 HTML: Final = "html"
 MOST_STOPS: Final = 200
 """At how many entries a file can be looked at as it stood: of a longer session every n-th entry."""
 LARGEST_HISTORY: Final = 4_000_000
+PARTS_AT_ONCE: Final = 50
+"""After how many parts a server looks after its other callers."""
 
 
 async def export_text(moot: Moot, session: str, form: str) -> str:
     """A session in one of its forms; `html` is the page. Raises BadSetting for a form that it does not have."""
-    return await export_page(moot, session) if form == HTML else await moot.export(session, form)
+    return "".join([part async for part in stream_text(moot, session, form)])
 
 
-async def export_page(moot: Moot, session: str) -> str:
-    """The page of a session as one file."""
+def stream_text(moot: Moot, session: str, form: str) -> AsyncIterator[str]:
+    """Yield what `export_text` returns, in parts."""
+    return stream_page(moot, session) if form == HTML else moot.stream_export(session, form)
+
+
+async def stream_page(moot: Moot, session: str) -> AsyncIterator[str]:
+    """Yield the page of a session as one file, in parts: that of a long session is never in memory as a whole."""
     name, sessions = parse_session_id(session), FoldedSessions(moot)
     live = await sessions.load(name)
-    head, view, report = live.seq, build_view(live), live.plugin.report(live.timeline)
-    timeline = _encode_items(view.items, ())
-    shown = {**view.fields, "head": head, "standing": _find_standing(live), "may": [], "timeline": timeline}
-    # The history tells every item at least once, so that a long session's could not be small enough.
-    history = await _build_history(sessions, name, head) if len(json.dumps(timeline)) <= LARGEST_HISTORY else []
-    return _render_file({"view": shown, "history": history}, report.language, report.topic[:80], render_report(report))
+    head, report = live.seq, live.plugin.report(live.timeline)
+    view = build_view(live, report)
+    shown = {**view.fields, "head": head, "standing": _find_standing(live), "may": []}
+    history = await _build_history(sessions, name, head) if _has_room_for_history(view.items) else []
+    # Everything is built by now: the file shows one moment, however long whoever writes it takes, and the session can go.
+    del live, sessions
+    data = _iterate_data(shown, view.items, history)
+    for number, part in enumerate(_iterate_file(data, report.language, report.topic[:80], iterate_report(report))):
+        yield part
+        if number % PARTS_AT_ONCE == 0:
+            await asyncio.sleep(0)
+
+
+def _has_room_for_history(items: Sequence[TimelineItem]) -> bool:
+    """Whether a history can be small enough: it tells every item at least once."""
+    size = 0
+    for place, item in enumerate(items):
+        size += len(json.dumps([place, encode_item(item)]))
+        if size > LARGEST_HISTORY:
+            return False
+    return True
 
 
 async def _build_history(sessions: FoldedSessions, session: SessionId, head: int) -> list[Json]:
@@ -87,11 +111,11 @@ def _join_changes(first: Json, then: Json) -> Json:
     return {**first, **then, "timeline": {"total": total, "items": kept}}
 
 
-def _render_file(data: Json, language: str, title: str, body: list[str]) -> str:
+def _iterate_file(data: Iterable[str], language: str, title: str, body: Iterable[str]) -> Iterator[str]:
     folder = files("moot.surfaces.http") / "page"
     script, style = ((folder / name).read_text(encoding="utf-8") for name in ("app.js", "app.css"))
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    return render_document(
+    return iterate_document(
         "zh" if language == "zh" else "en",
         title,
         body,
@@ -99,13 +123,22 @@ def _render_file(data: Json, language: str, title: str, body: list[str]) -> str:
         "require-trusted-types-for 'script'; trusted-types moot-quote",
         # The style is switched on by the script: without it, the report has its own.
         head=f'<style id="app-style" media="not all">{style}</style>\n',
-        after=(
-            f'<div id="app"></div>\n<script type="application/json" id="moot-view">{_escape_json(data)}</script>\n'
-            f"<script>{script}</script>\n"
+        after=chain(
+            ('<div id="app"></div>\n<script type="application/json" id="moot-view">',),
+            data,
+            (f"</script>\n<script>{script}</script>\n",),
         ),
     )
 
 
-def _escape_json(data: Json) -> str:
+def _iterate_data(shown: Json, items: Sequence[TimelineItem], history: list[Json]) -> Iterator[str]:
+    """What the page shows as JSON: `{"view": {…, "timeline": …}, "history": […]}`, the timeline item by item."""
+    yield f'{{"view":{_escape_json(shown)[:-1]},"timeline":{{"total":{len(items)},"items":['
+    for place, item in enumerate(items):
+        yield f"{',' if place else ''}{_escape_json([place, encode_item(item)])}"
+    yield f']}}}},"history":{_escape_json(history)}}}'
+
+
+def _escape_json(data: object) -> str:
     """JSON that ends no element and begins no comment, whatever was said."""
     return json.dumps(data, ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c").replace(">", "\\u003e")

@@ -18,7 +18,7 @@ from moot.domain.facts import Opened
 from moot.domain.roster import MAILBOX, Seat, parse_kind
 from moot.engine.snapshot import Snapshot
 from moot.protocols.consultation.timeline import unwrap_timeline
-from moot.reports.blocks import Block, Fields, Line
+from moot.reports.blocks import Block, Fields, Line, Report
 from moot.reports.decision import Decision, summarize_choice
 from moot.reports.figures import format_percent
 from moot.reports.json_blocks import Json, clean, encode_block, encode_blocks
@@ -50,11 +50,14 @@ class SessionView:
     items: tuple[TimelineItem, ...]
 
 
-def build_view(folded: FoldedSession) -> SessionView:
-    """The view of a session after the entry up to which it is folded. No await happens in here: `folded` may change."""
+def build_view(folded: FoldedSession, report: Report | None = None) -> SessionView:
+    """The view of a session after the entry up to which it is folded. No await happens in here: `folded` may change.
+
+    `report` is that of the same entry, from whoever has it already.
+    """
     timeline, snapshot = folded.timeline, folded.snapshot
     state, opened = snapshot.session_state, snapshot.session_state.opened
-    report, decision = folded.plugin.report(timeline), folded.plugin.decision(timeline)
+    report, decision = report or folded.plugin.report(timeline), folded.plugin.decision(timeline)
     outline = build_outline(report, unwrap_timeline(timeline), folded.outline)
     is_closed_to_readers = has_sealed_words(snapshot.state) and state.closed is None
     fields: Json = {

@@ -51,25 +51,17 @@ def print_line(text: str = "") -> None:
     click.echo(text)
 
 
-def print_text(text: str) -> None:
-    """A long text and one end of line, in pieces: a copy of it in bytes is as long again."""
-    end = len(text)
-    while end and text[end - 1] == "\n":
-        end -= 1
-    for start in range(0, end, LONGEST_PIECE):
-        click.echo(text[start : min(end, start + LONGEST_PIECE)], nl=False)
-    click.echo()
-
-
 async def print_parts(parts: AsyncIterator[str]) -> None:
-    """A long text that comes in parts, as it is; few at a time are in memory, and each call of the system prints many."""
+    """A long text that comes in parts, and an end of line; few are in memory, and each call of the system prints many."""
     held: list[str] = []
+    last = ""
     async for part in parts:
         held.append(part)
+        last = part or last
         if sum(map(len, held)) >= LONGEST_PIECE or len(held) >= MOST_PARTS:
             click.echo("".join(held), nl=False)
             held.clear()
-    click.echo("".join(held), nl=False)
+    click.echo("".join(held), nl=not last.endswith("\n"))
 
 
 def require_file(path: str) -> None:

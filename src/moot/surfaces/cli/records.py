@@ -1,6 +1,7 @@
 """Commands on records: export, import, replay, fork, diff, verify."""
 
 import sys
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,31 +38,30 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
 
     html is the page of `moot serve` as one file: it works from disk, without a server, and without script it is a report to read.
     """
-    if form in {"jsonl", "minutes"} and not as_json:
-        out.run(partial(_stream_export, session, form, output))
-        return
+    out.run(partial(_export_json if as_json else _stream_export, session, form, output), as_json=as_json)
+
+
+def _stream_form(moot: Moot, session: str, form: str) -> AsyncIterator[str]:
+    if form in {"jsonl", "minutes"}:
+        return moot.stream_export(session, form)
     # Imported here: it takes a moment, and every other command on records would pay for it.
-    from moot.surfaces.api.page_export import export_text
+    from moot.surfaces.api.page_export import stream_text
 
-    async def work() -> None:
-        async with Moot() as moot:
-            text = await export_text(moot, session, form)
-        if output is not None:
-            write_file(Path(output), text)
-        if as_json:
-            out.print_json({"session": session, "form": form, "file": output, "text": text if output is None else None})
-        elif output is None:
-            out.print_text(text)
-        else:
-            out.print_note(f"wrote {output}")
+    return stream_text(moot, session, form)
 
-    out.run(work, as_json=as_json)
+
+async def _export_json(session: str, form: str, output: str | None) -> None:
+    async with Moot() as moot:
+        text = "".join([part async for part in _stream_form(moot, session, form)])
+    if output is not None:
+        write_file(Path(output), text)
+    out.print_json({"session": session, "form": form, "file": output, "text": text if output is None else None})
 
 
 async def _stream_export(session: str, form: str, output: str | None) -> None:
     """Write a session part by part, however long it is."""
     async with Moot() as moot:
-        parts = moot.stream_export(session, form)
+        parts = _stream_form(moot, session, form)
         if output is None:
             await out.print_parts(parts)
             return
