@@ -67,6 +67,7 @@ def test_all_figures_of_a_protocol_with_their_counts() -> None:
         corrections=1,
         subversions=1,
         amplification=2 / (4 - members_right),
+        members_blank=1,
     )
     assert found.group.rate == 0.5
 
