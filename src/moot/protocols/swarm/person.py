@@ -10,14 +10,15 @@ from moot.domain.context import Utterance, extract_first_sentence
 from moot.domain.effects import Ask
 from moot.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moot.domain.safe_text import one_line, quote_lines
+from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.swarm.answer_schemas import build_decision_report
 from moot.protocols.swarm.answers import MOST_FINDINGS, CheckVerdict
 from moot.protocols.swarm.rules.collisions import find_invitation
 from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Agent, Finding, Swarm
+from moot.reports.person_steps import CHOICE, POSITION, ask_confidence, ask_position, compute_confidence, offer_choice, offer_pass
 from moot.reports.person_steps import PERSON_TEXT as SHARED_TEXT
-from moot.reports.person_steps import POSITION, ask_confidence, ask_position, compute_confidence, offer_pass
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 from moot.scoring.positions import VotePosition
 
@@ -101,12 +102,21 @@ def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
             return _build_ballot_ask(state, ask, words)
         case "synthesis":
             step = PersonStep(name=WORDS, text=words.synthesis, is_needed=True, is_long=True)
-            return PersonAsk(steps=(step,), news=news, build=lambda answers: {"content": answers[WORDS]})
+            if state.settings.mode != "classic":
+                return PersonAsk(steps=(step,), news=news, build=lambda answers: {"content": answers[WORDS]})
+            choice = offer_choice(language, state.opened.subject.options)
+            return PersonAsk(steps=(step, choice), news=news, build=_build_synthesis)
         case "shutdown":
             # The end of the run needs no word of a person.
             return PersonAsk(build=lambda answers: {"acknowledged": True})
         case _:
             return _build_explore_ask(state, state.agents[ask.seat], words, news)
+
+
+def _build_synthesis(answers: Answers) -> Mapping[str, object]:
+    # In the form in which everybody says it: the text is the whole answer.
+    choice = answers.get(CHOICE, "")
+    return {"content": f"{answers[WORDS]}\n\n[CHOICE] {one_line(choice)}" if choice else answers[WORDS]}
 
 
 def _describe_finding(finding: Finding) -> str:
@@ -127,6 +137,8 @@ def _build_explore_ask(state: Swarm, agent: Agent, words: SwarmPersonText, news:
     usual = agent.direction if agent.direction and not order.must_switch and not order.random else order.recommended
     usual = usual or order.perspective or extract_first_sentence(state.opened.topic)
     steps.append(PersonStep(name=DIRECTION, text=words.direction.format(usual=usual)))
+    if state.round == 1:
+        steps.append(offer_choice(state.opened.language, state.opened.subject.options))
     build = partial(_build_report, state, agent, words, usual)
     return PersonAsk(steps=tuple(steps), about="\n".join(orders), news=news, build=build)
 
@@ -143,6 +155,7 @@ def _build_report(state: Swarm, agent: Agent, words: SwarmPersonText, usual: str
         "decision_report": asdict(build_decision_report(state, agent, direction, words.reason)),
         "conflict_review": {"conflicts_found": 0},
         "random_explore_forced": order.random,
+        "choice": answers.get(CHOICE, "")[:LONGEST_LABEL],
     }
 
 
