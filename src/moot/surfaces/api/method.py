@@ -23,6 +23,7 @@ from moot.surfaces.api.rights import HOLDERS, MAY, NEEDS, Needs, Role
 T = TypeVar("T")
 MOST_NAMED: Final = 10
 """How many sessions an error names."""
+TRACE_HEADER: Final = "traceparent"
 
 
 class Wire(BaseModel):
@@ -170,11 +171,12 @@ class ServerContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call under way: who makes it, on what, and how to report progress."""
+    """One call under way: who makes it, on what, how to report progress, and to which trace of the caller's it belongs."""
 
     context: ServerContext
     caller: Caller
     progress: Progress | None = None
+    trace: str = ""
 
     @property
     def moot(self) -> Moot:
@@ -221,7 +223,7 @@ class Method(Generic[P, R]):
 
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
         """Check, do, and give back the plain result; raises ValidationError or MootError."""
-        with call.moot.telemetry.tracer.span("moot.call", method=self.name, role=call.caller.role):
+        with call.moot.telemetry.tracer.span("moot.call", caller=call.trace, method=self.name, role=call.caller.role):
             return await self._invoke(call, params)
 
     async def _invoke(self, call: Call, params: object) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from moot.engine.snapshot import Snapshot
 from moot.errors import MootError, NotAllowed, WorldError
 from moot.memory.tokens import TokenStore, parse_token_id
 from moot.surfaces.api.errors import find_error_code
-from moot.surfaces.api.method import Call, Caller, ServerContext
+from moot.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
 from moot.surfaces.api.server_context import open_server_context
 from moot.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
@@ -129,7 +129,8 @@ class ServerState:
         body = await _read_body(request)
         if body is None:
             return build_too_large(request.state.largest_body)
-        call = Call(context=self.server_context, caller=request.state.caller)
+        trace = request.headers.get(TRACE_HEADER, "")
+        call = Call(context=self.server_context, caller=request.state.caller, trace=trace)
         answer = await self.dispatcher.answer(call, body, request.state.take)
         return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
 
