@@ -224,7 +224,8 @@ class Sessions:
         batch = step(self._writer, snapshot, (), now, outside, since=now)
         # SessionResumed is only written together with another entry: looking at a session must not write to it.
         if not batch.written:
-            self._steps[snapshot.session] = batch
+            if self._known.get(snapshot.session) is snapshot:
+                self._steps[snapshot.session] = batch
             return batch
         if not is_late:
             return batch
