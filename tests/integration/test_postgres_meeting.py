@@ -118,3 +118,25 @@ def test_a_claim_that_nobody_waits_for_any_more_is_free(postgres_address: str) -
                     await asyncio.sleep(0.01)
 
     asyncio.run(work())
+
+
+def test_a_group_of_many_sessions_keeps_every_byte_of_each(postgres_address: str) -> None:
+    """P-3: batches of different lengths, empty and long bodies, hashes of any length: what one transaction takes is read back."""
+    every = bytes(range(256))
+    wanted = {
+        SessionId(f"s{number}"): [
+            StoredRecord(seq, -number * seq, every[: (number * 37 + seq) % 257] * (seq - 1), every[:: number + 1])
+            for seq in range(1, 2 + number % 4)
+        ]
+        for number in range(120)
+    }
+
+    async def work() -> None:
+        async with asyncio.timeout(60), PostgresLedger(postgres_address) as ledger:
+            await asyncio.gather(*(ledger.append(session, records) for session, records in wanted.items()))
+            assert {session: await ledger.read(session) for session in wanted} == wanted
+            heads = {session: (records[-1].seq, records[-1].hash) for session, records in wanted.items()}
+            found = (await ledger.inspect()).heads
+            assert {session: found[session] for session in wanted} == heads
+
+    asyncio.run(work())

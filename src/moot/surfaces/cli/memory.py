@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from moot.app.moot import Moot
-from moot.app.solo_decisions import SoloDecision, SoloDecisions
 from moot.domain.safe_text import one_line
 from moot.errors import UnknownDecision
 from moot.memory.facts import ObligationState, Outcome
@@ -235,6 +234,9 @@ def record(agent: str, topic: str, decision: str, *, as_json: bool, **given: Any
     \b
     moot decisions record ada "Which cache?" "LRU" --confidence 0.8 --category caching
     """
+
+    # Imported here: it brings the deliberations, and every other command on decisions would pay for them.
+    from moot.app.solo_decisions import SoloDecision, SoloDecisions
 
     async def work() -> int:
         wanted = SoloDecision(agent=agent, topic=topic, decision=decision, **given)
