@@ -341,7 +341,7 @@ def test_trust_follows_from_reviews_and_reaches_the_next_opening(cli: Cli, db: s
 
 def test_a_meeting_is_compared_with_its_members_and_says_who_named_no_choice(cli: Cli) -> None:
     """D-15"""
-    firsts: dict[str, dict[str, str]] = {"ada": {"choice": "Soup"}, "bob": {"choice": "noodles"}, "cem": {}}
+    firsts: dict[str, dict[str, Any]] = {"ada": {"choice": "Soup"}, "bob": {"choice": "noodles"}, "cem": {}}
     scene = {
         seat: {
             "position": [position("Lunch.", **first)],
