@@ -161,6 +161,13 @@ def test_two_halves_are_no_majority() -> None:
     assert only(case("ab", "success")).majority.rate is None
 
 
+def test_one_of_three_is_no_majority() -> None:
+    """D-15: whoever speaks first in a roundtable stands for itself."""
+    found = only(case("b--", "success"))
+    assert (found.majority, found.corrections, found.members) == (Share(right=0, of=0), 0, Share(right=0, of=1))
+    assert only(case("bb-", "success")).corrections == 1
+
+
 def test_only_what_was_decided_by_a_group_and_reviewed_counts() -> None:
     assert compute_amplification([case("ab", None), case("ab", "failure", decided=None)]) == ()
 

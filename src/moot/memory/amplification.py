@@ -154,7 +154,9 @@ def _compute_ratio(group: Share, members: Share) -> float | None:
 def _build_case(kept: RememberedDecision) -> _Case:
     right, options = find_right_choice(kept), _list_options(kept)
     firsts = [_read_choice(member.first, options) for member in kept.record.members if not member.is_neutral]
-    majority = _find_majority([first for first in firsts if first])
+    # One of many who named a choice does not speak for the many.
+    is_most = firsts.count("") * 2 < len(firsts)
+    majority = _find_majority([first for first in firsts if first]) if is_most else None
     return _Case(
         is_right=kept.outcome == "success",
         members=tuple(first == right if first and right else None for first in firsts),

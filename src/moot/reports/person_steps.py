@@ -6,6 +6,8 @@ from typing import Final
 
 from moot.domain.facts import Language
 from moot.domain.person import CONDITION, WHY, Answers, PersonChoice, PersonCommand, PersonStep, build_key
+from moot.domain.safe_text import one_line
+from moot.domain.topic import LONGEST_LABEL
 from moot.domain.vocabulary import DEGREES
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
@@ -116,6 +118,18 @@ def offer_choice(language: Language, options: Sequence[str]) -> PersonStep:
     """Return the same question where a text says it all, and the choice only makes it comparable."""
     step = ask_choice(language, options)
     return replace(step, text=PERSON_TEXT[language].choose_or_none, is_needed=False) if options else step
+
+
+def read_choice(answers: Answers) -> str:
+    """Return the choice that a person named; empty if it named none, or wrote more than a label."""
+    label = one_line(answers.get(CHOICE, ""))
+    return label if len(label) <= LONGEST_LABEL else ""
+
+
+def join_long_choice(words: str, answers: Answers) -> str:
+    """Return what a person said, with what it typed for a choice and is too long for one: no words are lost."""
+    typed = answers.get(CHOICE, "")
+    return words if not typed or read_choice(answers) else f"{words}\n\n{typed}".strip()
 
 
 def ask_moved_by(language: Language, numbers: Container[int]) -> PersonStep:

@@ -105,7 +105,7 @@ function GroupTable({ rows }: { rows: Amplification[] }) {
 }
 
 function describeBlank(each: Amplification): string {
-  const cases = each.casesBlank > 0 ? say(` (nobody in ${each.casesBlank} cases)`, `（${each.casesBlank} 个案例中无人有）`) : "";
+  const cases = each.casesBlank > 0 ? say(` (${each.casesBlank} ${each.casesBlank === 1 ? "case" : "cases"} without any)`, `（${each.casesBlank} 个案例全无）`) : "";
   return `${each.membersKnown + each.membersUnknown - each.membersBlank} / ${each.membersBlank}${cases}`;
 }
 

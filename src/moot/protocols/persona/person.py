@@ -8,17 +8,17 @@ from typing import Final, get_args
 from moot.domain.effects import Ask
 from moot.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonCommand, PersonStep
 from moot.domain.safe_text import quote_lines
-from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.persona.facts import StandVerdict
 from moot.protocols.persona.state import Meeting
 from moot.reports.person_steps import (
-    CHOICE,
     POSITION,
     ask_confidence,
     ask_moved_by,
     ask_position,
     compute_confidence,
+    join_long_choice,
     offer_choice,
+    read_choice,
     read_moved_by,
 )
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
@@ -116,8 +116,8 @@ def _build_bid(answers: Answers) -> dict[str, object]:
 
 
 def _build_position(answers: Answers) -> Mapping[str, object]:
-    choice = answers.get(CHOICE, "")[:LONGEST_LABEL]
-    return {"position": answers[WORDS], "choice": choice, "confidence": compute_confidence(answers)}
+    position = join_long_choice(answers[WORDS], answers)
+    return {"position": position, "choice": read_choice(answers), "confidence": compute_confidence(answers)}
 
 
 def _build_stand(answers: Answers) -> Mapping[str, object]:
@@ -150,5 +150,5 @@ def _build_draft(newest: int, answers: Answers) -> Mapping[str, object]:
         name: [build_claim(line.strip()) for line in answers.get(name, "").splitlines() if line.strip()][:MOST_CLAIMS]
         for name in _CLAIMS
     }
-    choice = answers.get(CHOICE, "")[:LONGEST_LABEL]
-    return {"decision": build_claim(answers[WORDS]), "choice": choice, "confidence": compute_confidence(answers), **lists}
+    decision = build_claim(join_long_choice(answers[WORDS], answers))
+    return {"decision": decision, "choice": read_choice(answers), "confidence": compute_confidence(answers), **lists}

@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
-from moot.domain.choice_line import extract_choice
 from moot.domain.context import Utterance, clip_utterance
 from moot.domain.effects import Ask
 from moot.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
 from moot.domain.safe_text import quote_lines
-from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.roundtable.state import Conference
-from moot.reports.person_steps import CHOICE, offer_choice
+from moot.reports.person_steps import join_long_choice, offer_choice, read_choice
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 WORDS: Final = "words"
@@ -56,12 +54,8 @@ def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
 
 
 def _build_speech(answers: Answers) -> Mapping[str, object]:
-    return {"content": answers[WORDS], "consensus": answers.get(AGREED) == "yes", "choice": _read_choice(answers)}
+    return {**_build_minutes(answers), "consensus": answers.get(AGREED) == "yes"}
 
 
 def _build_minutes(answers: Answers) -> Mapping[str, object]:
-    return {"content": answers[WORDS], "choice": _read_choice(answers)}
-
-
-def _read_choice(answers: Answers) -> str:
-    return answers.get(CHOICE, "")[:LONGEST_LABEL] or extract_choice(answers[WORDS])
+    return {"content": join_long_choice(answers[WORDS], answers), "choice": read_choice(answers)}

@@ -10,15 +10,23 @@ from moot.domain.context import Utterance, extract_first_sentence
 from moot.domain.effects import Ask
 from moot.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moot.domain.safe_text import one_line, quote_lines
-from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.swarm.answer_schemas import build_decision_report
 from moot.protocols.swarm.answers import MOST_FINDINGS, CheckVerdict
 from moot.protocols.swarm.rules.collisions import find_invitation
 from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Agent, Finding, Swarm
-from moot.reports.person_steps import CHOICE, POSITION, ask_confidence, ask_position, compute_confidence, offer_choice, offer_pass
 from moot.reports.person_steps import PERSON_TEXT as SHARED_TEXT
+from moot.reports.person_steps import (
+    POSITION,
+    ask_confidence,
+    ask_position,
+    compute_confidence,
+    join_long_choice,
+    offer_choice,
+    offer_pass,
+    read_choice,
+)
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 from moot.scoring.positions import VotePosition
 
@@ -115,8 +123,8 @@ def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
 
 def _build_synthesis(answers: Answers) -> Mapping[str, object]:
     # In the form in which everybody says it: the text is the whole answer.
-    choice = answers.get(CHOICE, "")
-    return {"content": f"{answers[WORDS]}\n\n[CHOICE] {one_line(choice)}" if choice else answers[WORDS]}
+    words, choice = join_long_choice(answers[WORDS], answers), read_choice(answers)
+    return {"content": f"{words}\n\n[CHOICE] {choice}" if choice else words}
 
 
 def _describe_finding(finding: Finding) -> str:
@@ -144,7 +152,7 @@ def _build_explore_ask(state: Swarm, agent: Agent, words: SwarmPersonText, news:
 
 
 def _build_report(state: Swarm, agent: Agent, words: SwarmPersonText, usual: str, answers: Answers) -> Mapping[str, object]:
-    new = [line.strip() for line in answers.get(WORDS, "").splitlines() if line.strip()]
+    new = [line.strip() for line in join_long_choice(answers.get(WORDS, ""), answers).splitlines() if line.strip()]
     named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(agent.holds)
     kept = [idea.text for number in named if (idea := state.board.idea(number)) is not None]
     direction = one_line(answers.get(DIRECTION, "") or usual)[:LONGEST_IDEA]
@@ -155,7 +163,7 @@ def _build_report(state: Swarm, agent: Agent, words: SwarmPersonText, usual: str
         "decision_report": asdict(build_decision_report(state, agent, direction, words.reason)),
         "conflict_review": {"conflicts_found": 0},
         "random_explore_forced": order.random,
-        "choice": answers.get(CHOICE, "")[:LONGEST_LABEL],
+        "choice": read_choice(answers),
     }
 
 
