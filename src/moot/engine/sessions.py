@@ -242,6 +242,8 @@ class Sessions:
     def _cache_snapshot(self, snapshot: Snapshot) -> None:
         self._known[snapshot.session] = snapshot
         self._known.move_to_end(snapshot.session)
+        if snapshot.is_closed:
+            self._steps.pop(snapshot.session, None)
         if len(self._known) > KNOWN_SESSIONS:
             oldest, _ = self._known.popitem(last=False)
             self._steps.pop(oldest, None)
