@@ -170,8 +170,8 @@ class LocalRunner:
                 snapshot = await self._engine.load_snapshot(session)
                 if snapshot.session_state.parked is not None and not await self._is_over(snapshot):
                     return snapshot
-                # Among many agents most answers leave nothing to do here: that is not worth a claim.
-                if self._engine.has_only_to_wait(snapshot):
+                # Among many agents most answers leave nothing to do here, and the last one ends it: that is not worth a claim.
+                if snapshot.is_closed or self._engine.has_only_to_wait(snapshot):
                     return snapshot
                 return await self._engine.run(session, self._seating)
             # Neither heals by itself: retrying every second would only fill the log.

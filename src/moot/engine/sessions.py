@@ -69,6 +69,7 @@ class Sessions:
         # Writers of one session in this process wait here for each other; otherwise many at once would keep losing append races.
         # Weak values: a lock disappears when nobody holds it or waits for it.
         self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+        self._reads: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def telemetry(self) -> Telemetry:
@@ -131,6 +132,12 @@ class Sessions:
     async def load_recent(self, session: SessionId) -> Snapshot:
         """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""
         return self._known.get(session) or await self.load_snapshot(session)
+
+    async def load_after(self, session: SessionId, after: int) -> Snapshot:
+        """Return the snapshot of a session that has changed after an entry: one read for all who ask for it at once."""
+        async with self._reads.setdefault(session, asyncio.Lock()):
+            known = self._known.get(session)
+            return known if known is not None and known.seq > after else await self.load_snapshot(session)
 
     async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
         """Return the entries after `after`."""
@@ -237,6 +244,8 @@ class Sessions:
     def _cache_snapshot(self, snapshot: Snapshot) -> None:
         self._known[snapshot.session] = snapshot
         self._known.move_to_end(snapshot.session)
+        if snapshot.is_closed:
+            self._steps.pop(snapshot.session, None)
         if len(self._known) > KNOWN_SESSIONS:
             oldest, _ = self._known.popitem(last=False)
             self._steps.pop(oldest, None)

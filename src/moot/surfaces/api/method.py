@@ -258,16 +258,21 @@ async def _list_known_sessions(call: Call, message: str) -> str:
 
 def _drop_missing(value: Any) -> Any:
     """What is not there is left out, but for the decision of a result: that there is none is the answer."""
-    if isinstance(value, list):
-        return [_drop_missing(each) if isinstance(each, dict | list) else each for each in value]
-    if not isinstance(value, dict):
+    # A dumped model holds plain lists and objects; long answers have many parts that are neither.
+    if type(value) is list:
+        return [_drop_missing(each) if type(each) in _NESTED else each for each in value]
+    if type(value) is not dict:
         return value
-    kept = {"decision", "confidence"} if "consensusType" in value else set()
+    kept = _KEPT if "consensusType" in value else ()
     return {
-        name: _drop_missing(each) if isinstance(each, dict | list) else each
+        name: _drop_missing(each) if type(each) in _NESTED else each
         for name, each in value.items()
         if each is not None or name in kept
     }
+
+
+_NESTED: Final = frozenset({dict, list})
+_KEPT: Final = frozenset({"decision", "confidence"})
 
 
 @cache

@@ -260,14 +260,19 @@ def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncConte
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
     from moot.surfaces.mcp.cancellation import SessionIdMiddleware
+    from moot.surfaces.mcp.plain_answers import PlainAnswers
     from moot.surfaces.mcp.server import McpServer
 
     @asynccontextmanager
     async def app_of(context: ServerContext) -> AsyncIterator[ASGIApp]:
         session_state = McpServer(context, _find_caller).build_server()
-        manager = StreamableHTTPSessionManager(session_state, stateless=True, max_request_body_size=largest_body)
-        async with manager.run():
-            yield SessionIdMiddleware(StreamableHTTPASGIApp(manager))
+        plain, streaming = (
+            StreamableHTTPSessionManager(session_state, stateless=True, json_response=each, max_request_body_size=largest_body)
+            for each in (True, False)
+        )
+        async with plain.run(), streaming.run():
+            apps = StreamableHTTPASGIApp(plain), StreamableHTTPASGIApp(streaming)
+            yield SessionIdMiddleware(PlainAnswers(*apps, largest_body))
 
     return app_of
 
