@@ -136,7 +136,7 @@ def test_a_group_of_many_sessions_keeps_every_byte_of_each(postgres_address: str
             await asyncio.gather(*(ledger.append(session, records) for session, records in wanted.items()))
             assert {session: await ledger.read(session) for session in wanted} == wanted
             heads = {session: (records[-1].seq, records[-1].hash) for session, records in wanted.items()}
-            found = (await ledger.inspect()).heads
-            assert {session: found[session] for session in wanted} == heads
+            found = (await ledger.inspect()).heads or {}
+            assert {session: found.get(session) for session in wanted} == heads
 
     asyncio.run(work())
