@@ -1,4 +1,4 @@
-"""What the tests of all folders share: how Hypothesis runs, and a PostgreSQL server of their own."""
+"""What the tests of all folders share: how Hypothesis runs, where files are made, and a PostgreSQL server of their own."""
 
 import asyncio
 import importlib.util
@@ -22,6 +22,8 @@ from tests.support.temporal_server import TemporalServer
 settings.register_profile("moot", deadline=None)
 settings.load_profile("moot")
 
+MEMORY_FOLDER = Path("/dev/shm")
+ROOM_NEEDED = 2 * 2**30
 STARTING_SECONDS = 300.0
 SETTINGS = {
     "listen_addresses": "",
@@ -40,6 +42,18 @@ kill -INT "$server" 2>/dev/null
 wait "$server"
 rm -rf "$2"
 """.format(settings=" ".join(f"-c {name}={value!r}" for name, value in SETTINGS.items()))
+
+
+def pytest_configure() -> None:
+    """Make the files of tests in memory where there is room: every entry of a ledger is synced, and a disk takes its time.
+
+    What the tests kill is processes, never the machine: what a process has written stays.
+    """
+    if MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
+        found = os.statvfs(MEMORY_FOLDER)
+        # Some tests start programs that they have written.
+        if found.f_bavail * found.f_frsize >= ROOM_NEEDED and not found.f_flag & os.ST_NOEXEC:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
 
 
 class PostgresServer:

@@ -3,6 +3,7 @@
 Every seat is an agent from outside. In three phases each contributes 800 bytes, then each votes on all syntheses; the last vote
 closes the debate. First the agents speak one after the other, which gives the CPU time of a contribution; then a second debate is
 held in which all speak at once, which gives their waiting times. Over a port the CPU is that of the server's process alone.
+In a third one each agent does what agents do: it waits for its turn, reads what is new, and speaks, until the debate is closed.
 """
 
 import argparse
@@ -136,8 +137,8 @@ class Connection:
         self._key = served.key
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def post(self, path: str, method: str, params: dict[str, Any]) -> None:
-        """Make one call; raises RuntimeError if it is refused."""
+    async def post(self, path: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Make one call and return its result; raises RuntimeError if it is refused."""
         host, _, port = self._address.partition(":")
         if self._streams is None:
             self._streams = await asyncio.open_connection(host, int(port), limit=2**24)
@@ -160,6 +161,8 @@ class Connection:
         told: dict[str, Any] = json.loads(b"{" + data.partition(b"\n")[0] if event else answer)
         if "error" in told or told["result"].get("isError"):
             raise RuntimeError(f"the server refused: {told}")
+        result: dict[str, Any] = told["result"]
+        return result
 
 
 def connect(served: Served, name: str) -> Door:
@@ -185,9 +188,34 @@ def connect(served: Served, name: str) -> Door:
     return Door(open_debate, contribute, served.read_cpu)
 
 
-async def measure_doors(seats: tuple[int, ...]) -> list[CrowdCost]:
-    """Measure every door, each after a small debate that loads what is loaded at first use."""
-    rows = []
+async def measure_waiting(served: Served, seats: int) -> float:
+    """Milliseconds of the server's CPU for each contribution of agents that wait for their turn and read what is new."""
+    names = [f"agent{number:02}" for number in range(seats)]
+    session = await connect(served, "JSON-RPC").open(names)
+    began = served.read_cpu()
+
+    async def take_part(seat: int) -> int:
+        connection, cursor, spoken = Connection(served), 0, 0
+        while True:
+            wanted = {"deliberationId": session, "participant": names[seat], "cursor": cursor}
+            turn = await connection.post("/rpc", "cstp.waitForTurn", wanted)
+            cursor = turn["cursor"]
+            if turn["status"] == "closed":
+                return spoken
+            if turn["status"] == "your_turn" and not turn["more"]:
+                phase = turn["ask"]["phase"]
+                words = "support" if phase == "argue" else phase
+                said = build_vote(seat, seats) if phase == "vote" else build_contribution(words, seat)
+                await connection.post("/rpc", "cstp.contribute", {"deliberationId": session, **said})
+                spoken += 1
+
+    spoken = sum(await asyncio.gather(*(take_part(seat) for seat in range(seats))))
+    return 1e3 * (served.read_cpu() - began) / spoken
+
+
+async def measure_doors(seats: tuple[int, ...]) -> tuple[list[CrowdCost], dict[int, float]]:
+    """Measure every door, each after a small debate that loads what is loaded at first use; then agents that wait."""
+    rows, waiting = list[CrowdCost](), dict[int, float]()
     for name in ("in process", "JSON-RPC", "MCP"):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder) / "home"
@@ -197,7 +225,9 @@ async def measure_doors(seats: tuple[int, ...]) -> list[CrowdCost]:
             else:
                 with serve(home) as served:
                     rows += await _measure_sizes(name, connect(served, name), seats)
-    return rows
+                    if name == "JSON-RPC":
+                        waiting = {number: await measure_waiting(served, number) for number in seats}
+    return rows, waiting
 
 
 async def _measure_sizes(name: str, door: Door, seats: tuple[int, ...]) -> list[CrowdCost]:
@@ -205,8 +235,8 @@ async def _measure_sizes(name: str, door: Door, seats: tuple[int, ...]) -> list[
     return [await measure_crowd(name, door, number) for number in seats]
 
 
-def render_crowds(rows: list[CrowdCost]) -> list[str]:
-    """Return the table, and below it what was aimed at."""
+def render_crowds(rows: list[CrowdCost], waiting: dict[int, float]) -> list[str]:
+    """Return the table, and below it what was aimed at and what agents that wait cost."""
     lines = [
         "| a debate of agents | seats | CPU ms a contribution | a vote "
         "| all at once: p50 ms | p99 | CPU of all | all vote at once: p50 ms | the last | CPU of all |",
@@ -227,6 +257,8 @@ def render_crowds(rows: list[CrowdCost]) -> list[str]:
             slowest = max(find_p99(row.waits), *row.vote_waits)
             lines.append(_compare(f"{row.door}: CPU ms of a contribution at {most} seats", row.cpu, AIM_CPU_MS))
             lines.append(_compare(f"{row.door}: {most} at once, ms, p99 and the closing vote", slowest, AIM_P99_MS))
+    for number, cost in waiting.items():
+        lines.append(f"- JSON-RPC, {number} agents that wait for their turn and read all: {cost:.1f} ms of CPU a contribution")
     return lines
 
 
@@ -241,7 +273,7 @@ def _compare(what: str, found: float, aim: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure what a contribution costs among many agents.")
     parser.add_argument("--seats", type=int, nargs="+", default=list(SEATS), help="numbers of seats")
-    print("\n".join(render_crowds(asyncio.run(measure_doors(tuple(parser.parse_args().seats))))))
+    print("\n".join(render_crowds(*asyncio.run(measure_doors(tuple(parser.parse_args().seats))))))
 
 
 if __name__ == "__main__":

@@ -9,15 +9,28 @@ its ask number DIE_AT (0: never) it kills itself.
 """
 
 import asyncio
+import gc
+import importlib
 import os
+import pkgutil
 import signal
 import sys
 from pathlib import Path
 
+import moot
 from moot import EntryAdded, Moot, Seat
 from moot.app.seats import Seating
 from moot.domain.effects import Brief
+from moot.participants.encoder import encode_texts
 from moot.ports.participant import Answer, NoAnswer, OnText, Participant
+
+# Before the first fork, as in warm.py.
+for module in pkgutil.walk_packages(moot.__path__, "moot."):
+    if module.name.startswith(("moot.app", "moot.protocols", "moot.ledgers.sqlite", "moot.participants")):
+        importlib.import_module(module.name)
+encode_texts(["What is the question?"])
+gc.collect()
+gc.freeze()
 
 
 class Log:
@@ -68,16 +81,16 @@ class CountedSeating(Seating):
 
 async def resume(home: Path, session: str, log: Log) -> None:
     """Go on with the session."""
-    async with Moot(environ={"MOOT_HOME": str(home)}) as moot:
-        moot.seating = CountedSeating(home, log)
+    async with Moot(environ={"MOOT_HOME": str(home)}) as opened:
+        opened.seating = CountedSeating(home, log)
 
         async def watch() -> None:
-            async for event in moot.watch(session):
+            async for event in opened.watch(session):
                 if isinstance(event, EntryAdded):
                     log.note(f"kept {event.entry.seq}")
 
         watcher = asyncio.create_task(watch())
-        await moot.run(session)
+        await opened.run(session)
         await watcher
 
 

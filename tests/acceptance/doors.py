@@ -99,6 +99,10 @@ class Cli:
         """Run beside the test, in a process of its own (see warm.py); what it says of itself goes to the log, if there is one."""
         return _warm().start(words, self.environ, self.cwd, log)
 
+    def spawn_program(self, program: Path, *words: str, **environ: str) -> "Process":
+        """Run a Python file beside the test, in a process that has Moot loaded (see warm.py)."""
+        return _warm().start(words, {**self.environ, **environ}, self.cwd, None, program)
+
     def elsewhere(self, home: str) -> "Cli":
         """The command with another home."""
         return Cli(self.cwd / home, self.cwd)
@@ -128,22 +132,41 @@ class _Warm:
         other.close()
         atexit.register(self._close)
 
-    def run(self, words: Sequence[str], environ: Mapping[str, str], cwd: Path, files: Sequence[int]) -> int:
+    def run(
+        self,
+        words: Sequence[str],
+        environ: Mapping[str, str],
+        cwd: Path,
+        files: Sequence[int],
+        program: Path | None = None,
+    ) -> int:
         """The exit code of a command with these standard streams."""
-        arguments = [os.fsencode(word).hex() for word in words]
-        request = json.dumps({"words": arguments, "environ": dict(environ), "cwd": str(cwd)}).encode()
+        told = {
+            "words": [os.fsencode(word).hex() for word in words],
+            "environ": dict(environ),
+            "cwd": str(cwd),
+            "program": str(program or ""),
+        }
+        request = json.dumps(told).encode()
         socket.send_fds(self._link, [f"{len(request):16d}".encode()], files)
         self._link.sendall(request)
         return int(self._link.recv(16))
 
-    def start(self, words: Sequence[str], environ: Mapping[str, str], cwd: Path, log: IO[bytes] | None) -> "Process":
+    def start(
+        self,
+        words: Sequence[str],
+        environ: Mapping[str, str],
+        cwd: Path,
+        log: IO[bytes] | None,
+        program: Path | None = None,
+    ) -> "Process":
         """A command that runs beside the test."""
         (out, out_end), (err, err_end) = os.pipe(), os.pipe()
         told, told_end = socket.socketpair()
         with Path(os.devnull).open("rb") as nothing, told_end:
             files = [nothing.fileno(), out_end, err_end if log is None else log.fileno(), told_end.fileno()]
             try:
-                assert self.run(words, environ, cwd, files) == 0
+                assert self.run(words, environ, cwd, files, program) == 0
             finally:
                 os.close(out_end)
                 os.close(err_end)

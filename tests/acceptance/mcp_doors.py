@@ -8,9 +8,8 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from itertools import count
 from pathlib import Path
@@ -389,11 +388,6 @@ def checked_message(line: str) -> Json:
     return found
 
 
-def participating(
-    cli: Cli, plan: Mapping[str, Any], token: str, *, url: str = "", mode: str = "auto"
-) -> "subprocess.Popen[bytes]":
+def participating(cli: Cli, plan: Mapping[str, Any], token: str, *, url: str = "", mode: str = "auto") -> Process:
     """A participant in a process of its own: over HTTP, or, without a URL, over the standard streams of `moot mcp`."""
-    words: Sequence[str] = [sys.executable, str(PARTICIPANT), url or str(MOOT), mode, json.dumps(plan)]
-    return subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**cli.environ, "MOOT_TOKEN": token}
-    )
+    return cli.spawn_program(PARTICIPANT, url or str(MOOT), mode, json.dumps(plan), MOOT_TOKEN=token)

@@ -176,13 +176,14 @@ def test_a_client_that_goes_away_does_not_lose_the_meeting(server: Server, provi
 def test_a_client_that_gives_up_waiting_finds_its_meeting_again(server: Server, provider: ModelProvider) -> None:
     """Also one that does not say how long it waits."""
     stream(server, text="Is everybody here?")
-    provider.delay = 12.0
-    impatient = connect(server).with_options(timeout=6.0)
+    provider.is_held = True
+    impatient = connect(server).with_options(timeout=3.0)
     with pytest.raises(openai.APITimeoutError):
         impatient.chat.completions.create(
             model="moot/default", messages=user(), extra_headers={"X-Stainless-Read-Timeout": "soon"}
         )
-    provider.delay = 0.0
+    until(lambda: len(sessions(server)) == 2)
+    provider.is_held = False
     whole = connect(server).chat.completions.create(model="moot/default", messages=user())
     assert (whole.choices[0].message.content or "").startswith("**Wait a week.**")
     assert len(sessions(server)) == 2
@@ -214,14 +215,14 @@ def test_a_request_that_does_not_stream_is_answered_before_its_client_gives_up(s
     # The first meeting of a server loads the library of its models, which takes seconds.
     stream(server, text="Is everybody here?")
     # No position is in when the answer is due: what is said then holds none.
-    provider.delay = 20.0
-    waiting = connect(server).with_options(timeout=15.0).chat.completions.create(model="moot/duo", messages=user())
+    provider.is_held = True
+    waiting = connect(server).with_options(timeout=10.0).chat.completions.create(model="moot/duo", messages=user())
     assert waiting.choices[0].finish_reason == "stop"
     content = waiting.choices[0].message.content or ""
     assert content.startswith("**The meeting is still going on; nothing is decided yet.**")
     assert f"/s/{waiting.id.removeprefix('chatcmpl-')}" in content
     assert "SEALED" not in json.dumps(waiting.model_dump())
-    provider.delay = 0.0
+    provider.is_held = False
     decided = connect(server).chat.completions.create(model="moot/duo", messages=user())
     assert decided.id == waiting.id
     assert (decided.choices[0].message.content or "").startswith("**Wait a week.**")
@@ -257,7 +258,7 @@ def test_sealed_words_are_told_when_all_are_in(server: Server, provider: ModelPr
         words = {"position": "SEALED wait.", "confidence": 0.6}
         if kind == "vote":
             words = {"type": "vote", "position": "support", "text": "SEALED yes.", "confidence": 0.8}
-        return StubReply(text=json.dumps(words), delay=2.0)
+        return StubReply(text=json.dumps(words), delay=1.0)
 
     provider.change = be_slow
 
@@ -268,7 +269,7 @@ def test_sealed_words_are_told_when_all_are_in(server: Server, provider: ModelPr
 
     told = stream(server, model, until=watch)
     assert "SEALED" in told.reasoning
-    assert came[0] - last[0] >= 2.0
+    assert came[0] - last[0] >= 1.0
     assert told.content
 
 
@@ -510,7 +511,7 @@ def test_while_nobody_speaks_the_stream_stays_alive(cli: Cli, provider: ModelPro
     """Comments, which clients skip; and, once for each speaker, for whom it waits."""
     monkeypatch.setattr("moot.surfaces.http.chat.PING_SECONDS", 1)
     monkeypatch.setattr("moot.surfaces.api.chat.QUIET_SECONDS", 0.5)
-    provider.change = lambda kind, request: StubReply(text="Let us wait.", delay=4.0) if kind == "speech" else None
+    provider.change = lambda kind, request: StubReply(text="Let us wait.", delay=2.0) if kind == "speech" else None
     (text,) = ask_within(cli, provider, 1, stream=True)
     assert text.count("\n: ping") >= 2
     assert 1 <= len(re.findall(r"… waiting for (?:for|against|mediator)\\n", text)) <= provider.answered.count("speech")

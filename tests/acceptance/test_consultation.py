@@ -3,8 +3,6 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from tests.acceptance.doors import (
     Cli,
     Guest,
     Item,
+    Process,
     Terminal,
     draft,
     facts,
@@ -371,16 +370,15 @@ def test_a_person_at_the_terminal_may_ask_in_place_of_any_field(cli: Cli) -> Non
 
 # Crashes
 
-CHILD = str(Path(__file__).with_name("consult_child.py"))
+CHILD = Path(__file__).with_name("consult_child.py")
 
 
-def child(cli: Cli, sessions: Sequence[str], die_at: int = 0) -> "subprocess.Popen[bytes]":
+def child(cli: Cli, sessions: Sequence[str], die_at: int = 0) -> Process:
     """A process that runs sessions, all at once, and dies at a step of writing records."""
-    command = [sys.executable, CHILD, str(die_at), *sessions]
-    return subprocess.Popen(command, env=cli.environ, cwd=cli.cwd, stderr=subprocess.PIPE)
+    return cli.spawn_program(CHILD, str(die_at), *sessions)
 
 
-def ended(process: "subprocess.Popen[bytes]") -> int:
+def ended(process: Process) -> int:
     _, told = process.communicate(timeout=2 * DEADLINE)
     assert process.returncode in {0, -signal.SIGKILL}, told.decode()
     return process.returncode

@@ -182,6 +182,31 @@ def test_a_decision_made_over_mcp_is_found_and_reviewed_over_mcp(server: Server)
     held(work())
 
 
+@pytest.mark.parametrize("revision", [HANDSHAKE[0], HANDSHAKE[-1]])
+def test_a_short_call_is_answered_plainly_and_one_that_waits_with_a_stream(server: Server, revision: str) -> None:
+    """A stream is for progress and for waiting; what is not a call at all is refused as before."""
+    session = server.opened("ada", "bob")
+    says = {"deliberationId": session, "participant": "ada", "type": "propose", "text": "Left.", "confidence": 0.7}
+    waits = {"deliberationId": session, "participant": "ada", "timeoutSeconds": 0}
+
+    async def work() -> None:
+        async with by_hand(server, revision) as agent:
+
+            async def find_kind(name: str, arguments: Json, **more: Json) -> str:
+                response = await agent.post("tools/call", {"name": name, "arguments": arguments, **more})
+                assert not message(response)["result"].get("isError"), response.text
+                return str(response.headers["content-type"]).partition(";")[0]
+
+            assert await find_kind("contribute", says) == "application/json"
+            assert await find_kind("contribute", says, _meta={"progressToken": "p"}) == "text/event-stream"
+            assert await find_kind("wait_for_turn", waits) == "text/event-stream"
+            for careless in (["contribute"], {"a": 1}, None, "no such tool"):
+                answer = message(await agent.post("tools/call", {"name": careless, "arguments": {}}))
+                assert answer["error"]["code"] == -32602, answer
+
+    held(work())
+
+
 @pytest.mark.parametrize("mode", SDK_MODES)
 def test_waiting_ends_within_its_time_with_pending_and_a_cursor(server: Server, mode: str) -> None:
     """D-5: nothing to do yet is an answer, and it says where to go on reading."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.doors import SCENES, Cli, held, seat_words, write_script
+from tests.acceptance.doors import SCENES, Cli, draft, held, listens, position, seat_words, stand, write_script
 
 COMMANDS = (
     ["decisions"],
@@ -337,6 +337,27 @@ def test_trust_follows_from_reviews_and_reaches_the_next_opening(cli: Cli, db: s
     opened = cli.json("run", "And now?", "--protocol", "debate", *seats, "--category", "data stores", "--dry-run")
     there = {each["source"]: each["categories"][0]["trust"] for each in found["sources"]}
     assert {seat["id"]: seat["trust"] for seat in opened["seats"]} == pytest.approx(there)
+
+
+def test_a_meeting_is_compared_with_its_members_and_says_who_named_no_choice(cli: Cli) -> None:
+    """D-15"""
+    firsts: dict[str, dict[str, Any]] = {"ada": {"choice": "Soup"}, "bob": {"choice": "noodles"}, "cem": {}}
+    scene = {
+        seat: {
+            "position": [position("Lunch.", **first)],
+            "intent": [listens(0.1)],
+            "draft": [draft("Soup it is.", choice="SOUP.")],
+            "stand": [stand()],
+        }
+        for seat, first in firsts.items()
+    }
+    platform = write_script(cli.cwd / "lunch.toml", scene)
+    cli("run", "What for lunch?", *seat_words(platform, list(firsts)), "--session", "lunch", "--turns", "1")
+    cli("decisions", "review", "lunch", "success")
+    assert cli("trust").out.splitlines()[-1] == (
+        "persona: group right in 1 of 1, members alone in 0.5 of 1, error amplification 0.00 "
+        "(1 cases; 1 of 3 members without a blind choice)"
+    )
 
 
 def test_trust_in_one_source_is_told_by_category(cli: Cli, db: str) -> None:

@@ -423,7 +423,7 @@ def test_tokens_threads_and_hosted_sessions_are_served(old: Cli) -> None:
     with Server(old) as server:
         owner = server.client(tokens["owner"])
         assert find_untold(owner("cstp.getThreadStatus", thread="catalogue"), SERVED["thread"]) == []
-        assert owner("cstp.getAmplificationStats") == SERVED["amplification"]
+        assert find_untold(owner("cstp.getAmplificationStats"), SERVED["amplification"]) == []
         assert owner("cstp.resumeThread", thread="catalogue", participant="minski")["lastVisit"] is not None
         assert server.client(tokens["observer"]).head("persona-zh") == heads()["persona-zh"]
         assert server.client(tokens["seat"]).read("debate-waiting")["deliberationId"] == "debate-waiting"

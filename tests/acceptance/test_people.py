@@ -141,6 +141,8 @@ def test_a_person_sits_at_a_session_that_another_process_runs(cli: Cli) -> None:
             assert b"before the talk" not in terminal.raw
             terminal.wait_for("eve>")
             terminal.type("Noodles.\r")
+            terminal.wait_for("in one to five words")
+            terminal.type("noodles\r")
             terminal.wait_for("How sure are you?")
             terminal.type("\r")
             terminal.wait_for("Say something, or press Enter to listen.")
@@ -155,6 +157,7 @@ def test_a_person_sits_at_a_session_that_another_process_runs(cli: Cli) -> None:
         assert running.ended().code == 0
     lines = json.loads(cli("export", "s", "context").out)["timeline"]
     assert [(line["speaker"], line["content"]) for line in lines[1:]] == [("eve", "Noodles, because\nthey are quick.")]
+    assert [each["choice_before"] for each in cli.json("show", "s")["positions"]] == ["", "", "noodles"]
 
 
 def test_a_human_seat_whose_process_is_gone_is_taken_up_by_sitting_down(cli: Cli) -> None:

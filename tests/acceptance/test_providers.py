@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from tests.acceptance.doors import DEADLINE, MOOT, Cli, Done
+from tests.acceptance.doors import DEADLINE, Cli, Done
 
 from moot.testing.stub_server import Fail, Hang, Request, Step, StubReply, StubServer
 
@@ -40,14 +40,17 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def called(cli: Cli, stub: StubServer, *words: str, key: str = "sk-right") -> Done:
-    environ = {**cli.environ, "OPENAI_BASE_URL": stub.base_url, "OPENAI_API_KEY": key}
-    process = await asyncio.create_subprocess_exec(
-        MOOT, *words, env=environ, cwd=cli.cwd, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    async with asyncio.timeout(DEADLINE):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return Done(process.returncode, out.decode(), err.decode())
+    def call() -> Done:
+        with Cli(cli.home, cli.cwd, OPENAI_BASE_URL=stub.base_url, OPENAI_API_KEY=key).start(*words) as running:
+            return running.ended()
+
+    return await asyncio.to_thread(call)
+
+
+async def called_afresh(cli: Cli, stub: StubServer, *words: str) -> Done:
+    """As `called`, by the installed script, which loads what it needs itself."""
+    found = Cli(cli.home, cli.cwd, OPENAI_BASE_URL=stub.base_url, OPENAI_API_KEY="sk-right")
+    return await asyncio.to_thread(found.fresh, *words)
 
 
 def recorded(cli: Cli) -> int:
@@ -72,7 +75,7 @@ def test_three_model_seats_hold_a_meeting_over_http(cli: Cli) -> None:
 
     async def work() -> tuple[Done, list[Request]]:
         async with StubServer([mind]) as stub:
-            return await called(cli, stub, "run", "Should we ship on Friday?", *SEATS, "--json"), stub.asked
+            return await called_afresh(cli, stub, "run", "Should we ship on Friday?", *SEATS, "--json"), stub.asked
 
     done, asked = run(work())
     assert done.code == 0, done.err

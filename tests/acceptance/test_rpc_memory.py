@@ -101,6 +101,7 @@ def test_amplification_compares_the_group_with_its_members_and_says_of_how_many(
     assert (stats["cases"], stats["partial"]) == (3, 1)
     assert stats["group"] == stats["compared"] == {"right": 1.0, "of": 2}
     assert (stats["membersKnown"], stats["membersRight"], stats["membersUnknown"]) == (6, 3, 0)
+    assert (stats["membersBlank"], stats["casesBlank"]) == (0, 0)
     assert stats["members"]["of"] == 2
     assert stats["members"]["right"] == pytest.approx(1.0)
     assert stats["amplification"] == pytest.approx(1.0)

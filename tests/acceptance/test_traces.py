@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,33 @@ def test_a_meeting_is_traced_from_the_call_to_each_ask_and_append_and_never_its_
         words = [*list_words(entries), "a secret plan"]
         assert len(words) > 10
         assert [word for word in words if word.encode() in sent] == []
+
+
+def test_a_call_belongs_to_the_trace_that_its_caller_names(tmp_path: Path) -> None:
+    """N-7: over JSON-RPC and MCP, with all that follows from it; a header that names none is as good as none."""
+    trace, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    careless = ["nonsense", f"00-{trace}", f"00-{'0' * 32}-{span}-01", "00-" + "a" * 5_000]
+    with OtlpReceiver() as collector:
+        cli = Cli(tmp_path / "home", tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT=collector.endpoint, OTEL_BSP_SCHEDULE_DELAY="60000")
+        with Server(cli) as server:
+            named = replace(
+                server.local, headers={**server.local.headers, "traceparent": f"00-{trace}-{span}-01", "baggage": "a=secret"}
+            )
+            session, _ = play_demo(named)
+            arguments = {"name": "list_sessions", "arguments": {}}
+            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments}).encode()
+            assert named.request("POST", "/mcp", body, accept="application/json, text/event-stream").status == 200
+            for header in careless:
+                replace(server.local, headers={**server.local.headers, "traceparent": header})("moot.listProtocols")
+            server.stop()
+        called = collector.wait_for(lambda each: each.attributes.get("moot.method") == "moot.playDemo")
+        assert (called.trace, called.parent) == (trace, span)
+        assert {each.trace for each in collector.spans if each.attributes.get("moot.session") == session} == {trace}
+        assert collector.wait_for(lambda each: each.attributes.get("moot.method") == "moot.listSessions").trace == trace
+        others = [each for each in collector.spans if each.attributes.get("moot.method") == "moot.listProtocols"]
+        assert len({each.trace for each in others} - {trace}) == len(careless)
+        assert {each.parent for each in others} == {""}
+        assert b"secret" not in b"".join(collector.bodies)
 
 
 @pytest.mark.parametrize("is_slow", [False, True])

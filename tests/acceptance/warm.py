@@ -4,19 +4,23 @@
 
 It loads the command line once and forks for every request, so that a command takes milliseconds: in a process of its own, with
 its own environment, folder, standard streams and exit code, as the installed script would have. A command that runs beside its
-test (a server) has a fourth open file, to which its process id is written and, when it has ended, its exit code.
+test (a server) has a fourth open file, to which its process id is written and, when it has ended, its exit code. A request may
+name a Python file that is run in place of the command.
 """
 
+import gc
 import importlib
 import json
 import os
 import pkgutil
+import runpy
 import socket
 import sys
 import traceback
 from contextlib import suppress
 
 import moot
+from moot.participants.encoder import encode_texts
 from moot.surfaces.cli.main import LazyCommand, main
 
 # Before the first fork: what is loaded here is loaded once.
@@ -26,8 +30,20 @@ for command in main.commands.values():
 for module in pkgutil.walk_packages(moot.__path__, "moot."):
     if not module.name.startswith("moot.testing"):
         importlib.import_module(module.name)
-for library in ("mcp.server.streamable_http_manager", "pydantic_ai.direct", "pydantic_ai.models.openai", "uvicorn"):
+LIBRARIES = (
+    "mcp.client.streamable_http",
+    "mcp.server.streamable_http_manager",
+    "pydantic_ai.direct",
+    "pydantic_ai.models.openai",
+    "uvicorn",
+)
+for library in LIBRARIES:
     importlib.import_module(library)
+# Reading the encoder's weights takes longer than all else that most commands do.
+encode_texts(["What is the question?"])
+# No fork looks through all of this for garbage, which would also copy it page by page.
+gc.collect()
+gc.freeze()
 
 
 def serve(link: socket.socket) -> None:
@@ -78,15 +94,20 @@ def _become(request: dict[str, object], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
-    words, environ = request["words"], request["environ"]
-    assert isinstance(words, list)
+    given, environ, program = request["words"], request["environ"], request["program"]
+    assert isinstance(given, list)
     assert isinstance(environ, dict)
+    words = [os.fsdecode(bytes.fromhex(word)) for word in given]
     os.environ.clear()
     os.environ.update(environ)
     os.chdir(str(request["cwd"]))
     code: object = 0
     try:
-        main.main([os.fsdecode(bytes.fromhex(word)) for word in words], prog_name="moot")
+        if program:
+            sys.argv = [str(program), *words]
+            runpy.run_path(str(program), run_name="__main__")
+        else:
+            main.main(words, prog_name="moot")
     except SystemExit as end:
         code = end.code
     except BaseException:

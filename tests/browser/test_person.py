@@ -4,7 +4,7 @@ import re
 import time
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.acceptance.doors import until
 from tests.acceptance.server import Server
 from tests.browser.pages import HIDE, KEEP_NOTICES, Visit
@@ -132,9 +132,13 @@ def test_whoever_writes_keeps_the_form_while_the_session_goes_on(server: Server,
     words = form.get_by_label("What do you propose")
     words.press_sequentially("Move, but")
     form.evaluate("form => { form.dataset.kept = 'yes'; }")
-    page.route(
-        "**/rpc", lambda route: time.sleep(0.5 if "getPersonAsks" in (route.request.post_data or "") else 0) or route.continue_()
-    )
+
+    def slow_down(route: Route) -> None:
+        if "getPersonAsks" in (route.request.post_data or ""):
+            time.sleep(0.5)
+        route.continue_()
+
+    page.route("**/rpc", slow_down)
     slider = page.get_by_role("slider", name="The meeting as it was after entry")
     head = local("moot.getView", sessionId=session)["head"]
     slider.fill("1")

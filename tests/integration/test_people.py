@@ -135,7 +135,7 @@ def test_a_person_sits_among_scripts_in_every_protocol(tmp_path: Path, protocol:
 
 def test_a_person_is_not_asked_about_its_own_words_and_speaks_once(tmp_path: Path) -> None:
     """M-8, M-3: words typed at the bid are the speech; after them the person listens."""
-    person = TypingPerson(["I would wait.", "", "Ada is right.", "", "", ""])
+    person = TypingPerson(["I would wait.", "wait", "", "Ada is right.", "", "", ""])
     entries = asyncio.run(hold(tmp_path, "persona", person))
     bids = [question for question, _ in person.asked if ".intent." in question.ask]
     assert [question.ask for question in bids][:1] == ["1.intent.me"]
@@ -166,6 +166,7 @@ TYPED = st.text(max_size=60) | st.sampled_from(LINES)
 @given(protocol=st.sampled_from(sorted(KINDS)), lines=st.lists(TYPED, max_size=12))
 @example(protocol="consensus", lines=[*[""] * 10, "PASS"])
 @example(protocol="consensus", lines=[*[""] * 10, "/PASS"])
+@example(protocol="debate", lines=["Yes.", "x" * 3_000])
 def test_a_person_who_types_anything(tmp_path: Path, protocol: str, lines: list[str]) -> None:
     """M-8: never a traceback, never recorded nonsense, never lost words."""
     person = TypingPerson(lines)

@@ -137,6 +137,6 @@ def test_a_group_of_many_sessions_keeps_every_byte_of_each(postgres_address: str
             assert {session: await ledger.read(session) for session in wanted} == wanted
             heads = {session: (records[-1].seq, records[-1].hash) for session, records in wanted.items()}
             found = (await ledger.inspect()).heads or {}
-            assert {session: found.get(session) for session in wanted} == heads
+            assert {session: found[session] for session in wanted} == heads
 
     asyncio.run(work())

@@ -636,3 +636,23 @@ def test_a_session_of_several_pages_is_exported_and_verified_whole(tmp_path: Pat
             assert f"entry {PAGE + 3} was changed" in str(await moot.engine.verify(ONE))
 
     run_with_deadline(work())
+
+
+def test_a_process_that_has_only_read_a_session_reads_what_another_one_writes(tmp_path: Path) -> None:
+    """In place where little is new, on the thread where much is; and it never takes another's next number."""
+    records = build_chain(ONE, 40)
+
+    async def work() -> None:
+        async with SqliteLedger(tmp_path / "ledger.db") as writer, SqliteLedger(tmp_path / "ledger.db") as reader:
+            assert await reader.read(ONE, 1, 1_000) == []
+            await writer.append(ONE, records[:2])
+            assert await reader.read(ONE, 1, 1_000) == records[1:2]
+            await writer.append(ONE, records[2:5])
+            assert await reader.read(ONE, 2, 1_000) == records[2:5]
+            await writer.append(ONE, records[5:])
+            assert await reader.read(ONE, 5, 1_000) == records[5:]
+            assert await reader.read(ONE, 5, 3) == records[5:8]
+            await expect_error(SeqConflict, reader.append(ONE, records[20:21]))
+            assert await reader.read(ONE) == records
+
+    run_with_deadline(work())

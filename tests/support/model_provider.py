@@ -59,11 +59,15 @@ def build_words(kind: str, text: str) -> Any:
 
 @dataclass
 class ModelProvider:
-    """`change` may replace what is answered: it is given the kind of the ask and the request. While `is_out`, nobody answers."""
+    """`change` may replace what is answered: it is given the kind of the ask and the request.
+
+    While `is_out`, nobody answers; while `is_held`, whoever asks for an answer waits for it.
+    """
 
     change: Callable[[str, Request], Step | None] = lambda kind, request: None
     delay: float = 0.0
     is_out: bool = False
+    is_held: bool = False
     answered: list[str] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
     base_url: str = ""
@@ -106,6 +110,11 @@ class _Switchable(StubServer):
     def __init__(self, provider: ModelProvider) -> None:
         super().__init__([provider.answer])
         self._provider = provider
+
+    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        while self._provider.is_held and request.method == "POST":  # noqa: ASYNC110 - the test is another thread
+            await asyncio.sleep(0.02)
+        await super()._answer(request, writer)
 
     def _choose_step(self, request: Request) -> Step:
         return Drop() if self._provider.is_out else super()._choose_step(request)

@@ -23,6 +23,7 @@ from moot.protocols.council.ballots import find_candidate_ids, find_discussed_mo
 from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
 from moot.protocols.council.debate import DEBATE
 from moot.protocols.council.facts import (
+    EDITION,
     AdviceOutcome,
     AdviceResponse,
     Contributed,
@@ -75,7 +76,7 @@ def synthesize(choice: str = "", text: str = "Both, in turn.", confidence: float
     return Contribution(type="synthesize", text=text, choice=choice, confidence=confidence, **rest)
 
 
-def vote(position: VotePosition = "support", confidence: float = 0.8, *, condition: str = "", **rest: Any) -> Contribution:
+def vote(position: VotePosition = "support", confidence: float | None = 0.8, *, condition: str = "", **rest: Any) -> Contribution:
     return Contribution(type="vote", position=position, confidence=confidence, condition=condition, **rest)
 
 
@@ -96,6 +97,7 @@ class DeliberationRun:
         language: Language = "en",
         budget: Budget | None = None,
         subject: Topic | None = None,
+        edition: int = EDITION,
     ) -> None:
         plan = Plan(
             topic=topic,
@@ -110,6 +112,7 @@ class DeliberationRun:
         assert isinstance(plugin.rules, CouncilRules)
         opened = plugin.open(plan)
         assert isinstance(opened, CouncilOpened)
+        opened = replace(opened, edition=edition)
         self.rules = plugin.rules
         self.opened = opened
         self.entries = [Entry(seq=1, at=START, fact=opened)]

@@ -144,8 +144,8 @@ class MeetingRun:
         """What this seat is sent with its ask."""
         return RULES.brief(self.state, next(ask for ask in self.asks if ask.seat == name))
 
-    def position(self, name: str, text: str, confidence: float = 0.5, usage: Usage = FREE) -> Self:
-        said = Position(position=text, confidence=confidence)
+    def position(self, name: str, text: str, confidence: float = 0.5, usage: Usage = FREE, *, choice: str = "") -> Self:
+        said = Position(position=text, confidence=confidence, choice=choice)
         return self.put(PositionTaken(ask=self._ask("position", name), seat=SeatId(name), said=said, usage=usage))
 
     def bid(self, name: str, intent: Intent | None, usage: Usage = FREE) -> Self:

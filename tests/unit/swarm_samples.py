@@ -330,3 +330,6 @@ SYNTHESIS_SAMPLES: tuple[Fact, ...] = (
         settings=facts.SwarmSettings(synthesis="always"),
     ),
 )
+CHOICE_SAMPLES: tuple[Fact, ...] = (
+    facts.Reported(ask=AskId("10.explore.TanWei"), seat=ADA, said=answers.RoundReport(direction="缓存", choice="缓存")),
+)

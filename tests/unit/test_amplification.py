@@ -1,5 +1,7 @@
 """D-15: was the group better or worse than its members alone?"""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +14,7 @@ NOW = datetime(2025, 3, 1, tzinfo=UTC)
 
 
 def case(
-    firsts: str,
+    firsts: Sequence[str],
     outcome: Outcome | None,
     *,
     choice: str = "a",
@@ -67,6 +69,7 @@ def test_all_figures_of_a_protocol_with_their_counts() -> None:
         corrections=1,
         subversions=1,
         amplification=2 / (4 - members_right),
+        members_blank=1,
     )
     assert found.group.rate == 0.5
 
@@ -84,6 +87,12 @@ def test_all_figures_of_a_protocol_with_their_counts() -> None:
         (case("ab", "failure", choice="x"), None),
         (case("ab", "success", choice=""), None),
         (case("ab", None), None),
+        (case("ab", "success", choice="use a"), None),
+        (case("ab", "failure", choice="use a"), None),
+        (case("ab", "failure", right="neither"), "neither"),
+        (case("ab", "success", choice="a " * 40, options=()), None),
+        (case("ab", "failure", right="a " * 40), None),
+        (case("ab", "success", choice="是。", options=()), "yes"),
     ],
 )
 def test_which_choice_proved_right(kept: RememberedDecision, right: str | None) -> None:
@@ -97,6 +106,48 @@ def test_where_nobody_knows_what_was_right_the_members_are_unknown_and_not_compa
     assert found.amplification == 0.0
 
 
+@pytest.mark.parametrize(
+    ("first", "is_right"),
+    [
+        ("PostgreSQL", True),
+        (" POSTGRESQL. ", True),
+        ("ＰｏｓｔｇｒｅＳＱＬ", True),
+        ("SQLite", False),
+        ("use PostgreSQL", False),
+        ("PostgreSQL " * 30, None),
+        ("\u200b ?!", None),
+        ("", None),
+    ],
+)
+def test_a_careless_label_is_compared_by_its_words_or_not_at_all(first: str, is_right: bool | None) -> None:
+    """D-15: nothing is guessed: what is too long for a label is no choice, and other words are another one."""
+    found = only(case([first], "success", choice="postgresql", options=()))
+    known = 0 if is_right is None else 1
+    assert (found.members_right, found.members_known, found.members_blank) == (int(is_right is True), known, 1 - known)
+    assert found.cases_blank == 1 - known
+
+
+@pytest.mark.parametrize(("first", "right"), [("是的", "Yes"), ("YES!", "是"), ("否", "no"), ("No", "不是")])
+def test_yes_and_no_are_the_same_in_both_languages(first: str, right: str) -> None:
+    """D-15"""
+    assert only(case([first], "success", choice=right, options=())).members_right == 1
+    assert only(case([first], "success", choice=right, options=("是", "否"))).members_right == 1
+
+
+def test_a_label_that_is_none_of_the_options_is_no_choice() -> None:
+    """D-15"""
+    found = only(case(["a", "option a", "c"], "success"))
+    assert (found.members_right, found.members_known, found.members_unknown, found.members_blank) == (1, 1, 2, 2)
+
+
+def test_who_checks_or_moderates_is_no_member_that_could_be_right() -> None:
+    """D-15"""
+    kept = case("a-", "success")
+    one, other = kept.record.members
+    moderated = replace(kept, record=replace(kept.record, members=(one, replace(other, is_neutral=True))))
+    assert (only(kept).members_blank, only(moderated).members_blank) == (1, 0)
+
+
 def test_a_group_that_errs_more_than_its_members_amplifies() -> None:
     assert only(case("bbbba", "failure")).amplification == pytest.approx(5.0)
 
@@ -108,6 +159,13 @@ def test_members_without_an_error_leave_nothing_to_amplify() -> None:
 def test_two_halves_are_no_majority() -> None:
     assert only(case("ab", "success")).majority == Share(right=0, of=0)
     assert only(case("ab", "success")).majority.rate is None
+
+
+def test_one_of_three_is_no_majority() -> None:
+    """D-15: whoever speaks first in a roundtable stands for itself."""
+    found = only(case("b--", "success"))
+    assert (found.majority, found.corrections, found.members) == (Share(right=0, of=0), 0, Share(right=0, of=1))
+    assert only(case("bb-", "success")).corrections == 1
 
 
 def test_only_what_was_decided_by_a_group_and_reviewed_counts() -> None:

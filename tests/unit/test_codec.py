@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tests.unit.swarm_samples import NEWER_SAMPLES, SECOND_EDITION_SAMPLES, SWARM_SAMPLES, SYNTHESIS_SAMPLES
+from tests.unit.swarm_samples import CHOICE_SAMPLES, NEWER_SAMPLES, SECOND_EDITION_SAMPLES, SWARM_SAMPLES, SYNTHESIS_SAMPLES
 
 from moot.app.protocols import collect_kinds
 from moot.codec.chain import (
@@ -513,6 +513,21 @@ SAMPLES: tuple[Fact, ...] = (
         seed=1,
         seats=SEATS,
         subject=Topic(context=(ContextFile(name="plan.md", text="# Plan"),)),
+    ),
+    PositionTaken(ask=AskId("1.position.ada"), seat=ADA, said=Position(position="Yes.", choice="PostgreSQL")),
+    IntentDeclared(
+        ask=AskId("1.intent.ada"), seat=ADA, said=Intent(reaction_score=0.9, intent_to_speak=True, choice="PostgreSQL")
+    ),
+    BidsDeclared(
+        ask=AskId("1.bids.ada"),
+        seat=ADA,
+        said=JointBids(bids=(NamedIntent(node_id="ada", reaction_score=0.1, intent_to_speak=False, choice="缓存"),)),
+    ),
+    ConclusionDrafted(ask=AskId("6.draft.ada"), seat=ADA, said=Draft(decision=DraftClaim(text="Yes."), choice="PostgreSQL")),
+    *CHOICE_SAMPLES,
+    roundtable.SpeechGiven(ask=AskId("1.speech.ada"), seat=ADA, said=roundtable.RoundtableSpeech(content="是。", choice="是")),
+    roundtable.MinutesWritten(
+        ask=AskId("4.minutes.moderator"), seat=SeatId("moderator"), said=roundtable.Minutes(content="…", choice="是")
     ),
 )
 

@@ -27,6 +27,7 @@ from moot.domain.roster import MAILBOX, Swap
 from moot.domain.topic import ErrorCorrelation, Topic
 from moot.protocols.council.advisory import AdvisorySettings
 from moot.protocols.council.facts import (
+    EDITION,
     CandidateVote,
     Contributed,
     Contribution,
@@ -69,6 +70,14 @@ def test_a_shared_record_replaces_what_is_presumed_of_families() -> None:
     assert closed.effective == pytest.approx(9 / 5)
     some = at("vote", debate, *seats, subject=Topic(bonds=bonds[:1])).say_for_all(vote()).closed
     assert some.effective == pytest.approx(9 / 5)
+
+
+@pytest.mark.parametrize(("edition", "carried"), [(2, True), (EDITION, False)])
+def test_an_opponent_who_is_hardly_sure_helps_no_motion_in_sessions_opened_since(edition: int, carried: bool) -> None:
+    """D-12: a session keeps the rule that it was opened with."""
+    table = at("vote", debate, edition=edition)
+    table.say(ada=vote("support", None), bob=vote("oppose", 0.75), cy=vote("oppose", 0.51))
+    assert table.closed.carried == carried
 
 
 def test_an_abstention_is_no_head() -> None:

@@ -10,9 +10,11 @@ from moot.memory.facts import (
     ACCESS_KINDS,
     MEMORY_KINDS,
     CategoryConfidence,
+    DecisionKept,
     KeyUsed,
     LoginEnded,
     LoginStarted,
+    Member,
     Policy,
     PolicySet,
     SoloBlocked,
@@ -72,6 +74,17 @@ SAMPLES: tuple[Fact, ...] = (
     TicketIssued(id="k1", digest="00ff", token="t1", expires=datetime(2026, 1, 1, tzinfo=UTC)),
     LoginStarted(id="c1", digest="00ff", token="t1", expires=datetime(2026, 1, 1, tzinfo=UTC), ticket="k1"),
     LoginEnded(id="c1"),
+    DecisionKept(
+        decision="s1",
+        protocol="roundtable",
+        topic="?",
+        members=(
+            Member(source="ada", seat="ada", first="postgresql"),
+            Member(source="openai:m", seat="moderator", is_neutral=True),
+        ),
+        opened_at=datetime(2026, 1, 1, tzinfo=UTC),
+        closed_at=datetime(2026, 1, 2, tzinfo=UTC),
+    ),
 )
 """Only ever add lines, here and in the golden file."""
 

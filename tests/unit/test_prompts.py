@@ -519,7 +519,7 @@ def test_what_an_ask_sends_beyond_the_matter_is_short(kind: str, language: Langu
     )
     if kind != "position":
         for seat in seats:
-            table.position(seat.id, "x")
+            table.position(seat.id, "x", choice="x")
     if kind not in {"position", "bids"}:
         table.bids(a=bid_to_speak(0.9, "x"), b=bid_silence(0.4), c=bid_silence(0.4)).give_input("x").speaks("a", "x")
     if kind == "speech":

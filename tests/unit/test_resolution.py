@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from moot.scoring.positions import VotePosition
 from moot.scoring.posterior import CEILING
-from moot.scoring.resolution import Resolution, SeatVote, resolve_advisory, resolve_consensus, resolve_open_vote
+from moot.scoring.resolution import (
+    Resolution,
+    Rule,
+    SeatVote,
+    measure_log_odds,
+    measure_log_odds_by_all,
+    resolve_advisory,
+    resolve_consensus,
+    resolve_open_vote,
+)
 
 POSITIONS: list[VotePosition] = ["support", "conditional_support", "oppose", "abstain"]
 SIDES: list[VotePosition] = ["support", "conditional_support", "oppose"]
@@ -259,14 +268,12 @@ class TestConfidence:
         assert found.effective == pytest.approx(effective)
         assert sure(found) == pytest.approx(1 / (1 + (0.35 / 0.65) ** effective))
 
-    def test_a_vote_that_states_nothing_is_presumed_to_say_what_all_would(self) -> None:
+    @pytest.mark.parametrize(("rule", "those"), [(measure_log_odds, 2), (measure_log_odds_by_all, 3)])
+    def test_a_vote_that_states_nothing_is_presumed_to_say_what_all_such_votes_would(self, rule: Rule, those: int) -> None:
         mixed = [voice("a", "support", 0.9), voice("b", "support", None), voice("c", "support", None)]
-        presumed = sure(resolve_open_vote(vote("support", "support", "support")))
-        assert sure(resolve_open_vote(mixed)) == pytest.approx(
-            sure(
-                resolve_open_vote([voice("a", "support", 0.9), voice("b", "support", presumed), voice("c", "support", presumed)])
-            )
-        )
+        presumed = sure(resolve_open_vote(vote("support", "support", "support")[:those]))
+        stated = [voice("a", "support", 0.9), voice("b", "support", presumed), voice("c", "support", presumed)]
+        assert sure(resolve_open_vote(mixed, rule=rule)) == pytest.approx(sure(resolve_open_vote(stated)))
 
     def test_a_record_weighs_the_stated_confidence(self) -> None:
         known, unknown = math.log(0.9 / 0.1), math.log(0.65 / 0.35)
@@ -346,22 +353,20 @@ class TestWhateverTheVotes:
             assert (after.support or 0) >= (before.support or 0) - 1e-9
             assert sure(after) >= sure(before) - 1e-9
 
-    @given(drawn(SIDES), drawn(["oppose"], largest=1), st.booleans())
-    def test_one_more_that_opposes_never_raises_the_confidence_in_a_motion_that_leads(
-        self, voices: list[SeatVote], more: list[SeatVote], stated: bool
-    ) -> None:
-        """Where some state their confidence and others do not, one that is hardly sure can thin out the others' average."""
-        alike = [replace(v, stated=stated, family="") for v in voices]
-        before = sure(resolve_open_vote(alike))
-        if before >= 0.5:
-            assert sure(resolve_open_vote([*alike, replace(more[0], seat="x", stated=stated, family="")])) <= before + 1e-9
+    @given(drawn(SIDES), drawn(["oppose"], largest=1), st.floats(0.51, 0.95))
+    def test_one_more_that_opposes_never_helps_a_motion(self, voices: list[SeatVote], more: list[SeatVote], share: float) -> None:
+        """Whoever states a confidence and who does not; among seats of one record and weight, which count relative to others."""
+        first, *others = [replace(v, weight=1.0, family="", accuracy=share) for v in [*more, *voices]]
+        before = sure(resolve_open_vote(others))
+        assert sure(resolve_open_vote([*others, replace(first, seat="x")])) <= max(before, 0.5) + 1e-9
 
-    @given(drawn(SIDES), drawn(["oppose"], largest=1))
-    def test_one_more_that_opposes_never_makes_a_failing_motion_lead(self, voices: list[SeatVote], more: list[SeatVote]) -> None:
-        """As above, among those who do not state their confidence: one that is hardly sure thins out the others' average."""
-        alike = [replace(v, stated=False, family="") for v in voices]
-        if sure(resolve_open_vote(alike)) < 0.5:
-            assert sure(resolve_open_vote([*alike, replace(more[0], seat="x", stated=False, family="")])) < 0.5
+    def test_one_more_that_is_hardly_sure_carries_no_motion_against_those_that_are(self) -> None:
+        """D-12: one says how sure it is that the motion is wrong, one supports it without a word of how sure it is."""
+        voices = [voice("a", "support", None), voice("b", "oppose", 0.75)]
+        hardly = [voice("x", "oppose", 0.51)]
+        by_all = [resolve_open_vote(each, rule=measure_log_odds_by_all) for each in (voices, [*voices, *hardly])]
+        assert [sure(each) < 0.5 for each in by_all] == [True, False], "the rule of the second edition, which its sessions keep"
+        assert sure(resolve_open_vote([*voices, *hardly])) < 0.5
 
     @given(drawn(SIDES), st.integers(0, 7), st.floats(0, 1))
     def test_a_supporter_that_becomes_surer_never_lowers_the_confidence(

@@ -325,6 +325,10 @@ export interface Amplification {
   corrections: number;
   subversions: number;
   amplification: number | null;
+  casesBlank: number;
+  membersKnown: number;
+  membersUnknown: number;
+  membersBlank: number;
 }
 export interface Circuit {
   scope: string;

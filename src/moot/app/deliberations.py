@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Unpack
 
 from pydantic import ValidationError
 
+from moot.app.change_watch import ChangeWatch
 from moot.app.moot import Moot, Options
 from moot.codec.answers import parse_answer
 from moot.codec.schemas import get_adapter
@@ -48,13 +49,13 @@ class DeliberationState:
     @property
     def allowed(self) -> dict[SeatId, tuple[str, ...]]:
         """What each seat may contribute now."""
-        types = AllowedTypes(self.rules.course, self.council)
+        types = AllowedTypes.of(self.rules.course, self.council)
         return {seat.id: types.list_types(seat) for seat in self.council.seats}
 
     def list_allowed(self, name: SeatId) -> tuple[str, ...] | None:
         """Return what one seat may contribute now; None if there is no such seat."""
         seat = next((each for each in self.council.seats if each.id == name), None)
-        return None if seat is None else AllowedTypes(self.rules.course, self.council).list_types(seat)
+        return None if seat is None else AllowedTypes.of(self.rules.course, self.council).list_types(seat)
 
     @cached_property
     def waiting_for(self) -> list[SeatId]:
@@ -103,6 +104,10 @@ class Deliberations:
         self._moot = moot
         self._nudge = nudge or (lambda session: None)
         self.stopping = asyncio.Event()
+
+    @cached_property
+    def _changes(self) -> ChangeWatch:
+        return ChangeWatch(self._moot.engine, self.stopping)
 
     async def open(self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]) -> SessionId:
         """Open a deliberation; the same `key` of the same caller returns the existing one. Raises as `Moot.open`."""
@@ -218,51 +223,33 @@ class Deliberations:
         ends = started + min(max(0.0, timeout), MOST_WAIT_SECONDS)
         # The process that ran the session may be gone: somebody must run it while we wait.
         self._nudge(name)
+        seen: int | None = None
         while True:
             if progress is not None:
                 await progress(loop.time() - started, timeout)
-            turn = await self._load_turn(name, speaker, reader, cursor)
+            # Only who was told of a change need not look at the ledger itself.
+            place = await self.load_state(name) if seen is None else await self._load_state_after(name, seen)
+            _check_seat(place, speaker)
+            ask = self._moot.engine.find_turn(place.snapshot, speaker)
+            if ask is not None and (await self._moot.engine.load_recent(name)).seq > place.snapshot.seq:
+                # It went on in between: a turn may be over.
+                seen = place.snapshot.seq
+                continue
             left = ends - loop.time()
-            if turn.status != "pending" or left <= 0 or self.stopping.is_set():
-                return turn
+            if ask is not None or place.snapshot.is_closed or left <= 0 or self.stopping.is_set():
+                return _build_wait_result(place, speaker, reader, cursor, ask)
             # Woken at least every PROGRESS_SECONDS, so that the caller's connection sees progress.
-            if await self.wait_for_change(name, turn.place.snapshot.seq, min(left, PROGRESS_SECONDS)):
+            is_changed = await self.wait_for_change(name, place.snapshot.seq, min(left, PROGRESS_SECONDS))
+            seen = place.snapshot.seq if is_changed else None
+            if is_changed:
                 self._nudge(name)
+
+    async def _load_state_after(self, session: SessionId, after: int) -> DeliberationState:
+        return build_deliberation_state(await self._moot.engine.load_after(session, after))
 
     async def wait_for_change(self, session: SessionId, after: int, timeout: float) -> bool:
         """Whether a session changed within a time; returns at once when this process is `stopping`."""
-        waits = [
-            asyncio.create_task(self._moot.engine.wait_for_change(session, after)),
-            asyncio.create_task(self.stopping.wait()),
-        ]
-        try:
-            done, _ = await asyncio.wait(waits, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-            if waits[0] in done:
-                waits[0].result()
-            return waits[0] in done
-        finally:
-            for wait in waits:
-                wait.cancel()
-
-    async def _load_turn(self, session: SessionId, seat: SeatId, reader: SeatId | None, cursor: int | None) -> WaitResult:
-        place = await self.load_state(session)
-        if seat not in {known.id for known in place.council.seats}:
-            known = ", ".join(known.id for known in place.council.seats)
-            raise UnknownSeat(f"{seat!r} has no seat in {session!r}; the seats are: {known}")
-        since = place.last_visit(seat) if cursor is None else cursor
-        new = tuple(line for line in place.lines(reader, since) if cursor is not None or line.seat != seat)
-        pending = WaitResult(status="pending", place=place, new=new, cursor=place.snapshot.seq)
-        if place.snapshot.is_closed:
-            return replace(pending, status="closed")
-        try:
-            ask = await self._moot.engine.find_open_ask(session, seat)
-            is_later = (await self._moot.engine.load_snapshot(session)).seq != place.snapshot.seq
-        except SessionClosed:
-            is_later = True
-        if is_later:
-            # The session changed in between: the ask and the new lines must belong to the same state.
-            return await self._load_turn(session, seat, reader, cursor)
-        return pending if ask is None or ask.ask.invited else replace(pending, status="your_turn", ask=ask)
+        return await self._changes.wait(session, after, timeout)
 
     async def _follow_up(self, session: SessionId) -> Snapshot:
         """Let the session continue after a change, have it remembered when it has ended, and return its snapshot."""
@@ -271,6 +258,25 @@ class Deliberations:
         if snapshot.is_closed:
             self._moot.remember_soon(session)
         return snapshot
+
+
+def _check_seat(place: DeliberationState, seat: SeatId) -> None:
+    known = [each.id for each in place.council.seats]
+    if seat not in known:
+        raise UnknownSeat(f"{seat!r} has no seat in {place.snapshot.session!r}; the seats are: {', '.join(known)}")
+
+
+def _build_wait_result(
+    place: DeliberationState, seat: SeatId, reader: SeatId | None, cursor: int | None, ask: OutstandingAsk | None
+) -> WaitResult:
+    since = place.last_visit(seat) if cursor is None else cursor
+    return WaitResult(
+        status="closed" if place.snapshot.is_closed else "pending" if ask is None else "your_turn",
+        place=place,
+        new=tuple(line for line in place.lines(reader, since) if cursor is not None or line.seat != seat),
+        cursor=place.snapshot.seq,
+        ask=ask,
+    )
 
 
 def derive_session_id(by: str, key: str) -> SessionId:

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Final
 
 from moot.domain.facts import OWNER_DOOR
+from moot.domain.ids import SeatId
 from moot.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
 from moot.domain.topic import ErrorCorrelation, normalize_label
 from moot.memory.decision_memory import DecisionMemory
@@ -48,7 +49,7 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         options=subject.options,
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
-        members=_build_members(decision, timeline.session_state.seats),
+        members=_build_members(decision, timeline.session_state.seats, opened.neutral),
         dissent=tuple(voice.text for voice in decision.dissent[:MOST_ITEMS]),
         open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MOST_ITEMS]),
         text="\n".join(line.content for line in timeline.lines)[:LONGEST_TEXT],
@@ -63,15 +64,19 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
     )
 
 
-def _build_members(decision: Decision, seats: Sequence[Seat]) -> tuple[Member, ...]:
+def _build_members(decision: Decision, seats: Sequence[Seat], neutral: frozenset[SeatId]) -> tuple[Member, ...]:
     positions = {position.seat: position for position in decision.positions}
     # A measure compares what others say; it has no part in the decision.
-    return tuple(_build_member(seat, positions.get(seat.id)) for seat in seats if parse_kind(seat.platform) != MEASURE)
+    return tuple(
+        _build_member(seat, positions.get(seat.id), is_neutral=seat.id in neutral)
+        for seat in seats
+        if parse_kind(seat.platform) != MEASURE
+    )
 
 
-def _build_member(seat: Seat, position: SeatPosition | None) -> Member:
+def _build_member(seat: Seat, position: SeatPosition | None, *, is_neutral: bool) -> Member:
     source, kind = seat.source[:LONGEST_SOURCE], find_seat_family(seat)[:LONGEST_SOURCE]
-    member = Member(source=source, seat=seat.id, family=kind)
+    member = Member(source=source, seat=seat.id, family=kind, is_neutral=is_neutral)
     if position is None:
         return member
     # What the owner said for a seat is not the seat's forecast: it neither earns nor costs its source any trust (M-12).

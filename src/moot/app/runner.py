@@ -170,8 +170,8 @@ class LocalRunner:
                 snapshot = await self._engine.load_snapshot(session)
                 if snapshot.session_state.parked is not None and not await self._is_over(snapshot):
                     return snapshot
-                # Among many agents most answers leave nothing to do here: that is not worth a claim.
-                if self._engine.has_only_to_wait(snapshot):
+                # Among many agents most answers leave nothing to do here, and the last one ends it: that is not worth a claim.
+                if snapshot.is_closed or self._engine.has_only_to_wait(snapshot):
                     return snapshot
                 return await self._engine.run(session, self._seating)
             # Neither heals by itself: retrying every second would only fill the log.
@@ -203,7 +203,8 @@ class LocalRunner:
         self._alarms[session] = loop.call_at(retry.due, self.wake, session, context=Context())
 
     def _set_alarm(self, snapshot: Snapshot) -> None:
-        pending = snapshot.session_state.pending.values()
+        # The asks that were put together are one value: among many seats there are few different ones.
+        pending = {id(each): each for each in snapshot.session_state.pending.values()}.values()
         deadlines = [deadline for each in pending if (deadline := self._engine.extend_deadline(each)) is not None]
         if not deadlines:
             return

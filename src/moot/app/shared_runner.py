@@ -19,6 +19,7 @@ from moot.app.readiness import ReadinessProbe
 from moot.app.version import VERSION
 from moot.domain.ids import SessionId
 from moot.engine.engine import Engine
+from moot.engine.outage_log import OutageLog
 from moot.engine.session_loop import ParticipantFactory
 from moot.engine.snapshot import Snapshot
 from moot.errors import (
@@ -307,7 +308,7 @@ async def run_worker(
     # A wrong setting is told before anything is waited for.
     build_queue(environ, name="", build="")
     status = status or WorkerStatus()
-    has_worked, told = False, ""
+    has_worked, outages = False, OutageLog()
     while True:
         life = _WorkerLife(environ, address, status, participants=participants, concurrency=concurrency, lease=lease)
         life.on_start = None if has_worked else on_start
@@ -323,14 +324,11 @@ async def run_worker(
             # Bounded: a database behind a cut cable does not answer when a connection is closed.
             await asyncio.wait([living], timeout=LEAVE_SECONDS)
         has_worked = has_worked or life.has_worked
-        told = "" if life.has_worked else told
-        error = living.exception() if living.done() else LedgerUnavailable("the PostgreSQL ledger does not answer")
-        if error is not None and not (has_worked and isinstance(error, LedgerUnavailable | SchedulerUnavailable)):
+        ended = living.exception() if living.done() else None
+        error = ended or LedgerUnavailable("the PostgreSQL ledger does not answer")
+        if not (has_worked and isinstance(error, LedgerUnavailable | SchedulerUnavailable)):
             raise error
-        # Once for each outage, not once for each try.
-        if str(error) != told:
-            told = str(error)
-            log.warning("%s; starting again every %g s", error, RECONNECT_SECONDS)
+        outages.tell(error, f"starting again every {RECONNECT_SECONDS:g} s")
         living.cancel()
         await asyncio.sleep(RECONNECT_SECONDS)
 

@@ -37,13 +37,17 @@ class OtelTracer:
 
     def __init__(self, provider: "TracerProvider") -> None:
         from opentelemetry.trace import Status, StatusCode
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+        # Of what a caller may send, the ids alone: `baggage` and `tracestate` can hold anything.
+        self._propagator = TraceContextTextMapPropagator()
         self._tracer = provider.get_tracer("moot", VERSION)
         self._failed = Status(StatusCode.ERROR)
 
     @contextmanager
-    def span(self, name: str, **attributes: Value) -> Iterator[Span]:
-        with self._tracer.start_as_current_span(name, record_exception=False, set_status_on_exception=False) as span:
+    def span(self, name: str, *, caller: str = "", **attributes: Value) -> Iterator[Span]:
+        context = self._propagator.extract({"traceparent": caller}) if caller else None
+        with self._tracer.start_as_current_span(name, context, record_exception=False, set_status_on_exception=False) as span:
             noted = _NotedSpan(span)
             noted.note(**attributes)
             try:

@@ -62,6 +62,11 @@ class Opened(Fact):
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""
 
+    @property
+    def neutral(self) -> frozenset[SeatId]:
+        """The seats that are never to take a position on the question: they check, compare or moderate."""
+        return self.helpers
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply(Fact):

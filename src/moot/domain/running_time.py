@@ -77,7 +77,9 @@ def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime
     """Return the pending asks after a fact that was recorded `at` a time."""
     # The facts of every turn come first, and without a pattern.
     if isinstance(fact, Reply):
-        return {key: value for key, value in pending.items() if key != fact.ask}
+        left = dict(pending)
+        left.pop(fact.ask, None)
+        return left
     if isinstance(fact, AsksPut):
         return {**pending, **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside, put_at=at))}
     match fact:

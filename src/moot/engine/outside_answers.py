@@ -68,6 +68,13 @@ class OutsideAnswers(Sessions):
         ask = _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
         return None if ask is None else _build_outstanding(batch, ask)
 
+    def find_turn(self, snapshot: Snapshot, seat: SeatId) -> OutstandingAsk | None:
+        """Return the open ask of an outside seat as a session stands; None if it has no turn, or the session is about to end."""
+        batch = self._compute_step(snapshot)
+        ask = None if batch.snapshot.is_closed else _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
+        # No prompt is written for an invitation: whoever waits is not told of it.
+        return None if ask is None or ask.invited else _build_outstanding(batch, ask)
+
     def has_only_to_wait(self, snapshot: Snapshot) -> bool:
         """Whether nothing is to be done for a session until an outside seat answers, or a deadline passes."""
         state, now = snapshot.session_state, self._world.clock.now()

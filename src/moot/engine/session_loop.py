@@ -3,38 +3,32 @@
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from moot.codec.answers import build_reply
 from moot.domain.effects import Ask
-from moot.domain.facts import Fact, Loss, SeatLost, SessionResumed
-from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.records import StoredRecord
-from moot.domain.roster import Seat, parse_kind
-from moot.domain.safe_text import fix_surrogates
+from moot.domain.facts import Fact, SeatLost, SessionResumed
+from moot.domain.ids import AskId, SeatId
+from moot.domain.roster import Seat
 from moot.domain.session_state import MOST_ATTEMPTS
-from moot.engine.events import EntryAdded, EventHub, SeatWaiting, TextDelta
-from moot.engine.outage_log import OutageLog
+from moot.engine.context import EngineContext
+from moot.engine.events import EntryAdded
 from moot.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
-from moot.engine.pauses import LEAP_SECONDS, PauseWatch
-from moot.engine.snapshot import RecordWriter, Snapshot
+from moot.engine.pauses import LEAP_SECONDS
+from moot.engine.questions import Questions, Response, build_fact
+from moot.engine.snapshot import Snapshot
 from moot.engine.step import StepResult, step
-from moot.errors import BadAnswer, LedgerUnavailable, SeqConflict, SessionBusy
-from moot.ports.clock import Clock
-from moot.ports.ledger import Ledger
-from moot.ports.participant import ASKED_IN, ON_RETRY, ON_WAITING, Answer, NoAnswer, Participant
-from moot.ports.telemetry import Span, Telemetry
+from moot.errors import LedgerUnavailable, SeqConflict, SessionBusy
+from moot.ports.participant import NoAnswer, Participant
+from moot.ports.telemetry import Span
 
 log = logging.getLogger("moot")
 
 T = TypeVar("T")
 
 LISTEN_AGAIN_SECONDS = 0.2
-LONGEST_DETAIL = 500
 LEDGER_SECONDS = 30.0
 """For how long a ledger that is away is tried again before the run ends with one sentence."""
 FIRST_RETRY_SECONDS = 0.25
@@ -46,39 +40,8 @@ FROZEN_SECONDS: Final = 1.0
 NEW_SECONDS = 5.0
 """How soon after its opening a session counts as running without a pause."""
 
-CANCELLED: Final = frozenset(("timeout", "withdrawn", "stopped"))
-"""Why the loop itself ends an ask, for whoever counts."""
-
-BROKEN: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "error"))
-"""Losses that a pause of this process can cause: the seat is asked again, for the time that it has left."""
-
 ParticipantFactory = Callable[[Seat], Participant | None]
 """Returns the participant that fills a seat; None if the seat answers from outside."""
-
-
-@dataclass(frozen=True, slots=True)
-class EngineContext:
-    """The ports and services that the engine works with."""
-
-    ledger: Ledger
-    writer: RecordWriter
-    clock: Clock
-    hub: EventHub
-    pauses: PauseWatch
-    outages: OutageLog
-    telemetry: Telemetry
-
-    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
-        """Append to the ledger, and count it; raises SeqConflict, LedgerUnavailable."""
-        counts = self.telemetry.counts
-        with self.telemetry.tracer.span("moot.append", session=session, entries=len(records)):
-            try:
-                await self.ledger.append(session, records)
-            except SeqConflict:
-                counts.conflicts += 1
-                raise
-        counts.appends += 1
-        counts.entries += len(records)
 
 
 class SessionRun:
@@ -99,9 +62,7 @@ class SessionRun:
         # only the loop writes to the ledger.
         self._arrived: list[Fact] = []
         self._tasks: dict[AskId, asyncio.Task[None]] = {}
-        # For how long each ask has waited for its provider's turn, and since when it waits now: time that is not the seat's.
-        self._waited: dict[AskId, float] = {}
-        self._waiting: dict[AskId, float] = {}
+        self._questions = Questions(world)
         self._put_again: set[AskId] = set()
         self._outages = HeldOutages()
         self._unready: dict[SeatId, str] = {}
@@ -319,7 +280,7 @@ class SessionRun:
                 )
                 continue
             if pending.attempts > 1:
-                self._count_retry()
+                self._questions.count_retry()
             self._outages.note_ask(ask.seat, self._tasks)
             self._tasks[ask.id] = asyncio.create_task(self._ask_participant(ask, participant, self._time()))
 
@@ -330,87 +291,17 @@ class SessionRun:
             self._tasks.pop(ask.id, None)
             self.notify_appended()
             return
-        session_state, counts = self.snapshot.session_state, self._world.telemetry.counts
-        vendor = parse_kind(session_state.seat(ask.seat).platform)
-        outcome = "error"
-        counts.asks_open += 1
-        try:
-            with self._world.telemetry.tracer.span(
-                "moot.ask", session=self.snapshot.session, ask=ask.id, seat=ask.seat, kind=ask.kind, vendor=vendor
-            ) as span:
-                try:
-                    response = await self._get_response(ask, participant)
-                    # Not registered any more: the ask was withdrawn or timed out in the meantime, and this answer is too late.
-                    is_late = self._tasks.pop(ask.id, None) is None
-                    outcome = "late" if is_late else self._record_response(ask, response)
-                    _note_response(span, response)
-                except asyncio.CancelledError as error:
-                    outcome = str(error) if str(error) in CANCELLED else "cancelled"
-                    raise
-                finally:
-                    span.note(outcome=outcome)
-        finally:
-            counts.asks_open -= 1
-            counts.answers[outcome] += 1
 
-    async def _get_response(self, ask: Ask, participant: Participant) -> Answer | NoAnswer:
-        """Put a question; whatever the participant does is an answer or the reason why there is none."""
-        session = self.snapshot.session
+        def take(response: Response) -> str:
+            # Not registered any more: the ask was withdrawn or timed out in the meantime, and this answer is too late.
+            is_late = self._tasks.pop(ask.id, None) is None
+            return "late" if is_late else self._record_response(ask, response)
 
-        def on_text(text: str) -> None:
-            self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
+        await self._questions.put(ask, participant, self.snapshot, take)
 
-        ASKED_IN.set(session)
-        ON_WAITING.set(lambda is_waiting: self._note_waiting(ask, is_waiting))
-        ON_RETRY.set(self._count_retry)
-        try:
-            brief = self.snapshot.build_brief(ask)
-            while True:
-                pauses = self._world.pauses.look()
-                response = await participant.respond(brief, on_text)
-                # Its own deadline passed, or its connection broke, while this process stood still: that is not its silence.
-                if not isinstance(response, NoAnswer) or response.reason not in BROKEN or self._world.pauses.look() == pauses:
-                    return response
-                self._count_retry()
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            # `cancelling` separates a cancellation by the loop, which must propagate, from a participant that cancelled itself.
-            if task is None or task.cancelling():
-                raise
-            return NoAnswer(reason="error", detail="it cancelled itself")
-        except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
-            return NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
-        finally:
-            self._world.hub.end_text(session, ask.id)
-
-    def _count_retry(self) -> None:
-        self._world.telemetry.counts.ask_retries += 1
-
-    def _note_waiting(self, ask: Ask, is_waiting: bool) -> None:
-        now, counts = self._time(), self._world.telemetry.counts
-        if is_waiting:
-            self._waiting[ask.id] = now
-            counts.provider_waits += 1
-        else:
-            waited = now - self._waiting.pop(ask.id, now)
-            self._waited[ask.id] = self._waited.get(ask.id, 0.0) + waited
-            counts.provider_wait_seconds += waited
-        self._world.hub.publish(SeatWaiting(self.snapshot.session, ask.id, ask.seat, is_over=not is_waiting))
-
-    def _get_waited(self, ask: AskId) -> float:
-        since = self._waiting.get(ask)
-        return self._waited.get(ask, 0.0) + (0.0 if since is None else self._time() - since)
-
-    def _record_response(self, ask: Ask, response: Answer | NoAnswer) -> str:
-        """Queue the result of an ask, and return its outcome.
-
-        The participant's value is validated first, because the ledger must stay readable.
-        """
-        try:
-            fact = self._build_fact(ask, response)
-        except BadAnswer as error:
-            # No usage here: the value that carries it is the one that failed validation.
-            fact = SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error)))
+    def _record_response(self, ask: Ask, response: Response) -> str:
+        """Queue the result of an ask, and return its outcome."""
+        fact = build_fact(self._world.writer, self.snapshot, ask, response)
         if not self._outages.take(fact, ask.seat, self._tasks):
             self._arrived.append(fact)
         self._woken.set()
@@ -467,18 +358,6 @@ class SessionRun:
             snapshot, lost = after.snapshot, [SeatLost(ask=ask.id, seat=ask.seat, reason="unreachable") for ask in after.asks]
         return False
 
-    def _build_fact(self, ask: Ask, response: Answer | NoAnswer) -> Fact:
-        match response:
-            case Answer(said=said, usage=usage, mends=mends, model=model, via=via):
-                form = self.snapshot.rules.forms[ask.kind]
-                fact: Fact = build_reply(form, ask.id, ask.seat, said, usage, mends=mends, model=model, via=via)
-            case NoAnswer(reason=reason, detail=detail, usage=usage):
-                fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage)
-            case _:
-                raise BadAnswer(f"{ask.kind}: neither an answer nor a reason for none, but a {type(response).__name__}")
-        self._world.writer.check(fact)
-        return fact
-
     async def _wait(self) -> None:
         """Wait until an answer arrives, another writer appends, or a deadline passes."""
         self._set_alarm()
@@ -506,7 +385,7 @@ class SessionRun:
         session_state = self.snapshot.session_state
         held = self._outages.held
         waits = [
-            (deadline - now).total_seconds() + self._get_waited(ask)
+            (deadline - now).total_seconds() + self._questions.get_waited(ask)
             for ask, pending in session_state.pending.items()
             if ask not in held and (deadline := self._world.pauses.extend_deadline(pending))
         ]
@@ -529,7 +408,7 @@ class SessionRun:
         """Record a timeout for every ask whose deadline has passed."""
         for ask, pending in self.snapshot.session_state.pending.items():
             deadline = self._world.pauses.extend_deadline(pending)
-            if deadline is None or deadline + timedelta(seconds=self._get_waited(ask)) > now:
+            if deadline is None or deadline + timedelta(seconds=self._questions.get_waited(ask)) > now:
                 continue
             task = self._tasks.pop(ask, None)
             # No task and not outside: its participant was not started yet, or its answer waits in `_arrived`.
@@ -550,16 +429,3 @@ class SessionRun:
                 head = await self._world.ledger.changed(self.snapshot.session, self.snapshot.seq)
                 if head > self.snapshot.seq:
                     self.notify_appended()
-
-
-def _note_response(span: Span, response: object) -> None:
-    """What an answer cost and whose it is, for its span; never what it says."""
-    if isinstance(response, Answer | NoAnswer):
-        usage = response.usage
-        span.note(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, calls=usage.calls)
-    if isinstance(response, Answer) and response.model:
-        span.note(model=response.model)
-
-
-def _shorten(detail: str) -> str:
-    return fix_surrogates(str(detail))[:LONGEST_DETAIL]

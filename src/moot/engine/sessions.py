@@ -19,12 +19,13 @@ from moot.domain.facts import (
 from moot.domain.ids import AskId, SeatId, SessionId
 from moot.domain.records import Head, StoredRecord, WrittenSessions
 from moot.domain.running_time import PendingAsk
+from moot.engine.context import EngineContext
 from moot.engine.events import EventHub, EventQueue
 from moot.engine.outage_log import OutageLog
 from moot.engine.pauses import PauseWatch
-from moot.engine.session_loop import NEW_SECONDS, EngineContext, SessionRun
+from moot.engine.session_loop import NEW_SECONDS, SessionRun
 from moot.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
-from moot.engine.step import StepResult, step
+from moot.engine.step import StepResult, find_exceeded_budget, step
 from moot.errors import (
     SeqConflict,
     SessionClosed,
@@ -61,11 +62,14 @@ class Sessions:
         context = (ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog(), telemetry or Telemetry())
         self._world = EngineContext(*context)
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
+        # What follows from a known snapshot, where nothing is to be written: all who ask for it get the same.
+        self._steps: dict[SessionId, StepResult] = {}
         self._runs: dict[SessionId, SessionRun] = {}
         self._numbers: dict[str, int] = {}
         # Writers of one session in this process wait here for each other; otherwise many at once would keep losing append races.
         # Weak values: a lock disappears when nobody holds it or waits for it.
         self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+        self._reads: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
 
     @property
     def telemetry(self) -> Telemetry:
@@ -128,6 +132,12 @@ class Sessions:
     async def load_recent(self, session: SessionId) -> Snapshot:
         """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""
         return self._known.get(session) or await self.load_snapshot(session)
+
+    async def load_after(self, session: SessionId, after: int) -> Snapshot:
+        """Return the snapshot of a session that has changed after an entry: one read for all who ask for it at once."""
+        async with self._reads.setdefault(session, asyncio.Lock()):
+            known = self._known.get(session)
+            return known if known is not None and known.seq > after else await self.load_snapshot(session)
 
     async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
         """Return the entries after `after`."""
@@ -208,7 +218,10 @@ class Sessions:
         if snapshot.is_closed:
             return StepResult(snapshot, [])
         now = self._world.clock.now()
-        outside = frozenset(seat.id for seat in snapshot.session_state.seats if seat.is_outside)
+        known = self._steps.get(snapshot.session)
+        if known is not None and known.snapshot is snapshot and find_exceeded_budget(snapshot, now, now) is None:
+            return known
+        outside = frozenset([seat.id for seat in snapshot.session_state.seats if seat.is_outside])
         is_late = (
             is_left
             and not snapshot.session_state.is_waiting_outside
@@ -217,7 +230,11 @@ class Sessions:
         )
         batch = step(self._writer, snapshot, (), now, outside, since=now)
         # SessionResumed is only written together with another entry: looking at a session must not write to it.
-        if not is_late or not batch.written:
+        if not batch.written:
+            if self._known.get(snapshot.session) is snapshot:
+                self._steps[snapshot.session] = batch
+            return batch
+        if not is_late:
             return batch
         return step(self._writer, snapshot, [SessionResumed()], now, outside, since=now)
 
@@ -227,5 +244,8 @@ class Sessions:
     def _cache_snapshot(self, snapshot: Snapshot) -> None:
         self._known[snapshot.session] = snapshot
         self._known.move_to_end(snapshot.session)
+        if snapshot.is_closed:
+            self._steps.pop(snapshot.session, None)
         if len(self._known) > KNOWN_SESSIONS:
-            self._known.popitem(last=False)
+            oldest, _ = self._known.popitem(last=False)
+            self._steps.pop(oldest, None)

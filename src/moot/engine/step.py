@@ -50,7 +50,7 @@ def step(
         if batch.snapshot.is_closed:
             return batch
         # The budget comes before every decision, so that the rulebook never asks for more once a limit is reached.
-        spent = _find_exceeded_budget(batch.snapshot, now, since)
+        spent = find_exceeded_budget(batch.snapshot, now, since)
         if spent is not None:
             _write(writer, batch, now, spent)
             continue
@@ -73,7 +73,8 @@ def _write(writer: RecordWriter, batch: StepResult, now: datetime, fact: Fact) -
     batch.written.append(written)
 
 
-def _find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> BudgetExhausted | None:
+def find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> BudgetExhausted | None:
+    """Return the fact that a limit of the session is reached; None if none is, or if that is recorded already."""
     session_state = snapshot.session_state
     # Recorded once per session: how to end is the protocol's decision from then on.
     if session_state.exhausted is not None:

@@ -98,6 +98,8 @@ class SqliteLedger:
         self._idle = asyncio.Event()
         self._idle.set()
         self._is_closed = False
+        # A thread has the connection that writes.
+        self._is_handed_over = False
         # Commits run on the thread until then: another process held the file.
         self._busy_until = 0.0
         # The mean time of the last commits, and the session that wrote last; until then several sessions write.
@@ -199,7 +201,7 @@ class SqliteLedger:
         return now >= self._shared_until and now >= self._busy_until
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
-        few = self._read_few(session, after) if after and limit is None else None
+        few = self._read_few(session, after) if after and (limit is None or limit > FEW_RECORDS) else None
         if few is not None:
             return few
         query = (
@@ -211,15 +213,30 @@ class SqliteLedger:
 
     def _read_few(self, session: SessionId, after: int) -> list[StoredRecord] | None:
         """Return what is new, in place: most often nothing is. None if that may be much, or the thread has the connection."""
-        head = self._heads.get(session)
-        if head is None or after < head.seq - FEW_RECORDS or self._is_closed or not self._idle.is_set():
+        if self._is_closed or self._is_handed_over or self._is_read_only:
             return None
         try:
+            head = self._heads.get(session) or self._find_head(session)
+            if head is None or after < head.seq - FEW_RECORDS:
+                return None
             rows = self._writer.execute(_READ, (head.number, after)).fetchmany(FEW_RECORDS + 1)
         except sqlite3.Error:
             # Whatever it is, the thread may wait for it, and translates it.
             return None
         return [StoredRecord(*row) for row in rows] if len(rows) <= FEW_RECORDS else None
+
+    def _find_head(self, session: SessionId) -> _SessionHead | None:
+        """Look up the head of a session that this process has only read: many calls read one, and a thread costs each more."""
+        row = self._writer.execute(_NUMBER, (session,)).fetchone()
+        newest = None if row is None else self._writer.execute(_NEWEST, row).fetchone()
+        # One that was archived has no entry, and its id stays taken: only an append looks into that.
+        return None if newest is None else self._remember_head(session, _SessionHead(row[0], newest[0]))
+
+    def _remember_head(self, session: SessionId, head: _SessionHead) -> _SessionHead:
+        if len(self._heads) >= MOST_HEADS:
+            self._heads.clear()
+        self._heads[session] = head
+        return head
 
     async def heads(self, prefix: str = "") -> list[Head]:
         return await self._run_query(partial(_select_heads, prefix=prefix))
@@ -336,8 +353,13 @@ class SqliteLedger:
             else:
                 self._settle(group, results)
                 return
+        self._is_handed_over = True
         work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, wanted, wait=True))
-        work.add_done_callback(lambda done: self._settle(group, done.result()))
+        work.add_done_callback(lambda done: self._take_back(group, done.result()))
+
+    def _take_back(self, group: list[_Append], results: list[MootError | None]) -> None:
+        self._is_handed_over = False
+        self._settle(group, results)
 
     def _settle(self, group: list[_Append], results: list[MootError | None]) -> None:
         for each, error in zip(group, results, strict=True):
@@ -449,9 +471,7 @@ class SqliteLedger:
             connection.execute(_MOVE_HEAD, (*head, number))
         assert number is not None
         _insert_rows(connection, [(number, *record) for record in records])
-        if len(self._heads) >= MOST_HEADS:
-            self._heads.clear()
-        self._heads[session] = _SessionHead(number, records[-1].seq)
+        self._remember_head(session, _SessionHead(number, records[-1].seq))
         return None
 
 

@@ -4,15 +4,22 @@ A member alone is its blind first choice. That choice is right if it equals the 
 names; else the group's own, if it succeeded; else, of two options, the one that the group did not take, if it failed. Otherwise
 the right choice is unknown, and so is the member's result. Group and members are compared on the same cases, those whose right
 choice is known.
+
+Choices are compared by their words, and nothing is guessed: what is none of the options, or too long for a label, is no choice.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from moot.domain.topic import normalize_label
 from moot.memory.breakers import FAILED
 from moot.memory.remembered_decision import RememberedDecision
 from moot.scoring.choices import tally_votes
+
+LONGEST_CHOICE: Final = 60
+"""Characters of a choice that is compared; members are asked for one to five words, and an essay equals nothing."""
+_YES_OR_NO: Final = {"是": "yes", "是的": "yes", "否": "no", "不": "no", "不是": "no"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +42,8 @@ class Amplification:
     is the group on the cases where members can be compared with it. `members` covers the same cases, each with the same weight:
     its `right` is the sum over the cases of the share of members that were right. `majority` covers the cases with a blind
     majority. `amplification` is the group's error rate divided by its members': below 1 the group corrected them. None if they
-    made no errors.
+    made no errors. `members_blank` of the `members_unknown` have no blind choice on record, and in `cases_blank` cases nobody
+    has: their protocol keeps none, or nobody gave one.
     """
 
     protocol: str
@@ -51,15 +59,18 @@ class Amplification:
     corrections: int
     subversions: int
     amplification: float | None
+    cases_blank: int = 0
+    members_blank: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
-    """One case that counts. `members` says for each member whether it was right alone, None if unknown."""
+    """One case that counts. `members` says for each member whether it was right alone, None if unknown; `blank` have none."""
 
     is_right: bool
     members: tuple[bool | None, ...]
     majority: bool | None
+    blank: int
 
     @property
     def known(self) -> tuple[bool, ...]:
@@ -77,17 +88,34 @@ def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Ampl
 
 def find_right_choice(kept: RememberedDecision) -> str | None:
     """Return the label of the choice that proved right; None if unknown."""
-    review, own = kept.review, normalize_label(kept.record.choice)
+    review, options = kept.review, _list_options(kept)
+    own = _read_choice(kept.record.choice, options)
     if review is None:
         return None
     if review.choice:
-        return normalize_label(review.choice)
+        # A reviewer may know better than all options.
+        return _read_choice(review.choice, frozenset()) or None
     if review.outcome == "success":
         return own or None
-    others = {normalize_label(option) for option in kept.record.options} - {own}
-    options = {normalize_label(option) for option in kept.record.options}
+    others = options - {own}
     # A failure says only what was wrong. With exactly two options that determines what was right.
-    return others.pop() if review.outcome in FAILED and len(options) == 2 and len(others) == 1 else None
+    return next(iter(others)) if review.outcome in FAILED and len(options) == 2 and len(others) == 1 else None
+
+
+def _list_options(kept: RememberedDecision) -> frozenset[str]:
+    return frozenset(_fold_label(option) for option in kept.record.options)
+
+
+def _read_choice(text: str, options: frozenset[str]) -> str:
+    """Return the label that a choice is compared by; "" if it is none."""
+    label = _fold_label(text)
+    is_choice = label in options if options else len(label) <= LONGEST_CHOICE
+    return label if is_choice else ""
+
+
+def _fold_label(text: str) -> str:
+    label = normalize_label(text)
+    return _YES_OR_NO.get(label, label)
 
 
 def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Amplification:
@@ -111,6 +139,8 @@ def _compute_figures(protocol: str, decided: Sequence[RememberedDecision]) -> Am
         corrections=sum(case.is_right and case.majority is False for case in cases),
         subversions=sum(not case.is_right and case.majority is True for case in cases),
         amplification=_compute_ratio(group, members),
+        cases_blank=sum(case.blank == len(case.members) for case in cases),
+        members_blank=sum(case.blank for case in cases),
     )
 
 
@@ -122,13 +152,16 @@ def _compute_ratio(group: Share, members: Share) -> float | None:
 
 
 def _build_case(kept: RememberedDecision) -> _Case:
-    right = find_right_choice(kept)
-    firsts = [normalize_label(member.first) for member in kept.record.members]
-    majority = _find_majority([first for first in firsts if first])
+    right, options = find_right_choice(kept), _list_options(kept)
+    firsts = [_read_choice(member.first, options) for member in kept.record.members if not member.is_neutral]
+    # One of many who named a choice does not speak for the many.
+    is_most = firsts.count("") * 2 < len(firsts)
+    majority = _find_majority([first for first in firsts if first]) if is_most else None
     return _Case(
         is_right=kept.outcome == "success",
         members=tuple(first == right if first and right else None for first in firsts),
         majority=majority == right if majority and right else None,
+        blank=firsts.count(""),
     )
 
 

@@ -20,7 +20,10 @@ HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A participant of a decision. `first` is its blind first choice as a label, "" if unknown."""
+    """A participant of a decision. `first` is its blind first choice as a label, "" if unknown.
+
+    `is_neutral`: it checked, compared or moderated, and was never to take a position.
+    """
 
     source: str
     seat: str
@@ -29,6 +32,7 @@ class Member:
     first_confidence: float | None = None
     position: VotePosition | None = None
     confidence: float | None = None
+    is_neutral: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

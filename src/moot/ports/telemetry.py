@@ -41,8 +41,11 @@ class Span(Protocol):
 class Tracer(Protocol):
     """Where spans go. Must not block: nothing of a session waits for it."""
 
-    def span(self, name: str, **attributes: Value) -> AbstractContextManager[Span]:
-        """A span around the work within; tasks that it starts belong to it, also those that outlive it."""
+    def span(self, name: str, *, caller: str = "", **attributes: Value) -> AbstractContextManager[Span]:
+        """A span around the work within; tasks that it starts belong to it, also those that outlive it.
+
+        `caller` is the `traceparent` of whoever asks for the work: the span belongs to that trace, if it names one.
+        """
         ...
 
 
@@ -65,7 +68,7 @@ _NOTHING: Final = _NoSpan()
 class NoTracer:
     """Implements `Tracer` by keeping nothing."""
 
-    def span(self, name: str, **attributes: Value) -> AbstractContextManager[Span]:
+    def span(self, name: str, *, caller: str = "", **attributes: Value) -> AbstractContextManager[Span]:
         return _NOTHING
 
 

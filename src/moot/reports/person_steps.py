@@ -1,16 +1,20 @@
 """Questions to people that several protocols ask: a position, its reason and its condition, a confidence, a choice."""
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from moot.domain.facts import Language
 from moot.domain.person import CONDITION, WHY, Answers, PersonChoice, PersonCommand, PersonStep, build_key
+from moot.domain.safe_text import one_line
+from moot.domain.topic import LONGEST_LABEL
 from moot.domain.vocabulary import DEGREES
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 CONFIDENCE: Final = "confidence"
 POSITION: Final = "position"
 MOVED_BY: Final = "moved_by"
+CHOICE: Final = "choice"
 
 
 CONFIDENCES: Final[Mapping[str, float]] = {word: DEGREES[word] for word in ("sure", "fairly sure", "unsure")}
@@ -49,6 +53,7 @@ class PersonText(TwoLanguages):
         "是否有哪一条改变了你的看法？（写编号；直接回车：没有）",
     )
     choose = both("Which answer do you choose?", "你选择哪个答案？")
+    choose_or_none = both("Which answer would you give? (Enter for none)", "你会给出哪个答案？（直接回车：不选）")
     in_short = both(
         "Your answer in one to five words, so that it can be compared? (Enter for none)",
         "用一到五个词概括你的答案，便于比较？（直接回车：不写）",
@@ -104,9 +109,27 @@ def ask_choice(language: Language, options: Sequence[str]) -> PersonStep:
     """Return the question after an answer that can be compared: one of the options, or a few words of one's own."""
     words = PERSON_TEXT[language]
     if not options:
-        return PersonStep(name="choice", text=words.in_short)
+        return PersonStep(name=CHOICE, text=words.in_short)
     choices = tuple(PersonChoice(value=option, text=option) for option in options)
-    return PersonStep(name="choice", text=words.choose, choices=choices, kind="option", is_needed=True)
+    return PersonStep(name=CHOICE, text=words.choose, choices=choices, kind="option", is_needed=True)
+
+
+def offer_choice(language: Language, options: Sequence[str]) -> PersonStep:
+    """Return the same question where a text says it all, and the choice only makes it comparable."""
+    step = ask_choice(language, options)
+    return replace(step, text=PERSON_TEXT[language].choose_or_none, is_needed=False) if options else step
+
+
+def read_choice(answers: Answers) -> str:
+    """Return the choice that a person named; empty if it named none, or wrote more than a label."""
+    label = one_line(answers.get(CHOICE, ""))
+    return label if len(label) <= LONGEST_LABEL else ""
+
+
+def join_long_choice(words: str, answers: Answers) -> str:
+    """Return what a person said, with what it typed for a choice and is too long for one: no words are lost."""
+    typed = answers.get(CHOICE, "")
+    return words if not typed or read_choice(answers) else f"{words}\n\n{typed}".strip()
 
 
 def ask_moved_by(language: Language, numbers: Container[int]) -> PersonStep:

@@ -286,7 +286,7 @@ def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block,
     rows = [
         (
             position.seat,
-            position.before or "–",
+            " – ".join(text for text in (position.choice_before, position.before) if text) or "–",
             format_confidence(position.confidence_before, words, is_due=position.before is not None),
             position.after or "–",
             words.verdicts.get(position.verdict or "", position.verdict or "–"),

@@ -82,6 +82,7 @@ class SessionTimeline:
         self.losses: list[LossLine] = []
         self.origins: dict[int, ReplyOrigin] = {}
         self._doors: dict[tuple[SeatId, str], str] = {}
+        self._first_doors: dict[tuple[SeatId, str], str] = {}
         self.costs = Costs()
         self.settled: Mapping[int, ObligationState] = {}
         self.seq = 0
@@ -147,6 +148,10 @@ class SessionTimeline:
         """The door of a seat's last answer of a kind; empty where it gave none, or Moot asked for it."""
         return self._doors.get((seat, kind), "")
 
+    def find_first_door(self, seat: SeatId, kind: str) -> str:
+        """The door of a seat's first answer of a kind, likewise."""
+        return self._first_doors.get((seat, kind), "")
+
     def apply_shared(self, entry: Entry) -> None:
         """Take in one more entry, as far as all protocols share it."""
         self.seq = entry.seq
@@ -192,6 +197,7 @@ class SessionTimeline:
     def _add_origin(self, seq: int, fact: Reply) -> None:
         kind = fact.ask.split(".", 2)[1]
         self._doors[fact.seat, kind] = fact.via
+        self._first_doors.setdefault((fact.seat, kind), fact.via)
         if fact.via or fact.model or fact.mends:
             self.origins[seq] = ReplyOrigin(
                 seq=seq, seat=fact.seat, asked_for=kind, via=fact.via, model=fact.model, mends=fact.mends

@@ -9,10 +9,13 @@ with it (`independence.compute_independence`; n_eff / n where all are alike). An
 motion K is 2: it is right or it is not.
 
 A vote that states its confidence c says more than which side it is on: its log-odds ln(c / (1 − c)) replace the presumption, and
-the group's are their mean, weighed by the record. A vote that states none is presumed to say what the agreement of all would be
-worth, so that one formula serves both:
+the group's are their mean, weighed by the record. A vote that states none is presumed to say what the agreement of all who state
+none would be worth, so that one formula serves both:
 
-    log-odds = Σ ± w · f · l / Σ w · f        l = ln(c / (1 − c)) if stated, else Σ w · f
+    log-odds = Σ ± w · f · l / Σ w · f        l = ln(c / (1 − c)) if stated, else Σ w · f of those that state none, as if alone
+
+What a vote is presumed to say does not depend on those that state theirs: one more opponent who is hardly sure thins out the
+mean, but does not turn it.
 
 A position that is stated at one half or below weighs nothing, and one above STATED_CEILING no more than that. Nothing above
 CEILING is claimed: there are too few recorded cases to show it. `bench/decisions` measures this rule beside the one before it.
@@ -20,9 +23,8 @@ CEILING is claimed: there are too few recorded cases to show it. `bench/decision
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 CEILING: Final = 0.99
 """The most that is claimed."""
@@ -35,8 +37,7 @@ OPEN_OPTIONS: Final = 20
 """How many options an open answer is presumed to have been chosen from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeighedVote:
+class WeighedVote(NamedTuple):
     """One vote for a side: the weight of its source, w · f, and the confidence that it states, if it does."""
 
     source: float
@@ -51,12 +52,16 @@ def compute_record_weight(accuracy: float, options: int = MOTION_OPTIONS) -> flo
     return math.log(odds) if odds > 1 else 0.0
 
 
-def compute_vote_weights(votes: Sequence[WeighedVote]) -> list[float]:
-    """Return what each vote adds to the log-odds of its side."""
-    total = math.fsum(vote.source for vote in votes)
+def compute_vote_weights(votes: Sequence[WeighedVote], presumed: float | None = None) -> list[float]:
+    """Return what each vote adds to the log-odds of its side.
+
+    `presumed` are the log-odds of a vote that states none; None for what the agreement of all these votes would be worth.
+    """
+    total = math.fsum([vote.source for vote in votes])
     if total <= 0:
         return [0.0] * len(votes)
-    return [vote.source * (total if vote.stated is None else _compute_log_odds(vote.stated)) / total for vote in votes]
+    unstated = total if presumed is None else presumed
+    return [vote.source * (unstated if vote.stated is None else _compute_log_odds(vote.stated)) / total for vote in votes]
 
 
 def compute_motion_posterior(support: float, oppose: float) -> float:
@@ -76,6 +81,8 @@ def compute_posterior(scores: Mapping[str, float], options: int) -> dict[str, fl
     return {name: min(share / total, CEILING) for name, share in shares.items()}
 
 
+# Among many votes few confidences are stated.
+@lru_cache(maxsize=256)
 def _compute_log_odds(stated: float) -> float:
     share = min(stated, STATED_CEILING)
     return math.log(share / (1 - share)) if share > 0.5 else 0.0

@@ -22,7 +22,8 @@ the others opposes or supports below the threshold.
 
 Sessions that were opened before this rule keep the one before it, IN_PROPORTION: a vote weighs bias weight × stated confidence ×
 trust, a conditional one half on each side, the support decides in place of the posterior, the confidence is that of
-`moot.scoring.confidence`, and a consensus needs a quorum of the weight.
+`moot.scoring.confidence`, and a consensus needs a quorum of the weight. Those that were opened between both presume of a vote
+without a stated confidence what the agreement of all would be worth (`measure_log_odds_by_all`).
 """
 
 import math
@@ -139,11 +140,25 @@ Rule = Callable[[Sequence[SeatVote], PairCorrelations], Measure]
 
 def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
     """Measure votes by the log-odds that they are worth; the posterior decides."""
+    silent = [at for at, vote in enumerate(siding) if not vote.stated]
+    if not silent or len(silent) == len(siding):
+        return _measure_log_odds(siding, pairs)
+    voices = [siding[at] for at in silent]
+    worths = _solve_independence(_list_records(voices), lambda i, j: pairs(silent[i], silent[j]))
+    return _measure_log_odds(siding, pairs, math.fsum(_list_sources(voices, worths)))
+
+
+def measure_log_odds_by_all(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
+    """Measure votes as sessions of the second edition do: a vote that states no confidence is presumed to say what all would."""
+    return _measure_log_odds(siding, pairs)
+
+
+def _measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations, presumed: float | None = None) -> Measure:
     if not siding:
         return Measure(weights=(), support=None, confidence=None, lead=None, effective=0.0)
-    weights = _weigh_log_odds(siding, _compute_worths(siding, pairs))
-    support = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position != "oppose")
-    oppose = math.fsum(w for v, w in zip(siding, weights, strict=True) if v.position == "oppose")
+    weights = _weigh_log_odds(siding, _compute_worths(siding, pairs), presumed)
+    support = math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position != "oppose"])
+    oppose = math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position == "oppose"])
     posterior = compute_motion_posterior(support, oppose)
     return Measure(
         weights=tuple(weights),
@@ -151,12 +166,15 @@ def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Mea
         support=support / (support + oppose) if support + oppose > 0 else _EVEN,
         confidence=posterior,
         lead=posterior,
-        effective=_count_effective(tuple(v.weight for v in siding), pairs),
+        effective=_count_effective(tuple([v.weight for v in siding]), pairs),
     )
 
 
 def weigh_votes(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
-    """Return the log-odds of each of these votes, whichever side it is on, 0 for one on none; `worths` as `compute_worths`."""
+    """Return the log-odds of each of these votes, whichever side it is on, 0 for one on none; `worths` as `compute_worths`.
+
+    What a vote weighs beside others does not depend on who of them states a confidence: it is the same for every candidate.
+    """
     weights = _weigh_log_odds(voices, worths)
     return [0.0 if v.position in (None, "abstain") else weight for v, weight in zip(voices, weights, strict=True)]
 
@@ -167,18 +185,28 @@ def compute_worths(voices: Sequence[SeatVote], correlations: Correlations | None
 
 
 def _compute_worths(voices: Sequence[SeatVote], pairs: PairCorrelations) -> tuple[float, ...]:
-    return _solve_worths(tuple(v.weight * compute_record_weight(v.accuracy) for v in voices), pairs)
+    return _solve_worths(_list_records(voices), pairs)
+
+
+def _list_records(voices: Sequence[SeatVote]) -> tuple[float, ...]:
+    return tuple([v.weight * compute_record_weight(v.accuracy) for v in voices])
 
 
 # The candidates of one ballot are voted on by the same seats: what these are worth beside each other is computed once for all.
 @lru_cache(maxsize=16)
 def _solve_worths(records: tuple[float, ...], pairs: PairCorrelations) -> tuple[float, ...]:
+    return tuple(_solve_independence(records, pairs))
+
+
+def _solve_independence(records: Sequence[float], pairs: PairCorrelations) -> Sequence[float]:
     def correlate(i: int, j: int) -> float:
-        less, more = sorted((records[i], records[j]))
+        less, more = records[i], records[j]
+        if less > more:
+            less, more = more, less
         # A vote that weighs little takes little from those that err with it.
         return pairs(i, j) * less / more if more > 0 else 0.0
 
-    return tuple(compute_independence(len(records), correlate))
+    return compute_independence(len(records), correlate)
 
 
 @lru_cache(maxsize=16)
@@ -186,13 +214,15 @@ def _count_effective(weights: tuple[float, ...], pairs: PairCorrelations) -> flo
     return count_effective_votes(weights, pairs)
 
 
-def _weigh_log_odds(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
+def _weigh_log_odds(voices: Sequence[SeatVote], worths: Sequence[float], presumed: float | None = None) -> list[float]:
+    votes = zip(voices, _list_sources(voices, worths), strict=True)
+    return compute_vote_weights([WeighedVote(source, v.confidence if v.stated else None) for v, source in votes], presumed)
+
+
+def _list_sources(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
     # Relative to the heaviest: a group is never surer than if all its seats weighed alike.
-    heaviest = max((v.weight for v in voices), default=1.0)
-    sources = [v.weight / heaviest * compute_record_weight(v.accuracy) * worth for v, worth in zip(voices, worths, strict=True)]
-    return compute_vote_weights(
-        [WeighedVote(source=w, stated=v.confidence if v.stated else None) for v, w in zip(voices, sources, strict=True)]
-    )
+    heaviest = max([v.weight for v in voices], default=1.0)
+    return [v.weight / heaviest * compute_record_weight(v.accuracy) * worth for v, worth in zip(voices, worths, strict=True)]
 
 
 def measure_in_proportion(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
@@ -299,8 +329,8 @@ def _list_siding(voices: Sequence[SeatVote]) -> list[SeatVote]:
 
 
 def _compute_turnout(voices: Sequence[SeatVote]) -> float:
-    everyone = math.fsum(v.weight for v in voices)
-    return math.fsum(v.weight for v in _list_siding(voices)) / everyone if everyone > 0 else 0.0
+    everyone = math.fsum([v.weight for v in voices])
+    return math.fsum([v.weight for v in _list_siding(voices)]) / everyone if everyone > 0 else 0.0
 
 
 def _has_quorum(voices: Sequence[SeatVote]) -> bool:
@@ -323,7 +353,7 @@ def _find_side(voice: SeatVote) -> VoteSide:
 
 
 def _build_pair_correlations(siding: Sequence[SeatVote], correlations: Correlations | None) -> PairCorrelations:
-    names = tuple(v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in siding)
+    names = tuple([v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in siding])
     return _correlate_all(correlations or presume_correlation, names)
 
 

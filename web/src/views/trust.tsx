@@ -84,20 +84,29 @@ function GroupTable({ rows }: { rows: Amplification[] }) {
   return (
     <>
       <Table
-        heads={[say("Protocol", "规程"), say("Cases", "案例"), say("Group right", "群体正确"), say("Members right", "成员正确"), say("Majority right", "多数正确"), say("Corrected / misled", "纠正 / 误导"), say("Errors kept", "错误保留")]}
+        heads={[say("Protocol", "规程"), say("Cases", "案例"), say("Group right", "群体正确"), say("Members right", "成员正确"), say("With / without a first choice", "有 / 无最初选择"), say("Majority right", "多数正确"), say("Corrected / misled", "纠正 / 误导"), say("Errors kept", "错误保留")]}
         rows={rows.map((each) => [
           each.protocol,
           each.cases,
           describeShare(each.group),
           describeShare(each.members),
+          describeBlank(each),
           describeShare(each.majority),
           `${each.corrections} / ${each.subversions}`,
           each.amplification == null ? "–" : each.amplification.toFixed(2),
         ])}
       />
       <p class="soft">{say("“Errors kept” is the group's rate of error over its members': below 1 the group corrected them.", "“错误保留”为群体错误率与成员错误率之比：小于 1 表示群体纠正了成员。")}</p>
+      {rows.some((each) => each.membersBlank > 0) && (
+        <p class="soft">{say("A member without a first choice gave none before it heard the others, or its protocol gave it no chance to; it is not counted.", "没有最初选择的成员：在听到他人之前没有给出选择，或其规程不提供这样的机会；不计入统计。")}</p>
+      )}
     </>
   );
+}
+
+function describeBlank(each: Amplification): string {
+  const cases = each.casesBlank > 0 ? say(` (${each.casesBlank} ${each.casesBlank === 1 ? "case" : "cases"} without any)`, `（${each.casesBlank} 个案例全无）`) : "";
+  return `${each.membersKnown + each.membersUnknown - each.membersBlank} / ${each.membersBlank}${cases}`;
 }
 
 function describeShare(share: { right: number; of: number }): string {

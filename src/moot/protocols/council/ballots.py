@@ -1,7 +1,9 @@
 """The candidates of a vote and the positions on them (D-7): the votes choose the motion, never the order of arrival."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import compress
 
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
@@ -45,18 +47,15 @@ def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, C
     return {about: CandidateVote(candidate=about, position=said.position, condition=said.condition, due=said.due)}
 
 
-def find_votes(state: Council, candidates: Sequence[int]) -> Mapping[SeatId, Mapping[int, CandidateVote]]:
-    """Return the positions of everyone who voted; each states how sure it is of a candidate, or of its vote as a whole."""
-    found: dict[SeatId, dict[int, CandidateVote]] = {}
+def find_votes(state: Council, candidates: Sequence[int], about: int) -> Mapping[SeatId, CandidateVote]:
+    """Return the position of everyone who voted on one candidate; its confidence is that of the whole vote if it states none."""
+    found: dict[SeatId, CandidateVote] = {}
     for seat, number in state.votes.items():
         line = state.line(number)
-        if line is None:
-            continue
-        stated = line.said.confidence
-        found[seat] = {
-            candidate: vote if vote.confidence is not None or stated is None else _state_confidence(vote, stated)
-            for candidate, vote in read_ballot(line.said, candidates).items()
-        }
+        vote = None if line is None else read_ballot(line.said, candidates).get(about)
+        if line is not None and vote is not None:
+            stated = line.said.confidence
+            found[seat] = vote if vote.confidence is not None or stated is None else replace(vote, confidence=stated)
     return found
 
 
@@ -75,26 +74,26 @@ def build_voice(seat: Seat, position: VotePosition | None, confidence: float | N
     )
 
 
-def _state_confidence(vote: CandidateVote, stated: float) -> CandidateVote:
-    # Not `replace`, which takes four times as long: a ballot of many has thousands of these.
-    return CandidateVote(
-        candidate=vote.candidate, position=vote.position, condition=vote.condition, confidence=stated, due=vote.due
-    )
-
-
 class CandidateVoices:
     """Everyone's votes on the candidates as they are counted. The ballots are read once for all candidates."""
 
     def __init__(self, state: Council, candidates: Sequence[int]) -> None:
         self._state = state
         self._candidates = candidates
-        self._votes = find_votes(state, candidates)
+        # The ballot of everyone who voted, and how sure its voter is of it as a whole.
+        lines = {seat: state.line(number) for seat, number in state.votes.items()}
+        self._ballots = {
+            seat: (read_ballot(line.said, candidates), line.said.confidence) for seat, line in lines.items() if line is not None
+        }
         # Most voters take one of four positions with one confidence: each of these votes is built once.
         self._built: dict[tuple[SeatId, VotePosition | None, float | None], SeatVote] = {}
+        self._voices: dict[int, tuple[SeatVote, ...]] = {}
 
     def list_voices(self, candidate: int) -> tuple[SeatVote, ...]:
         """Return everyone's vote on one candidate: who voted, but not on this one, abstains from it."""
-        return tuple(self._build_voice(seat, candidate) for seat in self._state.seats)
+        if candidate not in self._voices:
+            self._voices[candidate] = tuple([self._build_voice(seat, candidate) for seat in self._state.seats])
+        return self._voices[candidate]
 
     @cached_property
     def ranking(self) -> list[int]:
@@ -104,13 +103,16 @@ class CandidateVoices:
         roster. Every vote that was cast weighs the same for each candidate that it supports.
         """
         state = self._state
-        voters = [seat for seat in state.seats if seat.id in self._votes]
+        voters = [seat for seat in state.seats if seat.id in self._ballots]
+        # Who did not vote is passed over; where all did, nothing is picked.
+        picked = None if len(voters) == len(state.seats) else [seat.id in self._ballots for seat in state.seats]
         correlations = build_seat_correlations(state.opened.subject.bonds, voters)
         worths = compute_worths([build_voice(seat, None, None) for seat in voters], correlations)
         places = {seat.id: place for place, seat in enumerate(state.seats)}
 
         def rate(number: int) -> tuple[float, float, int, int]:
-            support, unconditional = compute_support([self._build_voice(seat, number) for seat in voters], worths)
+            voices = self.list_voices(number)
+            support, unconditional = compute_support(voices if picked is None else [*compress(voices, picked)], worths)
             line = state.line(number)
             place = places.get(line.seat, len(places)) if line is not None else len(places)
             return -round(support, _DIGITS), -round(unconditional, _DIGITS), place, number
@@ -118,10 +120,12 @@ class CandidateVoices:
         return sorted(self._candidates, key=rate)
 
     def _build_voice(self, seat: Seat, candidate: int) -> SeatVote:
-        ballot = self._votes.get(seat.id)
-        vote = None if ballot is None else ballot.get(candidate)
-        position = None if ballot is None else "abstain" if vote is None else vote.position
-        key = (seat.id, position, None if vote is None else vote.confidence)
+        found = self._ballots.get(seat.id)
+        vote = None if found is None else found[0].get(candidate)
+        if vote is None:
+            key: tuple[SeatId, VotePosition | None, float | None] = (seat.id, None if found is None else "abstain", None)
+        else:
+            key = (seat.id, vote.position, vote.confidence if vote.confidence is not None or found is None else found[1])
         if key not in self._built:
             self._built[key] = build_voice(seat, *key[1:])
         return self._built[key]
@@ -130,8 +134,8 @@ class CandidateVoices:
 def compute_support(voices: Sequence[SeatVote], worths: Sequence[float]) -> tuple[float, float]:
     """Return the weight of all support among the votes that were cast, and that of the unconditional part."""
     weights = weigh_votes(voices, worths)
-    unconditional = sum(weight for voice, weight in zip(voices, weights, strict=True) if voice.position == "support")
-    conditional = sum(weight for voice, weight in zip(voices, weights, strict=True) if voice.position == "conditional_support")
+    unconditional = sum([weight for voice, weight in zip(voices, weights, strict=True) if voice.position == "support"])
+    conditional = sum([weight for voice, weight in zip(voices, weights, strict=True) if voice.position == "conditional_support"])
     return unconditional + conditional, unconditional
 
 

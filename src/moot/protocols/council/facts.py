@@ -29,11 +29,12 @@ AdviceOutcome = Literal["adopted", "partly", "declined"]
 EndReason = Literal[
     "voted", "agreed_blind", "settled", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"
 ]
-EDITION: Final = 2
+EDITION: Final = 3
 """The edition of the rules that new deliberations are held by; what an older one computed stays as it was computed.
 
 1: the last synthesis is the motion, votes can be read as they come, and their share decides. 2: every synthesis is a candidate,
-votes are sealed, those who were challenged answer, and the posterior decides.
+votes are sealed, those who were challenged answer, and the posterior decides. 3: a vote that states no confidence is presumed to
+say what the agreement of those who state none is worth, not of all.
 """
 
 PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {

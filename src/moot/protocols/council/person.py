@@ -22,7 +22,9 @@ from moot.reports.person_steps import (
     ask_moved_by,
     ask_position,
     compute_confidence,
+    join_long_choice,
     offer_pass,
+    read_choice,
     read_moved_by,
 )
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
@@ -30,8 +32,6 @@ from moot.scoring.positions import VotePosition
 
 WORDS: Final = "words"
 REFERS_TO: Final = "refers_to"
-CHOICE: Final = "choice"
-LONGEST_CHOICE: Final = 100
 LONGEST_LINE: Final = 2_000
 MOST_NEWS: Final = 40
 
@@ -136,11 +136,11 @@ def _ask_resolution(text: str, choice: PersonStep, why: str) -> tuple[PersonStep
 
 
 def _build_line(kind: str, answers: Answers) -> dict[str, object]:
-    choice = answers.get(CHOICE, "")
+    choice = read_choice(answers)
     return {
         "type": kind,
-        "text": answers.get(WORDS) or choice,
-        "choice": choice[:LONGEST_CHOICE],
+        "text": join_long_choice(answers.get(WORDS, ""), answers) or choice,
+        "choice": choice,
         "confidence": compute_confidence(answers),
     }
 

@@ -203,11 +203,12 @@ class CouncilRules:
         )
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
+        return tuple([_build_ask(state, seat) for seat in self._list_asked(state)])
+
+    def _list_asked(self, state: Council) -> list[SeatId]:
         waiting = [seat for seat in self.course.list_phase_seats(state, state.phase) if seat not in state.had]
         # The others are asked once the first has answered, so that each sees what was said before.
-        if waiting and self._is_one_by_one(state):
-            waiting = waiting[:1]
-        return tuple(_build_ask(state, seat) for seat in waiting)
+        return waiting[:1] if waiting and self._is_one_by_one(state) else waiting
 
     def _is_one_by_one(self, state: Council) -> bool:
         if self.course.one_synthesis and state.phase == "synthesize":
@@ -220,15 +221,16 @@ class CouncilRules:
         """Return the asks that seats may answer unprompted; only outside seats do so."""
         asked = {ask.seat for ask in asks}
         free = [seat for seat in state.seats if seat.id not in asked and _may_be_invited(state, seat)]
-        allowed = AllowedTypes(self.course, state) if free else None
-        return tuple(_build_free_ask(state, seat.id) for seat in free if allowed is not None and allowed.list_types(seat))
+        allowed = AllowedTypes.of(self.course, state)
+        return tuple([_build_free_ask(state, seat.id) for seat in free if allowed.has_types(seat)])
 
     def _is_allowed(self, state: Council, ask: AskId, name: SeatId) -> bool:
         seat = next((seat for seat in state.seats if seat.id == name), None)
-        asks = () if seat is None else self._build_asks(state)
-        if seat is None or any(each.seat == name for each in asks):
-            return any(each.id == ask for each in asks if each.seat == name)
-        is_invited = _may_be_invited(state, seat) and bool(AllowedTypes(self.course, state).list_types(seat))
+        if seat is None:
+            return False
+        if name in self._list_asked(state):
+            return ask == _build_ask(state, name).id
+        is_invited = _may_be_invited(state, seat) and AllowedTypes.of(self.course, state).has_types(seat)
         return is_invited and ask == _build_free_ask(state, name).id
 
 

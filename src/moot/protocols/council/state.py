@@ -9,7 +9,15 @@ from moot.domain.ids import USER, SeatId
 from moot.domain.losses import Losses
 from moot.domain.roster import Seat
 from moot.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
-from moot.scoring.resolution import Correlations, Resolution, Rule, SeatVote, measure_in_proportion, measure_log_odds
+from moot.scoring.resolution import (
+    Correlations,
+    Resolution,
+    Rule,
+    SeatVote,
+    measure_in_proportion,
+    measure_log_odds,
+    measure_log_odds_by_all,
+)
 from moot.scoring.trust import presume_accuracy
 
 QUESTION: Final = 1
@@ -106,7 +114,8 @@ class Council:
 
 def find_rule(state: Council) -> Rule:
     """Return the rule that the session was opened with: votes are counted by it to the end (D-12)."""
-    return measure_log_odds if state.opened.edition >= 2 else measure_in_proportion
+    edition = state.opened.edition
+    return measure_in_proportion if edition < 2 else measure_log_odds_by_all if edition < 3 else measure_log_odds
 
 
 Resolve = Callable[[Council, Sequence[SeatVote], Correlations], Resolution]

@@ -214,9 +214,7 @@ def find_motion_votes(timeline: CouncilTimeline) -> Mapping[SeatId, CandidateVot
     council, closed = timeline.state, timeline.resolution
     if closed is None or closed.motion is None:
         return {}
-    candidates = council.candidates or (closed.motion,)
-    votes = find_votes(council, candidates)
-    return {seat: ballot[closed.motion] for seat, ballot in votes.items() if closed.motion in ballot}
+    return find_votes(council, council.candidates or (closed.motion,), closed.motion)
 
 
 def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
+from typing import ClassVar, Final
 
 from moot.domain.claims import cut_text
 from moot.domain.effects import Mended
@@ -26,6 +26,8 @@ PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
 
 
 LONGEST_CONDITION: Final = 2_000
+KEPT_STATES: Final = 8
+"""For how many states, the last ones, it is kept what seats may contribute."""
 
 
 class ContributionValidator:
@@ -161,7 +163,7 @@ def list_advice(state: Council) -> list[int]:
 
 def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
     """Return what a seat may contribute now; see `AllowedTypes`."""
-    return AllowedTypes(course, state).list_types(state.seat(seat))
+    return AllowedTypes.of(course, state).list_types(state.seat(seat))
 
 
 class AllowedTypes:
@@ -171,7 +173,19 @@ class AllowedTypes:
     computed once, so that a list for all of them takes no longer than their number.
     """
 
+    _last: "ClassVar[tuple[AllowedTypes, ...]]" = ()
+
+    @classmethod
+    def of(cls, course: Course, state: Council) -> "AllowedTypes":
+        """Return what seats may contribute in a state; kept for the last few, because everyone who speaks asks several times."""
+        found = next((each for each in cls._last if each._state is state and each._course is course), None)
+        if found is None:
+            found = cls(course, state)
+            cls._last = (found, *cls._last[: KEPT_STATES - 1])
+        return found
+
     def __init__(self, course: Course, state: Council) -> None:
+        self._course = course
         self._state = state
         self._owner = course.owner(state.opened)
         seats = () if state.phase == "closed" else course.list_phase_seats(state, state.phase)
@@ -180,6 +194,11 @@ class AllowedTypes:
         ahead = course.list_open_phases(state)[1:] if has_motion(course, state) else ()
         self._ahead = [(phase, frozenset(course.list_phase_seats(state, phase))) for phase in ahead if phase != "decide"]
         self._synthesizers = _list_synthesizers(course, state)
+
+    def has_types(self, seat: Seat) -> bool:
+        """Whether one seat may contribute anything."""
+        is_free = self._state.phase != "synthesize" or self._synthesizers is None
+        return (is_free and seat.id in self._speaking) or bool(self.list_types(seat))
 
     def list_types(self, seat: Seat) -> tuple[ContributionType, ...]:
         """Return what one seat may contribute."""

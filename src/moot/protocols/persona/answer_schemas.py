@@ -5,6 +5,7 @@ from functools import cache
 from moot.codec.schemas import allow_list, allow_values, narrow_schema
 from moot.domain.effects import Schema
 from moot.domain.roster import Seat
+from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.persona.facts import (
     Draft,
     DraftClaim,
@@ -25,9 +26,10 @@ def build_answer_schema(state: Meeting, kind: str, seats: tuple[Seat, ...]) -> S
     """Return the schema of the answer to an ask of these seats; None where the shape says it all."""
     match kind:
         case "position":
-            return narrow_schema(Position, ["position"], ["confidence"])
+            return narrow_schema(Position, ["position"], ["choice", "confidence"], choice=_allow_choice(state))
         case "intent":
-            return _build_bid_schema(tuple(_list_extras(state, seats)))
+            extras = tuple(_list_extras(state, seats))
+            return _build_first_bid_schema(state, extras) if state.has_blind_bids else _build_bid_schema(extras)
         case "bids":
             node = allow_values(seat.id for seat in seats)
             needed = ["node_id", "reaction_score", "intent_to_speak"]
@@ -50,6 +52,16 @@ def _build_bid_schema(extras: tuple[str, ...]) -> Schema:
     return narrow_schema(Intent, ["reaction_score", "intent_to_speak"], extras)
 
 
+def _build_first_bid_schema(state: Meeting, extras: tuple[str, ...]) -> Schema:
+    needed = ["reaction_score", "intent_to_speak"]
+    return narrow_schema(Intent, needed, ["choice", *extras], choice=_allow_choice(state))
+
+
+def _allow_choice(state: Meeting) -> Schema:
+    options = state.opened.subject.options
+    return allow_values(options) if options else {"type": "string", "maxLength": LONGEST_LABEL}
+
+
 def _list_extras(state: Meeting, seats: tuple[Seat, ...]) -> list[str]:
     """Only the decider says whether enough was said."""
     return ["reason", "view", *(["sufficient"] if any(seat.id == state.decider for seat in seats) else [])]
@@ -60,11 +72,13 @@ def _build_draft_schema(state: Meeting) -> Schema:
     entries = allow_list(_allow_entry(state), 500)
     claim = narrow_schema(DraftClaim, ["text"], ["entries"], entries=entries)
     changes: dict[str, Schema] = {"decision": claim, **{name: allow_list(claim, 20) for name in _CLAIMS}}
+    changes["choice"] = _allow_choice(state)
     if state.inputs:
         named = allow_values(each.id for each in state.inputs)
         reply = narrow_schema(InputReply, ["input", "text"], ["entries"], input=named, entries=entries)
         changes["answers"] = allow_list(reply, MOST_INPUTS)
-    return narrow_schema(Draft, ["decision"], ["confidence", *_CLAIMS, *(["answers"] if state.inputs else [])], **changes)
+    rest = ["choice", "confidence", *_CLAIMS, *(["answers"] if state.inputs else [])]
+    return narrow_schema(Draft, ["decision"], rest, **changes)
 
 
 def _allow_entry(state: Meeting) -> Schema:

@@ -12,6 +12,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moot.domain.ids import SeatId
+from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.persona.bid_words import infer_bid_field
 
 Score = Annotated[float, Ge(0), Le(1)]
@@ -24,6 +25,7 @@ FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "n
 EntryRef = Annotated[int, Ge(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 Line = Annotated[str, MaxLen(2_000)]
+Short = Annotated[str, MaxLen(LONGEST_LABEL)]
 Text = Annotated[str, MinLen(1), MaxLen(20_000)]
 
 EDITION: Final = 2
@@ -66,21 +68,23 @@ class PersonaSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where a seat stands before it has heard anyone."""
+    """Where a seat stands before it has heard anyone; `choice` is its answer in a word or two, for what can be compared."""
 
     position: Text
     confidence: Score | None = None
+    choice: Short = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """A seat's bid for the floor. `sufficient` counts only from the decider."""
+    """A seat's bid for the floor. `sufficient` counts only from the decider; `choice` only while nobody has spoken."""
 
     reaction_score: Score
     intent_to_speak: bool
     reason: Line = ""
     view: View = "none"
     sufficient: bool = False
+    choice: Short = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +138,7 @@ class InputReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What the decider concludes."""
+    """What the decider concludes; `choice` is the decision in a word or two."""
 
     decision: DraftClaim
     confidence: Score | None = None
@@ -142,6 +146,7 @@ class Draft:
     dissent: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
     open_questions: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
     answers: Annotated[tuple[InputReply, ...], MaxLen(20)] = ()
+    choice: Short = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

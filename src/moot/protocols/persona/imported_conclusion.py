@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
 
 from moot.domain.ids import SeatId
+from moot.domain.topic import LONGEST_LABEL
 from moot.reports.decision import AnsweredInput, Decision, Dissent, SourcedClaim
 
 T = TypeVar("T")
@@ -38,6 +39,7 @@ def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
         open_questions=_parse_each(found.get("open_questions"), _parse_claim),
         overruled=found.get("overruled") is True,
         answers=_parse_each(found.get("answers"), _parse_answer),
+        choice=(_parse_text(found.get("choice")) or "")[:LONGEST_LABEL],
     )
 
 

@@ -62,9 +62,9 @@ def _mend_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
     def mend(name: str, claims: tuple[C, ...]) -> tuple[C, ...]:
         return tuple(_mend_claim(claim, name, shown, notes) for claim in claims)
 
-    mended = Draft(
+    mended = replace(
+        said,
         decision=_mend_claim(said.decision, "decision", shown, notes),
-        confidence=said.confidence,
         reasons=mend("reasons", said.reasons),
         dissent=mend("dissent", said.dissent),
         open_questions=mend("open_questions", said.open_questions),

@@ -16,6 +16,9 @@ from moot.reports.person_steps import (
     ask_moved_by,
     ask_position,
     compute_confidence,
+    join_long_choice,
+    offer_choice,
+    read_choice,
     read_moved_by,
 )
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
@@ -68,7 +71,8 @@ def build_person_ask(state: Meeting, ask: Ask) -> PersonAsk:
     match ask.kind:
         case "position":
             step = PersonStep(name=WORDS, text=words.position, is_needed=True, is_long=True)
-            return PersonAsk(steps=(step, ask_confidence(language)), build=_build_position)
+            choice = offer_choice(language, state.opened.subject.options)
+            return PersonAsk(steps=(step, choice, ask_confidence(language)), build=_build_position)
         case "intent":
             return _build_bid_ask(state, ask, words)
         case "speech":
@@ -112,7 +116,8 @@ def _build_bid(answers: Answers) -> dict[str, object]:
 
 
 def _build_position(answers: Answers) -> Mapping[str, object]:
-    return {"position": answers[WORDS], "confidence": compute_confidence(answers)}
+    position = join_long_choice(answers[WORDS], answers)
+    return {"position": position, "choice": read_choice(answers), "confidence": compute_confidence(answers)}
 
 
 def _build_stand(answers: Answers) -> Mapping[str, object]:
@@ -129,6 +134,7 @@ def _build_draft_ask(state: Meeting, words: PersonaPersonText) -> PersonAsk:
     steps = (
         PersonStep(name=WORDS, text=f"{words.draft} {words.naming}", is_needed=True, is_long=True),
         *(PersonStep(name=name, text=getattr(words, name), is_long=True) for name in _CLAIMS),
+        offer_choice(state.opened.language, state.opened.subject.options),
         ask_confidence(state.opened.language),
     )
     return PersonAsk(steps=steps, news=state.memory.recent, build=partial(_build_draft, state.last_id))
@@ -144,4 +150,5 @@ def _build_draft(newest: int, answers: Answers) -> Mapping[str, object]:
         name: [build_claim(line.strip()) for line in answers.get(name, "").splitlines() if line.strip()][:MOST_CLAIMS]
         for name in _CLAIMS
     }
-    return {"decision": build_claim(answers[WORDS]), "confidence": compute_confidence(answers), **lists}
+    decision = build_claim(join_long_choice(answers[WORDS], answers))
+    return {"decision": decision, "choice": read_choice(answers), "confidence": compute_confidence(answers), **lists}

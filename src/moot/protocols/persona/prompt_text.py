@@ -57,6 +57,7 @@ class PersonaPromptText(TwoLanguages):
         "reaction_score: 0.2 a detail to add, 0.5 worth hearing, 0.9 the meeting goes wrong without it. view: of #{viewed}.{decider}",
         "reaction_score：0.2 只是补充细节，0.5 值得一听，0.9 不说会议就会走偏。view：针对 #{viewed}。{decider}",
     )
+    own_choice = both(" choice: your own answer to the question, as of now.", "choice：你自己此刻对议题的答案。")
     about_newest = both("the newest entry (#{entry})", "最新一条（#{entry}）")
     about_input = both(
         "the user's input #{entry} (what follows was under way or answers it)",
@@ -72,8 +73,8 @@ class PersonaPromptText(TwoLanguages):
         "要说出还没有人说过的东西。",
     )
     draft = both(
-        "The talk is over: write the conclusion. entries: the numbers, of those above, that a claim rests on. List every dissent that "
-        "was voiced (who holds what) and every question left open.{answers}",
+        "The talk is over: write the conclusion. entries: numbers above that a claim rests on. List all dissent (who holds what) "
+        "and open questions.{answers}",
         "讨论结束，请写结论。entries 是论断所依据的、上面出现过的条目编号。列出所有出现过的异议（谁持何见）和所有悬而未决的问题。{answers}",
     )
     draft_answers = both(
@@ -87,8 +88,18 @@ class PersonaPromptText(TwoLanguages):
         "请在 moved_by 中写出它的编号。",
     )
     hints = both(
-        {"position": "one or two sentences", "reason": "one short sentence", "condition": "only with conditional"},
-        {"position": "一两句话", "reason": "一句话", "condition": "仅在有条件支持时填写"},
+        {
+            "position": "one or two sentences",
+            "reason": "one short sentence",
+            "condition": "only with conditional",
+            "choice": "answer in 1 to 5 words, or yes or no",
+        },
+        {
+            "position": "一两句话",
+            "reason": "一句话",
+            "condition": "仅在有条件支持时填写",
+            "choice": "一到五个词的答案，或“是”“否”",
+        },
     )
     probe = both(
         "Do you need to speak now about #{newest}, from your stance? Answer with one word, yes or no.",
@@ -100,6 +111,10 @@ class PersonaPromptText(TwoLanguages):
     weight = both("Where the weight stands (weight × confidence × trust):", "权重分布（权重 × 把握 × 信任）：")
     unheard = both("(no position known)", "（立场不明）")
     inputs = both("The user's inputs:", "用户的补充：")
+    choices = both(
+        "Blind answers (choice: in their words):",
+        "讨论之前的答案（若决定与之相同，choice 用其原词）：",
+    )
 
 
 PROMPT_TEXT = in_each_language(PersonaPromptText)

@@ -13,6 +13,7 @@ from moot.domain.facts import Language
 from moot.domain.ids import SeatId
 from moot.domain.roster import Seat
 from moot.domain.safe_text import FENCE, one_line, quote_lines
+from moot.domain.topic import normalize_label
 from moot.protocols.persona.answer_schemas import build_answer_schema
 from moot.protocols.persona.facts import FORMS
 from moot.protocols.persona.mending import bind_mending
@@ -64,7 +65,8 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
         schema=build_answer_schema(state, ask.kind, seats),
         fills=rules.fills,
-        hints=words.hints,
+        # Where there are options, the form lists them.
+        hints={name: hint for name, hint in words.hints.items() if name != "choice" or not state.opened.subject.options},
         mend=rules.mend,
         person=rules.person,
     )
@@ -140,7 +142,8 @@ def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list
             reason = [words.won_by, FENCE + one_line(bid.reason)] if bid is not None and bid.reason.strip() else []
             return [*reason, *left]
         case "draft":
-            return [*_format_consensus(words, state), *_format_weights(words, state), *_format_inputs(words, state)]
+            told = (_format_consensus, _format_weights, _format_choices, _format_inputs)
+            return [line for format_part in told for line in format_part(words, state)]
         case "stand" if state.draft is not None:
             return [words.decision, quote_lines(state.draft.decision.text)]
         case _:
@@ -176,6 +179,18 @@ def _format_weights(words: PersonaPromptText, state: Meeting) -> list[str]:
     return lines
 
 
+def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
+    """Return the answers before the talk, so that a decision for one of them is named in the same words."""
+    if state.opened.subject.options:
+        return []
+    held: dict[str, list[str]] = {}
+    for seat, choice in state.choices.items():
+        held.setdefault(normalize_label(choice), []).append(seat)
+    named = {normalize_label(choice): one_line(choice) for choice in state.choices.values()}
+    lines = [f"{FENCE}{cut_text(named[label], LONGEST_STANCE)} ({', '.join(seats)})" for label, seats in held.items() if label]
+    return [words.choices, *lines] if lines else []
+
+
 def _format_inputs(words: PersonaPromptText, state: Meeting) -> list[str]:
     asked = [f"[#{each.id}]\n{FENCE}{one_line(each.text)}" for each in state.inputs]
     return [words.inputs, *asked] if asked else []
@@ -186,7 +201,8 @@ def _format_request(words: PersonaPromptText, state: Meeting, seats: tuple[Seat,
         case "position":
             return words.position
         case "intent":
-            return words.intent.format(about=_format_about(words, state), fields=_format_fields(words, state, seats))
+            own = words.own_choice if state.has_blind_bids else ""
+            return words.intent.format(about=_format_about(words, state), fields=_format_fields(words, state, seats) + own)
         case "bids":
             names = ", ".join(seat.id for seat in seats)
             return words.bids.format(seats=names, about=_format_about(words, state), fields=_format_fields(words, state, seats))

@@ -106,7 +106,9 @@ class PersonaRules:
         fact = entry.fact
         match fact:
             case IntentDeclared(seat=seat, said=Intent() as intent):
-                return _apply_bid(state, seat, intent) if _is_awaited(state, fact, "intents", "intent") else state
+                if not _is_awaited(state, fact, "intents", "intent"):
+                    return state
+                return _apply_bid(_with_choice(state, seat, intent.choice) if state.has_blind_bids else state, seat, intent)
             case BidsDeclared(seat=seat, said=JointBids(bids=bids)):
                 return _apply_joint_bids(state, seat, bids) if _is_awaited(state, fact, "intents", "bids") else state
             case TurnTaken(said=PersonaSpeech() as speech):
@@ -253,9 +255,14 @@ def _record_speaker(state: Meeting, seat: SeatId, text: str) -> Meeting:
 
 def _apply_position(state: Meeting, seat: SeatId, position: Position | None) -> Meeting:
     positions = {**state.positions, seat: position}
+    state = state if position is None else _with_choice(state, seat, position.choice)
     if len(positions) < len(state.seats):
         return fast_replace(state, positions=positions)
     return fast_replace(state, positions=positions, phase="intents", about=state.last_id, heard=state.last_id)
+
+
+def _with_choice(state: Meeting, seat: SeatId, choice: str) -> Meeting:
+    return fast_replace(state, choices={**state.choices, seat: choice}) if choice.strip() else state
 
 
 def _apply_bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:

@@ -38,7 +38,8 @@ class Meeting:
     In `positions`, `intents` and `stands` None marks a seat that was lost. `is_spent`: the talk has ended for good. The bids of a
     turn are `about` one entry, and whoever bids has `heard` all entries up to this one; `floor_heard` is the same for whoever has
     the floor. `waited` counts the turns in a row that a seat wanted the floor in vain. `apart` are the seats that a joint bid
-    left out. `inputs` are the user's words after the question, and `record` is what the writer of the conclusion reads.
+    left out. `inputs` are the user's words after the question, and `record` is what the writer of the conclusion reads. `choices`
+    are the answers, in a few words, that seats gave before they had heard anyone.
     """
 
     opened: MeetingOpened
@@ -73,6 +74,7 @@ class Meeting:
     floor_heard: int = 1
     waited: Mapping[SeatId, int] = field(default_factory=dict)
     apart: tuple[SeatId, ...] = ()
+    choices: Mapping[SeatId, str] = field(default_factory=dict)
 
     def seat(self, name: SeatId) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)
@@ -81,6 +83,12 @@ class Meeting:
     def is_sealed(self) -> bool:
         """Whether nobody may read what the others have written yet."""
         return self.phase == "blind"
+
+    @property
+    def has_blind_bids(self) -> bool:
+        """Whether the bids of this turn are the first words of all: each seat's own, given before anybody has spoken."""
+        settings = self.opened.settings
+        return self.turn == 1 and not settings.blind and not self.opened.imported
 
     @property
     def new_input(self) -> int | None:

@@ -163,6 +163,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         ended_by=concluded.reason,
         decision=_build_claim(draft.decision, timeline) if draft else None,
         author=concluded.author,
+        choice=draft.choice if draft else "",
         confidence=draft.confidence if draft else None,
         support=concluded.support,
         turnout=concluded.turnout,
@@ -213,7 +214,8 @@ def _build_positions(timeline: PersonaTimeline, concluded: MeetingConcluded | No
     positions = []
     for seat in meeting.seats:
         before, stand = meeting.positions.get(seat.id), after.get(seat.id)
-        if before is None and stand is None:
+        choice = meeting.choices.get(seat.id, "")
+        if before is None and stand is None and not choice:
             continue
         positions.append(
             SeatPosition(
@@ -225,7 +227,8 @@ def _build_positions(timeline: PersonaTimeline, concluded: MeetingConcluded | No
                 confidence_after=stand.confidence if stand else None,
                 weight=weights.get(seat.id, 0.0),
                 moved_by=stand.moved_by if stand and (stand.moved_by or 0) <= meeting.last_id else None,
-                via_before=timeline.find_door(seat.id, "position"),
+                choice_before=choice,
+                via_before=timeline.find_first_door(seat.id, "position" if meeting.opened.settings.blind else "intent"),
                 # The last word of the author is its draft.
                 via=timeline.find_door(seat.id, "draft" if seat.id == meeting.author else "stand"),
             )

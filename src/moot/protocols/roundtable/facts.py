@@ -9,13 +9,16 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
+from moot.domain.choice_line import drop_choice, extract_choice
 from moot.domain.effects import AnswerForm
 from moot.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moot.domain.ids import SeatId
+from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.roundtable.sections import MinutesSection
 
 Text = Annotated[str, MinLen(1), MaxLen(50_000)]
 Line = Annotated[str, MaxLen(2_000)]
+Short = Annotated[str, MaxLen(LONGEST_LABEL)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 EndReason = Literal["rounds", "consensus", "called", "tokens", "money", "time"]
 
@@ -43,16 +46,21 @@ class RoundtableSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundtableSpeech:
-    """A speech as it is written, word for word. `prompt` is what the speaker leaves for the next one."""
+    """A speech as it is written, word for word. `prompt` is what the speaker leaves for the next one.
+
+    `choice` is its answer in a few words; it counts where nobody has spoken before.
+    """
 
     content: Text
     prompt: Line = ""
     consensus: bool = False
+    choice: Short = ""
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Parse the markers in a speech: a section for the next speaker, and a line `[CONSENSUS]`."""
-        return cls(content=text.strip(), prompt=extract_next_prompt(text), consensus=_CONSENSUS.search(text) is not None)
+        """Parse the markers in a speech: a section for the next speaker, a line `[CONSENSUS]`, and a line `[CHOICE] …`."""
+        agrees = _CONSENSUS.search(text) is not None
+        return cls(content=text.strip(), prompt=extract_next_prompt(text), consensus=agrees, choice=extract_choice(text))
 
 
 def extract_next_prompt(text: str) -> str:
@@ -62,19 +70,20 @@ def extract_next_prompt(text: str) -> str:
         return ""
     rest = text[heading.end() :]
     following = _HEADING.search(rest)
-    words = " ".join(_CONSENSUS.sub("", rest[: following.start()] if following else rest).split())
+    words = " ".join(drop_choice(_CONSENSUS.sub("", rest[: following.start()] if following else rest)).split())
     return words[:2_000]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Minutes:
-    """The minutes as the moderator writes them, word for word."""
+    """The minutes as the moderator writes them, word for word; `choice` is what was decided in a few words."""
 
     content: Text
+    choice: Short = ""
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        return cls(content=text.strip())
+        return cls(content=text.strip(), choice=extract_choice(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +95,10 @@ class ConferenceOpened(Opened):
 
     settings: RoundtableSettings = RoundtableSettings()
     returns_minutes: bool = False
+
+    @property
+    def neutral(self) -> frozenset[SeatId]:
+        return frozenset({MODERATOR})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

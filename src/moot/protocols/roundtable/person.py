@@ -8,6 +8,7 @@ from moot.domain.effects import Ask
 from moot.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
 from moot.domain.safe_text import quote_lines
 from moot.protocols.roundtable.state import Conference
+from moot.reports.person_steps import join_long_choice, offer_choice, read_choice
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 WORDS: Final = "words"
@@ -38,11 +39,14 @@ def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
     latest = state.speeches[-MOST_SPEECHES:]
     news = tuple(clip_utterance(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content)) for speech in latest)
     said = [part for given in state.inputs for part in (words.inputs, quote_lines(given.text))]
+    choice = offer_choice(state.opened.language, state.opened.subject.options)
     if ask.kind == "minutes":
         step = PersonStep(name=WORDS, text=words.minutes, is_needed=True, is_long=True)
-        return PersonAsk(steps=(step,), about="\n".join(said), news=news, build=lambda answers: {"content": answers[WORDS]})
+        return PersonAsk(steps=(step, choice), about="\n".join(said), news=news, build=_build_minutes)
     expected = [words.expected, quote_lines(state.prompt)] if state.prompt else []
     steps = [PersonStep(name=WORDS, text=words.speech, is_needed=True, is_long=True)]
+    if not state.speeches:
+        steps.append(choice)
     if any(speech.seat != ask.seat for speech in state.speeches):
         choices = tuple(PersonChoice(value=value, text=text) for value, text in words.answers.items())
         steps.append(PersonStep(name=AGREED, text=words.agreed, choices=choices, kind="option"))
@@ -50,4 +54,8 @@ def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
 
 
 def _build_speech(answers: Answers) -> Mapping[str, object]:
-    return {"content": answers[WORDS], "consensus": answers.get(AGREED) == "yes"}
+    return {**_build_minutes(answers), "consensus": answers.get(AGREED) == "yes"}
+
+
+def _build_minutes(answers: Answers) -> Mapping[str, object]:
+    return {"content": join_long_choice(answers[WORDS], answers), "choice": read_choice(answers)}

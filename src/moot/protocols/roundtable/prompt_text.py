@@ -51,6 +51,16 @@ class RoundtablePromptText(TwoLanguages):
         "open\n## Action items\n(who does what). Say only what the speeches say.",
         "发言结束。用 Markdown 写会议纪要，包含以下各节：\n## 讨论摘要\n## 最终共识\n## 悬而未决的分歧\n## 决议行动项\n（谁做什么）。只写发言中确有的内容。",
     )
+    first_choice = both(
+        "Nobody has spoken yet: end with a line `[CHOICE] …`, your answer in one to five words{options}.",
+        "尚无人发言：最后单独写一行“[选择] …”，用一到五个词给出你的答案{options}。",
+    )
+    decided_choice = both(
+        "End with a line `[CHOICE] …`: what was agreed, in one to five words{options}, those of an earlier such line where they fit; "
+        "without it if nothing was.",
+        "最后单独写一行“[选择] …”：用一到五个词写出达成的结论{options}，与先前某行相同则用其原词；没有结论则不写。",
+    )
+    choice_options = both(" (one of: {options})", "（从中选一：{options}）")
     all_speeches = both("# All speeches", "# 全部发言")
     first = both(
         "Open the conference: say where you stand on the agenda from the point of view of your role.",

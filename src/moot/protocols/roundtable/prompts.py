@@ -4,6 +4,7 @@ import re
 from functools import partial
 from typing import Final
 
+from moot.domain.choice_line import drop_choice
 from moot.domain.context import ContextWindow, Perception, Utterance
 from moot.domain.effects import AnswerRules, Ask, Brief
 from moot.domain.safe_text import one_line, quote_lines
@@ -136,7 +137,12 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
         sections = name_minutes_sections(state.missing, state.opened.language)
         returned = quote_lines(state.returned.content)[:RETURNED_ROOM]
         lines += ["", words.return_minutes.format(sections=sections), returned]
-    return "\n".join([*lines, "", words.now, words.conclude if ask.kind == "minutes" else words.speak])
+    options = " | ".join(one_line(option) for option in state.opened.subject.options)
+    one_of = words.choice_options.format(options=options) if options else ""
+    if ask.kind == "minutes":
+        return "\n".join([*lines, "", words.now, words.conclude, words.decided_choice.format(options=one_of)])
+    blind = [words.first_choice.format(options=one_of)] if not state.speeches else []
+    return "\n".join([*lines, "", words.now, words.speak, *blind])
 
 
 def build_first_prompt(opened: ConferenceOpened) -> str:
@@ -147,7 +153,7 @@ def build_first_prompt(opened: ConferenceOpened) -> str:
 def build_next_prompt(state: Conference, speech: NumberedSpeech) -> str:
     """Return the instruction to the next speaker if the last one left none: its questions, else that it has spoken."""
     words = PROMPT_TEXT[state.opened.language]
-    sentences = _SENTENCES.split(speech.said.content[:LONGEST_SPEECH])
+    sentences = _SENTENCES.split(drop_choice(speech.said.content)[:LONGEST_SPEECH])
     asked = [one_line(each).lstrip("-*•># ") for each in sentences if each.endswith(("?", "？"))]
     questions = [each for each in asked if each.strip("?？")][-MOST_QUESTIONS:]
     if questions:

@@ -3,14 +3,15 @@
 import re
 from dataclasses import dataclass
 
+from moot.domain.choice_line import drop_choice, extract_choice
 from moot.domain.facts import Entry, InputGiven, SessionCancelled
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.protocols.roundtable.facts import ConferenceClosed
 from moot.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.sections import extract_minutes_section
+from moot.protocols.roundtable.sections import extract_minutes_section, extract_speech_section
 from moot.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
-from moot.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moot.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
 from moot.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
@@ -70,6 +71,9 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     conference = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, ConferenceClosed) else None
     minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
+    choice = (conference.minutes.choice or extract_choice(minutes)) if minutes and conference.minutes is not None else ""
+    # The line that names the choice may stand in any section.
+    minutes = drop_choice(minutes) or minutes
     agreed, disputed = extract_minutes_section(minutes, "consensus"), extract_minutes_section(minutes, "disagreements")
     disputed = "" if _NOTHING.fullmatch(disputed) else disputed
     is_cancelled = isinstance(timeline.closed, SessionCancelled)
@@ -83,6 +87,8 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
         decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
+        choice=choice,
+        positions=_build_positions(timeline),
         # To declare consensus is to take the side of what the minutes say; nobody can declare against it.
         backers=len(conference.agreeing) if minutes else 0,
         backing=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken if minutes else None,
@@ -100,3 +106,24 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         turns=len(conference.speeches),
         spent=timeline.spent,
     )
+
+
+def _build_positions(timeline: RoundtableTimeline) -> tuple[SeatPosition, ...]:
+    """Build where the first speaker stood: nobody else speaks before it has heard others."""
+    if not timeline.state.speeches:
+        return ()
+    first = timeline.state.speeches[0]
+    choice = first.said.choice or extract_choice(first.said.content)
+    position = SeatPosition(
+        seat=first.seat,
+        before=extract_speech_section(first.said.content, 0) or None,
+        confidence_before=None,
+        after=None,
+        verdict=None,
+        confidence_after=None,
+        weight=0.0,
+        moved_by=None,
+        choice_before=choice,
+        via_before=timeline.find_first_door(first.seat, "speech"),
+    )
+    return (position,) if choice else ()

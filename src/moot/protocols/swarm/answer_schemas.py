@@ -7,6 +7,7 @@ from typing import Any, Final, get_args
 from moot.codec.schemas import allow_list, allow_text, allow_values, narrow_schema
 from moot.domain.claims import cut_text
 from moot.domain.effects import Ask, CompareTexts, Mended, Schema
+from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.swarm.answers import (
     MOST_FINDINGS,
     MOST_OPERATIONS,
@@ -105,14 +106,18 @@ def _build_report_schema(state: Swarm) -> Schema:
         perspective=_line(LONGEST_PERSPECTIVE),
         agreesWith=allow_list(_line(LONGEST_LINE), MOST_HELD),
     )
+    options = state.opened.subject.options
+    # Only in the first round is an answer everyone's own.
+    first = {"choice": allow_values(options) if options else _line(LONGEST_LABEL)} if state.round == 1 else {}
     if state.settings.mode == "classic":
-        return narrow_schema(RoundReport, ("findings",), ("direction",), findings=allow_list(finding, 5))
+        return narrow_schema(RoundReport, ("findings",), ("direction", *first), findings=allow_list(finding, 5), **first)
     return narrow_schema(
         RoundReport,
         ("findings",),
-        ("direction", "operations"),
+        ("direction", *first, "operations"),
         findings=allow_list(finding, MOST_FINDINGS),
         operations=allow_list(_build_operation_schema(state), MOST_OPERATIONS),
+        **first,
     )
 
 

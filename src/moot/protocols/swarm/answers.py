@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen, MinLen, Predicate
 
+from moot.domain.topic import LONGEST_LABEL
 from moot.protocols.swarm.json_fields import to_camel_case
 from moot.scoring.positions import VotePosition
 
@@ -110,7 +111,8 @@ class ConflictReview:
 class RoundReport:
     """What an explorer brings back from a round. Every finding is also an `update_finding`.
 
-    `confirmed_operations` are operations that it says were carried out for it.
+    `confirmed_operations` are operations that it says were carried out for it. `choice` is its answer in a few words; it counts
+    in the first round, in which nobody has read anything yet.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
@@ -121,6 +123,7 @@ class RoundReport:
     conflict_review: ConflictReview | None = None
     random_explore_forced: bool = False
     confirmed_operations: Annotated[tuple[Line, ...], MaxLen(40)] = ()
+    choice: Annotated[str, MaxLen(LONGEST_LABEL)] = ""
 
     @property
     def is_silent(self) -> bool:

@@ -105,6 +105,10 @@ class SwarmOpened(Opened):
     edition: int = 1
     helpers: ClassVar[frozenset[SeatId]] = frozenset({VALIDATOR, LIKENESS})
 
+    @property
+    def neutral(self) -> frozenset[SeatId]:
+        return self.helpers | {SeatId(self.settings.judge)}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnParameters:

@@ -17,7 +17,16 @@ from moot.protocols.swarm.rules.evidence import list_rated_directions
 from moot.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moot.protocols.swarm.state import Agent, Finding, Swarm
 from moot.reports.person_steps import PERSON_TEXT as SHARED_TEXT
-from moot.reports.person_steps import POSITION, ask_confidence, ask_position, compute_confidence, offer_pass
+from moot.reports.person_steps import (
+    POSITION,
+    ask_confidence,
+    ask_position,
+    compute_confidence,
+    join_long_choice,
+    offer_choice,
+    offer_pass,
+    read_choice,
+)
 from moot.reports.two_languages import Both, TwoLanguages, both, in_each_language
 from moot.scoring.positions import VotePosition
 
@@ -101,12 +110,21 @@ def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
             return _build_ballot_ask(state, ask, words)
         case "synthesis":
             step = PersonStep(name=WORDS, text=words.synthesis, is_needed=True, is_long=True)
-            return PersonAsk(steps=(step,), news=news, build=lambda answers: {"content": answers[WORDS]})
+            if state.settings.mode != "classic":
+                return PersonAsk(steps=(step,), news=news, build=lambda answers: {"content": answers[WORDS]})
+            choice = offer_choice(language, state.opened.subject.options)
+            return PersonAsk(steps=(step, choice), news=news, build=_build_synthesis)
         case "shutdown":
             # The end of the run needs no word of a person.
             return PersonAsk(build=lambda answers: {"acknowledged": True})
         case _:
             return _build_explore_ask(state, state.agents[ask.seat], words, news)
+
+
+def _build_synthesis(answers: Answers) -> Mapping[str, object]:
+    # In the form in which everybody says it: the text is the whole answer.
+    words, choice = join_long_choice(answers[WORDS], answers), read_choice(answers)
+    return {"content": f"{words}\n\n[CHOICE] {choice}" if choice else words}
 
 
 def _describe_finding(finding: Finding) -> str:
@@ -127,12 +145,14 @@ def _build_explore_ask(state: Swarm, agent: Agent, words: SwarmPersonText, news:
     usual = agent.direction if agent.direction and not order.must_switch and not order.random else order.recommended
     usual = usual or order.perspective or extract_first_sentence(state.opened.topic)
     steps.append(PersonStep(name=DIRECTION, text=words.direction.format(usual=usual)))
+    if state.round == 1:
+        steps.append(offer_choice(state.opened.language, state.opened.subject.options))
     build = partial(_build_report, state, agent, words, usual)
     return PersonAsk(steps=tuple(steps), about="\n".join(orders), news=news, build=build)
 
 
 def _build_report(state: Swarm, agent: Agent, words: SwarmPersonText, usual: str, answers: Answers) -> Mapping[str, object]:
-    new = [line.strip() for line in answers.get(WORDS, "").splitlines() if line.strip()]
+    new = [line.strip() for line in join_long_choice(answers.get(WORDS, ""), answers).splitlines() if line.strip()]
     named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(agent.holds)
     kept = [idea.text for number in named if (idea := state.board.idea(number)) is not None]
     direction = one_line(answers.get(DIRECTION, "") or usual)[:LONGEST_IDEA]
@@ -143,6 +163,7 @@ def _build_report(state: Swarm, agent: Agent, words: SwarmPersonText, usual: str
         "decision_report": asdict(build_decision_report(state, agent, direction, words.reason)),
         "conflict_review": {"conflicts_found": 0},
         "random_explore_forced": order.random,
+        "choice": read_choice(answers),
     }
 
 

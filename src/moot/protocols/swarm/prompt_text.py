@@ -144,6 +144,7 @@ class SwarmPromptText(TwoLanguages):
             "coreIdea": "one sentence",
             "agreesWith": "idea-1",
             "direction": "a few words",
+            "choice": "your answer now, in 1 to 5 words, as you name its direction",
             "content": "what you say to it",
             "newInsights": "a new idea",
             "operation": '"…"',
@@ -153,6 +154,7 @@ class SwarmPromptText(TwoLanguages):
             "coreIdea": "一句话",
             "agreesWith": "idea-1",
             "direction": "几个词",
+            "choice": "你现在的答案，一到五个词，与其方向同名",
             "content": "你的话",
             "newInsights": "新的想法",
             "operation": '"…"',
@@ -179,6 +181,15 @@ class SwarmPromptText(TwoLanguages):
         "即使没有冲突也必须提交冲突审查。若被要求随机探索，将 randomExploreForced 设为 true。confirmedOperations 只列出告知过你的编号。搜索超过 30 秒或失败时，立即停止，使用已有知识，并标注该发现："
         "confidence，needsValidation = true，searchAttempted = true。",
     )
+    first_choice = both(
+        'In this first round also "choice": your answer as of now in one to five words{options}.',
+        "第一轮另写 “choice”：用一到五个词给出你现在的答案{options}。",
+    )
+    final_choice = both(
+        " End with a line `[CHOICE] …`: the answer in one to five words{options}; without it if there is none.",
+        "最后单独写一行“[选择] …”：用一到五个词给出答案{options}；没有答案则不写。",
+    )
+    choice_options = both(" (one of: {options})", "（从中选一：{options}）")
     explore_classic = both(
         "# Now\nExplore and report what you find. At most five findings.", "# 现在\n探索并报告你的发现。最多五个。"
     )

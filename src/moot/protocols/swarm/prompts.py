@@ -5,7 +5,7 @@ bounded, however large the blackboard grows.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
@@ -79,7 +79,7 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         schema=build_answer_schema(state, ask),
         fills=find_fills(state, ask),
         # On a ballot a direction is one of its numbers, not words.
-        hints={} if ask.kind == "ballot" else words.hints,
+        hints={} if ask.kind == "ballot" else _choose_hints(state, words),
         mend=partial(mend_answer, state, ask, compared),
         # Comparing is the work of a measure: a person in its seat is asked by the shape.
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
@@ -244,7 +244,10 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
         case "judge":
             return _format_pairs(state, words)
         case "synthesis":
-            return "\n".join([*(_format_finding(each) for each in state.board.findings[-100:]), words.synthesis])
+            findings = [_format_finding(each) for each in state.board.findings[-100:]]
+            # Only in the classic mode is the synthesis what was decided.
+            choice = _format_choice(state, words, words.final_choice) if state.settings.mode == "classic" else ""
+            return "\n".join([*findings, f"{words.synthesis}{choice}"])
         case "shutdown":
             return words.shutdown
         case "ballot":
@@ -325,7 +328,20 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
         # Deposits are readings: what an amount means must be the same for all.
         amounts = words.amounts.format(most=state.settings.most_deposit)
         ask = f"{ask}\n{amounts}" if is_outside else ask.replace("{direction, amount}", f"{{direction, {amounts}}}")
+    if is_outside and state.round == 1:
+        ask = f"{ask}\n{_format_choice(state, words, words.first_choice)}"
     return "\n".join([you, *message, *news, ask])
+
+
+def _choose_hints(state: Swarm, words: SwarmPromptText) -> Mapping[str, str]:
+    """Return the hints to the fields of an answer; where there are options, the form lists them."""
+    options = state.opened.subject.options
+    return {name: hint for name, hint in words.hints.items() if name != "choice" or not options}
+
+
+def _format_choice(state: Swarm, words: SwarmPromptText, text: str) -> str:
+    options = " | ".join(one_line(option) for option in state.opened.subject.options)
+    return text.format(options=words.choice_options.format(options=options) if options else "")
 
 
 def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:

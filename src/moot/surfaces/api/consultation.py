@@ -15,7 +15,7 @@ from moot.errors import BadSetting
 from moot.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.method import Call, Method, Wire
-from moot.surfaces.api.sessions import SeatRef
+from moot.surfaces.api.session_shapes import SeatRef
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn
 
 ConsultText = Annotated[str, Field(max_length=8_000)]

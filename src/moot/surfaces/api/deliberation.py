@@ -1,6 +1,7 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Collection
 from dataclasses import asdict, fields
 from typing import Any, Final
@@ -25,7 +26,7 @@ from moot.protocols.council.facts import CouncilSettings
 from moot.protocols.council.motions import list_challenges
 from moot.reports.timeline import format_time
 from moot.scoring.independence import is_same_family
-from moot.surfaces.api.method import Call, Caller, Method
+from moot.surfaces.api.method import Call, Caller, Method, ServerContext
 from moot.surfaces.api.shapes import (
     PAGE,
     ChallengeOut,
@@ -63,6 +64,7 @@ from moot.surfaces.api.views import (
     summarize_lines,
 )
 
+MOST_RESULTS: Final = 16
 CONSULTED = "You are being consulted: answer with answer_ask, not with contribute."
 
 
@@ -164,7 +166,7 @@ async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:
 async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     session = params.deliberation_id
     seat = call.caller.seat_for(session, params.participant)
-    said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"})
+    said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True)
     door = await call.find_door(session, seat)
     await _state_family(call, session, seat, "")
     recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
@@ -380,7 +382,27 @@ async def _load_timeline(call: Call, session: str) -> Any:
 
 
 async def find_result(call: Call, session: str) -> ResultOut | None:
-    return build_result(await _load_timeline(call, session))
+    """The result of a deliberation that has ended; None while it goes on, or if it was cancelled."""
+    return await call.context.get_part(_Results).find(parse_session_id(session))
+
+
+class _Results:
+    """The results that were asked for last: when a deliberation ends, everyone who waited for its turn asks for the same one."""
+
+    def __init__(self, context: ServerContext) -> None:
+        self._folded = context.get_folded()
+        self._built: OrderedDict[SessionId, tuple[object, ResultOut | None]] = OrderedDict()
+
+    async def find(self, session: SessionId) -> ResultOut | None:
+        folded = await self._folded.load(session)
+        timeline = unwrap_timeline(folded.timeline)
+        # What became of its obligations is not in the session: memory has it.
+        version = (folded.seq, dict(timeline.settled))
+        if session not in self._built or self._built[session][0] != version:
+            self._built[session] = (version, build_result(timeline))
+            if len(self._built) > MOST_RESULTS:
+                self._built.popitem(last=False)
+        return self._built[session][1]
 
 
 OPEN = Method(

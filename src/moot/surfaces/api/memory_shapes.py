@@ -247,6 +247,8 @@ class AmplificationOut(Wire):
     amplification: float | None = Field(
         default=None, description="The group's rate of error over its members' on the same cases; below 1 it corrected them."
     )
+    cases_blank: int = Field(default=0, description="Cases in which no member's blind choice is on record.")
+    members_blank: int = Field(default=0, description="Members of all cases without a blind choice on record.")
 
 
 class AmplificationsOut(Wire):

@@ -23,6 +23,7 @@ from moot.surfaces.api.rights import HOLDERS, MAY, NEEDS, Needs, Role
 T = TypeVar("T")
 MOST_NAMED: Final = 10
 """How many sessions an error names."""
+TRACE_HEADER: Final = "traceparent"
 
 
 class Wire(BaseModel):
@@ -34,7 +35,8 @@ class Wire(BaseModel):
     @classmethod
     def drop_empty(cls, given: Any) -> Any:
         """Models fill what they do not need with "" or null: for a field that may be left out, that is left out."""
-        if not isinstance(given, dict):
+        # Ballots of many have many parts, and most of what is given is full.
+        if not isinstance(given, dict) or not ("" in given.values() or None in given.values()):
             return given
         optional = _list_optional_names(cls)
         return {name: value for name, value in given.items() if (value is not None and value != "") or name not in optional}
@@ -169,11 +171,12 @@ class ServerContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call under way: who makes it, on what, and how to report progress."""
+    """One call under way: who makes it, on what, how to report progress, and to which trace of the caller's it belongs."""
 
     context: ServerContext
     caller: Caller
     progress: Progress | None = None
+    trace: str = ""
 
     @property
     def moot(self) -> Moot:
@@ -220,7 +223,7 @@ class Method(Generic[P, R]):
 
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
         """Check, do, and give back the plain result; raises ValidationError or MootError."""
-        with call.moot.telemetry.tracer.span("moot.call", method=self.name, role=call.caller.role):
+        with call.moot.telemetry.tracer.span("moot.call", caller=call.trace, method=self.name, role=call.caller.role):
             return await self._invoke(call, params)
 
     async def _invoke(self, call: Call, params: object) -> dict[str, Any]:
@@ -255,12 +258,21 @@ async def _list_known_sessions(call: Call, message: str) -> str:
 
 def _drop_missing(value: Any) -> Any:
     """What is not there is left out, but for the decision of a result: that there is none is the answer."""
-    if isinstance(value, list):
-        return [_drop_missing(each) for each in value]
-    if not isinstance(value, dict):
+    # A dumped model holds plain lists and objects; long answers have many parts that are neither.
+    if type(value) is list:
+        return [_drop_missing(each) if type(each) in _NESTED else each for each in value]
+    if type(value) is not dict:
         return value
-    kept = {"decision", "confidence"} if "consensusType" in value else set()
-    return {name: _drop_missing(each) for name, each in value.items() if each is not None or name in kept}
+    kept = _KEPT if "consensusType" in value else ()
+    return {
+        name: _drop_missing(each) if type(each) in _NESTED else each
+        for name, each in value.items()
+        if each is not None or name in kept
+    }
+
+
+_NESTED: Final = frozenset({dict, list})
+_KEPT: Final = frozenset({"decision", "confidence"})
 
 
 @cache

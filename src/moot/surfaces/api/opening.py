@@ -22,7 +22,8 @@ from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.demos import DemoOut, build_demos_out
 from moot.surfaces.api.method import Call, Method, Wire, build_method
 from moot.surfaces.api.opening_text import OPENING_TEXT
-from moot.surfaces.api.sessions import OpenSessionParams, SessionParams, build_open_options
+from moot.surfaces.api.session_shapes import OpenSessionParams, SessionParams
+from moot.surfaces.api.sessions import build_open_options
 from moot.surfaces.api.shapes import MOST_ENTRIES, FamilyRef, ParticipantIn, Short
 
 LOCAL_URL: Final = "http://127.0.0.1:8760"

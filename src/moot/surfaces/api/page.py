@@ -13,8 +13,8 @@ from moot.protocols.council.timeline import CouncilTimeline
 from moot.reports.json_blocks import render_quote
 from moot.reports.outline import TimelineItem
 from moot.surfaces.api.method import Call, Method, Wire, build_method
+from moot.surfaces.api.session_shapes import SessionParams
 from moot.surfaces.api.session_view import is_mine, select_allowed
-from moot.surfaces.api.sessions import SessionParams
 from moot.surfaces.api.shapes import MOST_ENTRIES
 from moot.surfaces.api.view_store import ViewStore, encode_items, list_changed_places
 

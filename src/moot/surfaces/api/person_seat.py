@@ -14,7 +14,8 @@ from moot.engine.outside_answers import OutstandingAsk
 from moot.errors import BadAnswer, BadSetting, UnknownAsk, UnknownSeat
 from moot.reports.two_languages import TwoLanguages, both, in_each_language
 from moot.surfaces.api.method import Call, Method, Wire, build_method
-from moot.surfaces.api.sessions import AskOut, SeatRef, SessionParams, WrittenOut, build_ask_out
+from moot.surfaces.api.session_shapes import AskOut, SeatRef, SessionParams, WrittenOut
+from moot.surfaces.api.sessions import build_ask_out
 from moot.surfaces.api.shapes import IdempotencyKey
 
 LONGEST_ANSWER: Final = 20_000

@@ -15,7 +15,7 @@ from moot.protocols.consultation.timeline import ConsultingTimeline
 from moot.protocols.pipeline.timeline import PipelineTimeline, build_decision, list_step_lines
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.method import Call, Method, Wire, build_method
-from moot.surfaces.api.sessions import SessionParams
+from moot.surfaces.api.session_shapes import SessionParams
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
 
 

@@ -22,7 +22,7 @@ from moot.protocols.swarm.reports.standing import build_standing_json
 from moot.protocols.swarm.reports.timeline import SwarmTimeline
 from moot.surfaces.api.deliberation import build_seat
 from moot.surfaces.api.method import Call, Method, Wire, build_method
-from moot.surfaces.api.sessions import (
+from moot.surfaces.api.session_shapes import (
     AnswerParams,
     AskOut,
     AsksParams,
@@ -31,9 +31,8 @@ from moot.surfaces.api.sessions import (
     SessionParams,
     SessionRef,
     WrittenOut,
-    answer_ask,
-    get_asks,
 )
+from moot.surfaces.api.sessions import answer_ask, get_asks
 from moot.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
 
 MOST_AGENTS: Final = 64

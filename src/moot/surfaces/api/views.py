@@ -1,9 +1,10 @@
 """A deliberation as it crosses the wire: where it stands, what was said, what came of it."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from itertools import groupby
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from moot.app.deliberations import DeliberationState
 from moot.app.protocols import get_protocol
@@ -44,6 +45,7 @@ LONGEST_PAGE: Final = 60_000
 
 LONGEST_CANDIDATE: Final = 2_000
 MOST_SHORTENED: Final = 8
+MOST_KEPT_LINES: Final = 512
 
 _RESHAPED: Final = {"decision", "choice", "confidence", "dissent", "open_challenges", "lost", "obligations"}
 """The figures of a decision that have another form on the wire."""
@@ -183,23 +185,52 @@ def build_page(
 
     Lines that came to light together stay together: if they are too long for one answer, each is shortened and marked.
     """
-    page, following = build_whole_page(lines, find_entry, limit)
-    size = sum(len(each.model_dump_json()) for each in page)
-    if size <= LONGEST_PAGE:
-        return page, following
+    page, following = _build_sized_page(lines, find_entry, limit)
+    if sum(each.size for each in page) <= LONGEST_PAGE:
+        return [each.out for each in page], following
     room = LONGEST_PAGE // len(page)
-    return [each if len(each.model_dump_json()) <= room else _cut_contribution(each, room) for each in page], following
+    return [each.out if each.size <= room else _cut_contribution(each.out, room) for each in page], following
 
 
 def build_whole_page(
     lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
 ) -> tuple[list[ContributionOut], int | None]:
     """The same with every line as it is: as long as a page may be, or as the lines that came to light together are."""
-    page: list[ContributionOut] = []
+    page, following = _build_sized_page(lines, find_entry, limit)
+    return [each.out for each in page], following
+
+
+class _SizedLine(NamedTuple):
+    """A line as it crosses the wire, and its length there."""
+
+    line: CouncilLine
+    out: ContributionOut
+    size: int
+
+
+_sized_lines: OrderedDict[int, _SizedLine] = OrderedDict()
+"""The lines that were built last, by identity: everyone at a table of many reads the same ones."""
+
+
+def _build_sized_line(line: CouncilLine) -> _SizedLine:
+    known = _sized_lines.get(id(line))
+    if known is not None and known.line is line:
+        return known
+    out = build_contribution(line)
+    built = _sized_lines[id(line)] = _SizedLine(line, out, len(out.model_dump_json()))
+    if len(_sized_lines) > MOST_KEPT_LINES:
+        _sized_lines.popitem(last=False)
+    return built
+
+
+def _build_sized_page(
+    lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
+) -> tuple[list[_SizedLine], int | None]:
+    page: list[_SizedLine] = []
     size, last = 0, 0
     for entry, group in groupby(sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry):
-        found = [build_contribution(line) for line in group]
-        length = sum(len(each.model_dump_json()) for each in found)
+        found = [_build_sized_line(line) for line in group]
+        length = sum(each.size for each in found)
         if page and (len(page) + len(found) > limit or size + length > LONGEST_PAGE):
             return page, last
         page, size, last = [*page, *found], size + length, entry

@@ -305,9 +305,12 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
             output.print_note("No track records yet: review decisions (`moot decisions review`).")
         for group in groups if source is None else ():
             factor = "–" if group.amplification is None else f"{group.amplification:.2f}"
+            members = group.members_known + group.members_unknown
+            blank = f"; {group.members_blank} of {members} members without a blind choice" if group.members_blank else ""
+            blank += f", all of them in {group.cases_blank} of the cases" if group.cases_blank else ""
             output.print_line(
                 f"{group.protocol}: group right in {group.group.right:g} of {group.group.of}, members alone in "
-                f"{group.members.right:.1f} of {group.members.of}, error amplification {factor} ({group.cases} cases)"
+                f"{group.members.right:.1f} of {group.members.of}, error amplification {factor} ({group.cases} cases{blank})"
             )
 
     output.run(work, as_json=as_json)

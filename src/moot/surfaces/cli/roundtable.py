@@ -13,7 +13,7 @@ from rich.console import Console
 
 from moot.app.conferences.guide import read_guide
 from moot.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject, find_project_root
-from moot.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
+from moot.app.conferences.status import Blocked, ConferenceStatus
 from moot.app.conferences.unattended import Relay
 from moot.app.moot import Moot
 from moot.app.panels import resolve_platform_path
@@ -24,13 +24,12 @@ from moot.domain.safe_text import strip_control
 from moot.errors import BadRoster, BadSetting, MootError
 from moot.participants.local_user import name_local_door
 from moot.protocols.roundtable.facts import MODERATOR
-from moot.protocols.roundtable.files import MINUTES, format_input_file_name
-from moot.protocols.roundtable.prompt_text import PROMPT_TEXT, describe_role
+from moot.protocols.roundtable.files import MINUTES
+from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
-from moot.protocols.roundtable.turn_file import TurnFile
-from moot.protocols.roundtable.turn_notes import extract_notes, list_notes
+from moot.protocols.roundtable.sections import find_missing_sections
 from moot.surfaces.cli import output
+from moot.surfaces.cli import roundtable_output as shown
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import build_view
 from moot.surfaces.cli.render import show_decision
@@ -140,10 +139,10 @@ def new(
             check=not no_check,
         )
         if as_json:
-            output.print_json(_build_status_json(hall, name, found))
+            output.print_json(shown.build_status_json(hall, name, found))
             return output.DONE
         output.print_line(f"{hall.table / name}")
-        _print_next(found)
+        shown.print_next(found)
         return output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
@@ -175,41 +174,6 @@ def _parse_roles(words: tuple[str, ...]) -> list[Seat]:
     return list(found.values())
 
 
-def _print_next(found: ConferenceStatus) -> None:
-    """Whose turn it is, and how that role is woken."""
-    conference, turn = found.conference, found.turn
-    words = PROMPT_TEXT[conference.opened.language]
-    if turn.status == "closed":
-        output.print_line(words.over)
-        return
-    seat = conference.seat(conference.current)
-    if not seat.is_outside:
-        output.print_line(f"{seat.id} ({seat.platform}): moot roundtable relay {turn.conference}")
-        return
-    wake = words.wake if turn.status == "open" else words.wake_moderator
-    output.print_line(
-        strip_control(wake.format(conference=turn.conference, role=turn.current_speaker, prompt=turn.prompt_for_speaker))
-    )
-
-
-def _build_status_json(hall: ConferenceProject, name: str, found: ConferenceStatus) -> dict[str, Any]:
-    return {
-        "conference": name,
-        "folder": str(hall.table / name),
-        "session": found.session,
-        "turn": asdict(found.turn),
-        "turns_taken": found.conference.taken,
-        "skipped": [asdict(absent) for absent in found.conference.absences],
-        "roles": {seat.id: seat.platform for seat in found.conference.seats},
-        "descriptions": {seat.id: text for seat in found.conference.seats if (text := describe_role(seat))},
-        "consensus_declared": sorted(found.conference.agreeing),
-        "inputs": [format_input_file_name(given.number) for given in found.conference.inputs],
-        "minutes_lack": list(found.conference.missing),
-        "writing": found.writing,
-        "damage": [asdict(each) for each in found.damage],
-    }
-
-
 @roundtable.command()
 @click.argument("name", required=False)
 @dir_option
@@ -227,9 +191,9 @@ def status(name: str | None, folder: Path | None, as_json: bool) -> None:
             return await _print_list(hall, as_json)
         found = await hall.status(name)
         if as_json:
-            output.print_json(_build_status_json(hall, name, found))
+            output.print_json(shown.build_status_json(hall, name, found))
         else:
-            _print_status(found)
+            shown.print_status(found)
         return output.FAILED if found.damage else output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
@@ -245,45 +209,14 @@ async def _print_list(hall: ConferenceProject, as_json: bool) -> int:
             if not as_json:
                 output.print_line(strip_control(f"{each}: {error}"))
             continue
-        lines.append(_build_status_json(hall, each, found))
+        lines.append(shown.build_status_json(hall, each, found))
         if not as_json:
-            output.print_line(f"{each}: {_format_standing(found)}")
+            output.print_line(f"{each}: {shown.format_standing(found)}")
     if as_json:
         output.print_json(lines)
     elif not lines:
         output.print_line(f"no conference in {hall.table}; start one: moot roundtable new NAME TOPIC --role NAME --role NAME")
     return output.DONE
-
-
-def _format_standing(found: ConferenceStatus) -> str:
-    turn, words = found.turn, TEXT[found.conference.opened.language]
-    where = words.statuses[turn.status]
-    if turn.status == "open":
-        where = words.round.format(round=turn.round, rounds=turn.max_rounds, speaker=turn.current_speaker)
-    return where + (words.some_damage.format(number=len(found.damage)) if found.damage else "")
-
-
-def _print_status(found: ConferenceStatus) -> None:
-    conference = found.conference
-    words = TEXT[conference.opened.language]
-    output.print_line(strip_control(f"{found.turn.conference}: {_format_standing(found)}"))
-    output.print_line(words.session.format(session=found.session, turns=words.format_turns(conference.taken)))
-    for seat in conference.seats:
-        spoken = sum(speech.seat == seat.id for speech in conference.speeches)
-        skipped = sum(absent.seat == seat.id for absent in conference.absences)
-        line = words.role if seat.id == MODERATOR else words.role_spoke
-        who = words.outside if seat.is_outside else seat.platform
-        output.print_line(line.format(role=seat.id, platform=who, told=words.format_speeches(spoken, skipped)))
-    if found.writing:
-        output.print_line(words.writing.format(role=found.writing))
-    # Whoever comes from outside is woken with its prompt, which has the notes in it.
-    if found.damage or not conference.seat(conference.current).is_outside:
-        for note in list_notes(conference):
-            output.print_line(note)
-    for each in found.damage:
-        output.print_line(strip_control(words.damaged.format(what=each)))
-    if not found.damage:
-        _print_next(found)
 
 
 @roundtable.command()
@@ -305,30 +238,12 @@ def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
         if as_json:
             output.print_json(asdict(found))
         else:
-            output.print_line(strip_control(_format_briefing(found, role)))
+            output.print_line(strip_control(shown.format_briefing(found, role)))
         if found.is_turn:
             return output.DONE
         return output.UNDECIDED if found.turn.status == "closed" else output.WAITING
 
     _run_on_project(work, folder, as_json=as_json)
-
-
-def _format_briefing(found: TurnBriefing, role: str) -> str:
-    """The reading as one text."""
-    if not found.is_turn:
-        return found.message
-    turn, words = found.turn, PROMPT_TEXT[found.language]
-    named = {"conference": turn.conference, "role": role}
-    is_open = turn.status == "open"
-    head = words.read_round.format(**named, round=turn.round, rounds=turn.max_rounds) if is_open else f"{turn.conference}: {role}"
-    parts = [f"# {head}", f"## prompt_for_speaker\n\n{turn.prompt_for_speaker}", f"## AGENDA.md\n\n{found.agenda.strip()}"]
-    if found.earlier:
-        parts.append(words.read_earlier.format(**named, count=found.earlier))
-    parts += [f"## {name} ({words.read_input})\n\n{text.strip()}" for name, text in found.inputs]
-    parts += [f"## {name}{'…' if name in found.shortened else ''}\n\n{text.strip()}" for name, text in found.speeches]
-    parts += [words.read_kept.format(file=kept) for kept in found.kept]
-    parts.append(words.read_then.format(**named))
-    return "\n\n".join(parts)
 
 
 @roundtable.command()
@@ -353,42 +268,20 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
         try:
             given = await hall.say(name, role, text, key, via=name_local_door())
         except Blocked as blocked:
-            return _print_blocked(blocked, as_json=as_json)
+            return shown.print_blocked(blocked, as_json=as_json)
         if as_json:
             told = {"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated, "returned": given.returned}
             output.print_json(told)
             return output.WAITING if given.returned else output.DONE
         if given.returned:
-            return _print_returned(given)
+            return shown.print_returned(given)
         output.print_line(f"{name}/{given.file}")
         missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
         if missing:
             output.print_note(PROMPT_TEXT[given.language].no_section.format(sections=", ".join(missing)))
-        return _print_turn(given.turn, given.language)
+        return shown.print_turn(given.turn, given.language)
 
     _run_on_project(work, folder, as_json=as_json)
-
-
-def _print_returned(given: AcceptedSpeech) -> int:
-    sections = name_minutes_sections(given.returned, given.language)
-    output.print_note(PROMPT_TEXT[given.language].minutes_returned.format(sections=sections, file=given.file))
-    return output.WAITING
-
-
-def _print_blocked(blocked: Blocked, *, as_json: bool) -> int:
-    if as_json:
-        output.print_json({"error": {"kind": "Blocked", "message": str(blocked), "kept": blocked.kept}})
-    else:
-        output.print_note(f"{blocked}\n{blocked.told}")
-    return output.WAITING
-
-
-def _print_turn(turn: TurnFile, language: Language) -> int:
-    words = TEXT[language]
-    output.print_line(words.next.format(role=turn.current_speaker) if turn.status != "closed" else words.closed)
-    for note in extract_notes(turn.prompt_for_speaker):
-        output.print_line(strip_control(note))
-    return output.DONE
 
 
 def _read_agenda(file: Any) -> str:
@@ -439,11 +332,11 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
             moot.seating.check_scripts(found.conference.seats, RULES.forms)
             carried = Relay(moot, hall, name, lambda line: output.print_note(strip_control(line)))
             if as_json:
-                output.print_json(_build_status_json(hall, name, await carried.run()))
+                output.print_json(shown.build_status_json(hall, name, await carried.run()))
             else:
                 found = await _run_and_show(moot, carried, found.session, console)
                 output.print_line(f"{hall.table / name / MINUTES}")
-                _print_lacking(found)
+                shown.print_lacking(found)
         return output.DONE
 
     raise SystemExit(output.run(work, as_json=as_json, stopped=lambda: f"\n{TEXT[spoken[0]].stopped.format(conference=name)}"))
@@ -543,31 +436,22 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
             try:
                 given = await hall.say(name, MODERATOR, text, via=name_local_door())
                 if given.returned and not as_json:
-                    return _print_returned(given)
+                    return shown.print_returned(given)
             except Blocked as blocked:
-                return _print_blocked(blocked, as_json=as_json)
+                return shown.print_blocked(blocked, as_json=as_json)
         written = await hall.minutes(name)
         found = await hall.status(name)
         if as_json:
             lacking = list(found.conference.missing)
             output.print_json({"conference": name, "status": found.turn.status, "minutes": written, "minutes_lack": lacking})
         elif written is None:
-            output.print_note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({_format_standing(found)})")
+            output.print_note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({shown.format_standing(found)})")
         else:
             output.print_line(strip_control(written))
-            _print_lacking(found)
+            shown.print_lacking(found)
         return output.WAITING if written is None else output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
-
-
-def _print_lacking(found: ConferenceStatus) -> None:
-    """Warn of minutes that were taken without all of their sections."""
-    conference = found.conference
-    if conference.missing:
-        language = conference.opened.language
-        sections = name_minutes_sections(conference.missing, language)
-        output.print_note(PROMPT_TEXT[language].minutes_lack.format(sections=sections))
 
 
 @roundtable.command("input")
@@ -615,9 +499,9 @@ def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> 
     async def work(hall: ConferenceProject) -> int:
         found = await hall.skip(name, role, why)
         if as_json:
-            output.print_json(_build_status_json(hall, name, found))
+            output.print_json(shown.build_status_json(hall, name, found))
             return output.DONE
-        return _print_turn(found.turn, found.conference.opened.language)
+        return shown.print_turn(found.turn, found.conference.opened.language)
 
     _run_on_project(work, folder, as_json=as_json)
 

@@ -116,6 +116,8 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
     config = uvicorn.Config(
         app,
         log_level=log_level,
+        # Otherwise every answer is described to a logger that does not want it.
+        access_log=log_level in {"debug", "info"},
         timeout_graceful_shutdown=3,
         server_header=False,
         # Not the library's default, which believes every program on this machine, or what a variable says.

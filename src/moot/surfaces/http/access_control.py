@@ -4,7 +4,7 @@ import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -80,10 +80,11 @@ class RateLimiter:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A caller that was identified, and the id by which its calls are counted."""
+    """A caller that was identified, the id by which its calls are counted, and the secret that it brought."""
 
     caller: Caller
     id: str
+    secret: str = field(repr=False)
 
 
 class AccessControl:
@@ -136,7 +137,7 @@ class AccessControl:
                 refused = _refuse_large(request, largest) if rates.take(who) else _build_too_many(rates.count_wait(who))
                 known = {
                     "caller": found.caller,
-                    "secret": _find_secret(request),
+                    "secret": found.secret,
                     "take": lambda: rates.take(who),
                     "largest_body": largest,
                 }
@@ -165,8 +166,8 @@ class AccessControl:
         return None
 
     async def _identify_caller(self, request: Request) -> Known | Response:
-        given, cookie = request.headers.get("authorization", ""), find_cookie(request)
-        if not given and not cookie:
+        given = request.headers.get("authorization", "")
+        if not given and not find_cookie(request):
             return _build_unauthorized(f"a token is needed: Authorization: Bearer TOKEN ({WHERE_FROM})")
         secret = _find_secret(request)
         if not secret:
@@ -178,7 +179,7 @@ class AccessControl:
             # A browser sends its cookie by itself: only what says that a page of this server asked may change anything.
             return PlainTextResponse("a request with a cookie needs the Origin of this server\n", 403)
         is_owner = self._is_local and identity.id == self._owner()
-        return Known(Caller() if is_owner else Caller.from_identity(identity), identity.id)
+        return Known(Caller() if is_owner else Caller.from_identity(identity), identity.id, secret)
 
     async def _deny(self, request: Request, denied: AccessDenied) -> Response:
         host = request.client.host if request.client else ""
@@ -226,9 +227,11 @@ def _is_same_origin(request: Request) -> bool:
 
 def _is_open(request: Request) -> bool:
     """Whether anybody may make this request."""
-    if request.url.path in LOGIN_PATHS and request.method == "POST":
+    # The path by which the request is routed; that of its address would have to be put together for every call.
+    path: str = request.scope["path"]
+    if path in LOGIN_PATHS and request.method == "POST":
         return True
-    return request.url.path in OPEN_PATHS or (request.method in {"GET", "HEAD"} and is_page_path(request.url.path))
+    return path in OPEN_PATHS or (request.method in {"GET", "HEAD"} and is_page_path(path))
 
 
 def _add_safe_headers(send: Send) -> Send:

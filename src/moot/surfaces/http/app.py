@@ -23,7 +23,7 @@ from moot.engine.snapshot import Snapshot
 from moot.errors import MootError, NotAllowed, WorldError
 from moot.memory.tokens import TokenStore, parse_token_id
 from moot.surfaces.api.errors import find_error_code
-from moot.surfaces.api.method import Call, Caller, ServerContext
+from moot.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moot.surfaces.api.methods import TABLE
 from moot.surfaces.api.server_context import open_server_context
 from moot.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
@@ -129,7 +129,8 @@ class ServerState:
         body = await _read_body(request)
         if body is None:
             return build_too_large(request.state.largest_body)
-        call = Call(context=self.server_context, caller=request.state.caller)
+        trace = request.headers.get(TRACE_HEADER, "")
+        call = Call(context=self.server_context, caller=request.state.caller, trace=trace)
         answer = await self.dispatcher.answer(call, body, request.state.take)
         return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
 
@@ -259,14 +260,19 @@ def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncConte
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
     from moot.surfaces.mcp.cancellation import SessionIdMiddleware
+    from moot.surfaces.mcp.plain_answers import PlainAnswers
     from moot.surfaces.mcp.server import McpServer
 
     @asynccontextmanager
     async def app_of(context: ServerContext) -> AsyncIterator[ASGIApp]:
         session_state = McpServer(context, _find_caller).build_server()
-        manager = StreamableHTTPSessionManager(session_state, stateless=True, max_request_body_size=largest_body)
-        async with manager.run():
-            yield SessionIdMiddleware(StreamableHTTPASGIApp(manager))
+        plain, streaming = (
+            StreamableHTTPSessionManager(session_state, stateless=True, json_response=each, max_request_body_size=largest_body)
+            for each in (True, False)
+        )
+        async with plain.run(), streaming.run():
+            apps = StreamableHTTPASGIApp(plain), StreamableHTTPASGIApp(streaming)
+            yield SessionIdMiddleware(PlainAnswers(*apps, largest_body))
 
     return app_of
 

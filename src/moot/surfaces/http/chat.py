@@ -30,7 +30,7 @@ from moot.surfaces.api.chat_request import (
     read_question,
 )
 from moot.surfaces.api.chat_tasks import answer_side_question
-from moot.surfaces.api.method import Call, Caller, ServerContext
+from moot.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moot.surfaces.http.chat_errors import build_chat_error, build_error_body
 
 log = logging.getLogger("moot")
@@ -90,7 +90,7 @@ class ChatDoor:
             return await self._answer(request, shape, _say_aside(aside), {})
         check_response_format(chat)
         question = read_question(chat)
-        call = Call(context=self._context(), caller=caller)
+        call = Call(context=self._context(), caller=caller, trace=request.headers.get(TRACE_HEADER, ""))
         key = request.headers.get("idempotency-key", "").strip()
         meeting = await find_or_open_meeting(call, chat, model, question, key)
         shape = _Shape(f"chatcmpl-{meeting.session}", int(meeting.opened_at.timestamp()), chat, model)

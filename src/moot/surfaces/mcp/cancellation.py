@@ -68,9 +68,7 @@ class SessionIdMiddleware:
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        revision = headers.get("mcp-protocol-version")
-        is_modern = revision is not None and revision not in HANDSHAKE_PROTOCOL_VERSIONS
-        if is_modern or SESSION_HEADER in headers:
+        if is_modern(headers) or SESSION_HEADER in headers:
             await self._app(scope, receive, send)
             return
         session = uuid4().hex
@@ -81,3 +79,9 @@ class SessionIdMiddleware:
             await send(message)
 
         await self._app(scope, receive, send_with_session_id)
+
+
+def is_modern(headers: Headers) -> bool:
+    """Whether a request is of a revision that begins without `initialize`."""
+    revision = headers.get("mcp-protocol-version")
+    return revision is not None and revision not in HANDSHAKE_PROTOCOL_VERSIONS

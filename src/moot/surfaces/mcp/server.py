@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from moot.domain.ids import parse_session_id
 from moot.errors import MootError
 from moot.reports.json_text import dump_json
-from moot.surfaces.api.method import Call, Caller, ServerContext, explain_validation_error
+from moot.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
 from moot.surfaces.api.methods import TABLE, TOOLS
 from moot.surfaces.api.toolsets import (
     ALL_TOOLS,
@@ -89,7 +89,8 @@ class McpServer:
         async def progress(done: float, total: float) -> None:
             await ctx.session.report_progress(done, total, "waiting")
 
-        return Call(context=self._house, caller=await self._caller_of(ctx.request), progress=progress)
+        trace = "" if ctx.request is None else ctx.request.headers.get(TRACE_HEADER, "")
+        return Call(context=self._house, caller=await self._caller_of(ctx.request), progress=progress, trace=trace)
 
     async def _list_tools(self, ctx: Ctx, params: PageParams) -> types.ListToolsResult:
         call = await self._build_call(ctx)

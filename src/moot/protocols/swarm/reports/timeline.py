@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from moot.domain.choice_line import drop_choice, extract_choice
 from moot.domain.facts import Entry, InputGiven
 from moot.domain.ids import USER, SeatId, SessionId
 from moot.protocols.swarm import facts
@@ -294,7 +295,8 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     # In the other modes a synthesis says what was found; what was decided is what the readings or the vote say.
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
     if is_synthesis:
-        claim = SourcedClaim(text=check_citations(swarm.synthesis, swarm.board.findings, timeline.words).text)
+        text = drop_choice(swarm.synthesis) or swarm.synthesis
+        claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
     return replace(
         started,
         ended_by=closed.reason if isinstance(closed, facts.SwarmClosed) else started.ended_by,
@@ -308,7 +310,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         dissent=_build_dissent(timeline, choice) if is_over else (),
         lost=_list_lost_seats(swarm),
         could_differ=bool(choice and choice.decisive) or (first.could_differ if first else False),
-        choice=choice.direction if choice is not None else "",
+        choice=choice.direction if choice is not None else extract_choice(swarm.synthesis) if is_synthesis else "",
         turns=len(timeline.reports),
         consensus_type=first.consensus_type if first else None,
         heads=first.heads if first else 0,
@@ -342,16 +344,16 @@ def _build_reasons(timeline: SwarmTimeline, first: facts.IdeaResolution | None) 
 
 def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
-    opening = {told.seat: told.report for told in reversed(timeline.reports)}
+    opening = {told.seat: told for told in reversed(timeline.reports)}
     votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
     found = []
     for name in swarm.explorers:
-        seat, report = swarm.seat(name), opening.get(name)
+        seat, told = swarm.seat(name), opening.get(name)
         position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
         vote = votes.get(name)
-        if report is None and position is None:
+        if told is None and position is None:
             continue
-        before = "; ".join(each.core_idea for each in report.findings) if report is not None else ""
+        before = "; ".join(each.core_idea for each in told.report.findings) if told is not None else ""
         is_siding = position not in {None, "abstain"}
         found.append(
             SeatPosition(
@@ -363,7 +365,9 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
                 confidence_after=confidence if position is not None else None,
                 weight=compute_weight(seat.weight, confidence, seat.trust) if is_siding else 0.0,
                 moved_by=None,
-                via_before=timeline.find_door(name, "explore"),
+                # From the second round on it has read what others found.
+                choice_before=told.report.choice if told is not None and told.round == 1 else "",
+                via_before=timeline.find_first_door(name, "explore"),
                 via=timeline.find_door(name, "ballot"),
             )
         )
