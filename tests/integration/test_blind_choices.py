@@ -159,10 +159,11 @@ def explorer(choices: list[object], direction: str = "PostgreSQL") -> Says:
 @pytest.mark.parametrize("mode", ["emergent", "classic"])
 def test_a_swarm_keeps_the_choices_of_its_first_round(tmp_path: Path, mode: str) -> None:
     """D-15: later ones were made after reading the blackboard. The classic mode names its choice in the synthesis."""
-    seats = {
+    seats: dict[str, Says] = {
         "TanWei": explorer(["SQLite", "PostgreSQL"]),
         "SuYuan": explorer(["POSTGRESQL"]),
         "DongCha": explorer([None, "PostgreSQL"], "SQLite"),
+        "likeness": lambda brief: {"by": "words", "pairs": []},
     }
     case = Case(tmp_path, seats, protocol="swarm", settings={"mode": mode, "max_rounds": 2, "collisions": 0})
     assert case.decision.choice == "PostgreSQL", case.decision
