@@ -29,6 +29,7 @@ PHASES: Final = ("propose", "support", "synthesize")
 AIM_CPU_MS: Final = 3.0
 AIM_P99_MS: Final = 200.0
 AIM_GROWTH: Final = 1.2
+LONGEST_IDLE_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +137,13 @@ class Connection:
         self._address = served.address
         self._key = served.key
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._used_at = 0.0
 
     async def post(self, path: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Make one call and return its result; raises RuntimeError if it is refused."""
         host, _, port = self._address.partition(":")
-        if self._streams is None:
+        # The server ends connections that were idle for a while, and agents that speak in turn may be on a busy machine.
+        if self._streams is None or time.monotonic() > self._used_at + LONGEST_IDLE_SECONDS:
             self._streams = await asyncio.open_connection(host, int(port), limit=2**24)
         reader, writer = self._streams
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
@@ -158,6 +161,7 @@ class Connection:
             await reader.readline()
         # An answer of MCP may come as one event of a stream.
         _, event, data = answer.partition(b"data: {")
+        self._used_at = time.monotonic()
         told: dict[str, Any] = json.loads(b"{" + data.partition(b"\n")[0] if event else answer)
         if "error" in told or told["result"].get("isError"):
             raise RuntimeError(f"the server refused: {told}")

@@ -31,6 +31,8 @@ from moot.scoring.independence import is_same_family
 
 PROGRESS_SECONDS: Final = 10.0
 MOST_WAIT_SECONDS: Final = 600.0
+ANSWER_SECONDS: Final = 0.1
+"""How long the answers to those who took part in a session that has ended come before the memory of it."""
 
 _OTHER_TOOLS: Final = {"swarm": "swarm_round and swarm_report"}
 
@@ -256,7 +258,7 @@ class Deliberations:
         self._nudge(session)
         snapshot = await self._moot.engine.load_recent(session)
         if snapshot.is_closed:
-            self._moot.remember_soon(session)
+            self._moot.remember_soon(session, ANSWER_SECONDS)
         return snapshot
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -143,6 +143,7 @@ class Moot:
         self._clock = SystemClock()
         self._is_recalled = False
         self._remembering: dict[str, asyncio.Task[None]] = {}
+        self._hurried = asyncio.Event()
         if participants:
             # A wrong name is refused here, where it is given.
             _ = self.seating
@@ -307,25 +308,32 @@ class Moot:
         # Not awaited itself: whoever stops waiting must not stop it.
         await asyncio.wait([self._remembering[session]])
 
-    async def _try_to_remember(self, session: str) -> None:
+    async def _try_to_remember(self, session: str, rest: float) -> None:
+        if rest:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    await self._hurried.wait()
         try:
             await self.remember(session)
         except MootError as error:
             self._is_recalled = False
             log.warning("session %s is not remembered yet: %s", session, error)
 
-    def remember_soon(self, session: str) -> None:
+    def remember_soon(self, session: str, rest: float = 0.0) -> None:
         """Add an ended session to decision memory in the background: whoever gave the last answer need not wait for it.
 
-        Whatever `recall` returns has it, and closing waits for it; if the process dies first, the next one's `recall` adds it.
+        It begins after a `rest` of seconds, in which answers are sent, or as soon as somebody waits for it. Whatever `recall`
+        returns has it, and closing waits for it; if the process dies first, the next one's `recall` adds it.
         """
         if session not in self._remembering:
-            self._remembering[session] = asyncio.create_task(self._try_to_remember(session))
+            self._remembering[session] = asyncio.create_task(self._try_to_remember(session, rest))
             self._remembering[session].add_done_callback(lambda _: self._remembering.pop(session, None))
 
     async def _finish_remembering(self) -> None:
+        self._hurried.set()
         while self._remembering:
             await asyncio.wait(self._remembering.values())
+        self._hurried.clear()
 
     async def recall(self) -> "DecisionMemory":
         """Return decision memory, after adding every session that ended without being remembered because its process died.

@@ -1,8 +1,8 @@
 """Whether the answer to an MCP call is one JSON body or a stream of events.
 
-Clients before the newest revision take either. A stream carries progress and keeps a waiting connection open, and costs as much
-as a quarter of a short call; so calls that do not wait, and whose progress nobody asks for, are answered plainly. For clients of
-the newest revision the library chooses by itself.
+Clients before the newest revision take either. A stream carries progress and keeps a waiting connection open, and costs several
+tasks; so calls that do not wait, and whose progress nobody asks for, are answered plainly. For clients of the newest revision the
+library chooses by itself.
 """
 
 import json
