@@ -16,6 +16,7 @@ import tempfile
 import termios
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -103,6 +104,16 @@ class Cli:
         """Run a Python file beside the test, in a process that has Moot loaded (see warm.py)."""
         return _warm().start(words, {**self.environ, **environ}, self.cwd, None, program)
 
+    def converse(self, *words: str, **environ: str) -> "Process":
+        """As `spawn`, with an input that the test writes."""
+        read, write = os.pipe()
+        try:
+            process = _warm().start(words, {**self.environ, **environ}, self.cwd, None, given=read)
+        finally:
+            os.close(read)
+        process.stdin = os.fdopen(write, "wb")
+        return process
+
     def elsewhere(self, home: str) -> "Cli":
         """The command with another home."""
         return Cli(self.cwd / home, self.cwd)
@@ -159,12 +170,14 @@ class _Warm:
         cwd: Path,
         log: IO[bytes] | None,
         program: Path | None = None,
+        given: int | None = None,
     ) -> "Process":
         """A command that runs beside the test."""
         (out, out_end), (err, err_end) = os.pipe(), os.pipe()
         told, told_end = socket.socketpair()
         with Path(os.devnull).open("rb") as nothing, told_end:
-            files = [nothing.fileno(), out_end, err_end if log is None else log.fileno(), told_end.fileno()]
+            source = nothing.fileno() if given is None else given
+            files = [source, out_end, err_end if log is None else log.fileno(), told_end.fileno()]
             try:
                 assert self.run(words, environ, cwd, files, program) == 0
             finally:
@@ -192,6 +205,7 @@ class Process:
     """A command that runs beside the test, with the methods of `subprocess.Popen` that the tests use."""
 
     def __init__(self, told: socket.socket, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+        self.stdin: IO[bytes] | None = None
         self.stdout: IO[bytes] | None = stdout
         self.stderr: IO[bytes] | None = stderr
         self.returncode: int | None = None
@@ -224,7 +238,10 @@ class Process:
         self.send_signal(signal.SIGTERM)
 
     def communicate(self, timeout: float) -> tuple[bytes, bytes]:
-        """All that it still says, and its end."""
+        """Close its input: all that it still says, and its end."""
+        if self.stdin is not None:
+            with suppress(BrokenPipeError):
+                self.stdin.close()
         end = time.monotonic() + timeout
         found: dict[IO[bytes], bytes] = {file: b"" for file in (self.stdout, self.stderr) if file is not None and not file.closed}
         is_open = list(found)

@@ -315,17 +315,10 @@ class Begun:
 
 
 class Stdio:
-    """`moot mcp` in a process of its own, spoken to line by line."""
+    """`moot mcp` in a process of its own, spoken to line by line; `is_fresh`: the installed script, which loads Moot itself."""
 
-    def __init__(self, cli: Cli, **environ: str) -> None:
-        self._process = subprocess.Popen(
-            [MOOT, "mcp"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**cli.environ, **environ},
-            cwd=cli.cwd,
-        )
+    def __init__(self, cli: Cli, *, is_fresh: bool = False, **environ: str) -> None:
+        self._process = _start_mcp(cli, environ) if is_fresh else cli.converse("mcp", **environ)
         self._numbers = count(1)
         self.lines: list[str] = []
 
@@ -376,7 +369,19 @@ class Stdio:
         """Close its input and wait: the exit code, and what it wrote on standard error."""
         out, err = self._process.communicate(timeout=DEADLINE)
         self.lines += out.decode().splitlines()
+        assert self._process.returncode is not None
         return self._process.returncode, err.decode()
+
+
+def _start_mcp(cli: Cli, environ: Mapping[str, str]) -> "Process | subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [MOOT, "mcp"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**cli.environ, **environ},
+        cwd=cli.cwd,
+    )
 
 
 def checked_message(line: str) -> Json:

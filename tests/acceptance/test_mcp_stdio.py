@@ -53,7 +53,7 @@ def test_it_writes_the_protocol_alone_from_the_handshake_to_the_end_of_its_input
         "dora": {"propose": [{"fail": "error"}]},
     }
     platform = write_script(tmp_path / "talk.toml", seats)
-    with Stdio(cli, PYTHONWARNINGS="always", PYTHONASYNCIODEBUG="1") as stdio:
+    with Stdio(cli, is_fresh=True, PYTHONWARNINGS="always", PYTHONASYNCIODEBUG="1") as stdio:
         agreed = stdio.greet(HANDSHAKE[0])
         assert (agreed["protocolVersion"], agreed["serverInfo"]["name"]) == (HANDSHAKE[0], "moot")
         assert {tool["name"] for tool in stdio.request("tools/list", {})["tools"]} == set(OWNER_TOOLS)
@@ -154,7 +154,7 @@ def test_a_cancelled_wait_leaves_it_well(cli: Cli, mode: str) -> None:
 def test_a_signal_ends_it(cli: Cli) -> None:
     """D-5: as it ends every command, with code 130 and nothing on standard output; its client may still hold the other end."""
     opened(cli)
-    with Stdio(cli) as stdio:
+    with Stdio(cli, is_fresh=True) as stdio:
         stdio.greet()
         ada = {"deliberationId": "s", "participant": "ada"}
         stdio.call("contribute", **ada, type="propose", text="Yes.", confidence=0.6)
@@ -204,7 +204,7 @@ def test_the_first_answer_comes_before_the_library_is_loaded_and_is_the_same(cli
     """D-5: an `initialize` with an envelope is left to the library; a plain one is answered at once, and once."""
     answers = []
     for more in ({}, {"_meta": {"progressToken": 7}}):
-        with Stdio(cli) as stdio:
+        with Stdio(cli, is_fresh=True) as stdio:
             params = {"protocolVersion": HANDSHAKE[0], "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}, **more}
             answers.append(stdio.request("initialize", params))
             assert stdio.request("ping", {}) == {}

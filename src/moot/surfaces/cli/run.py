@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ from moot.ports.plugin import AnyPlugin
 from moot.reports.decision import Decision
 from moot.reports.sections import describe_pause
 from moot.reports.shared_text import SHARED_REPORT_TEXT
-from moot.reports.timeline import SessionTimeline
 from moot.surfaces.cli import output
 from moot.surfaces.cli.duration import Duration
 from moot.surfaces.cli.live import View, build_view
@@ -300,18 +298,19 @@ class TerminalSession:
         with self._view.open_display():
             watcher = asyncio.create_task(self._watch_events(moot, self._view))
             try:
-                decision = await moot.run(self.session, wait=wait, on_parked=partial(self._show_retry, timeline))
+                decision = await moot.run(self.session, wait=wait, on_parked=self._show_retry)
                 if decision.status in {"concluded", "cancelled"}:
                     await watcher
                 else:
-                    await asyncio.sleep(0.3)
+                    await self.catch_up()
             finally:
                 watcher.cancel()
         show_decision(self._console, plugin, timeline)
         return await self._choose_exit_code(moot, decision, quiet=False)
 
-    def _show_retry(self, timeline: SessionTimeline, reason: str, delay: float) -> None:
-        words = SHARED_REPORT_TEXT[timeline.language]
+    def _show_retry(self, reason: str, delay: float) -> None:
+        # The session may be parked before the view has its first entry.
+        words = SHARED_REPORT_TEXT[self._language]
         self._console.print(Text(f"  ■ {words.trying_again.format(seconds=round(delay))}", style="yellow"))
 
     async def _build_view(self, moot: Moot, plugin: AnyPlugin, timeline: Any) -> View:
