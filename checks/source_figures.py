@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src"
-MOST_LINES = 70_000
+MOST_LINES = 70_500
 """Where it stands."""
 MOST_PARTICIPLES = 15
 LEAST_COMMENTS = 0.015

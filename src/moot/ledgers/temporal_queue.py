@@ -121,8 +121,11 @@ class SessionWorkflow:
         self._wake = (task_queue, heartbeat)
 
     @workflow.run
-    async def run(self, session: str) -> None:
+    async def run(self, session: str, task_queue: str = "", heartbeat: float = 0.0) -> None:
         is_over = False
+        # The wake that the workflow before this one had still to answer.
+        if task_queue and self._wake is None:
+            self._wake = (task_queue, heartbeat)
         while self._wake is not None or not is_over:
             await workflow.wait_condition(lambda: self._wake is not None)
             assert self._wake is not None
@@ -130,8 +133,8 @@ class SessionWorkflow:
             # What nobody could run is found by the sweep, and signalled again.
             with suppress(ActivityError):
                 is_over = await self._advance(session, task_queue, heartbeat)
-            if not is_over and self._wake is None and workflow.info().get_current_history_length() > MOST_EVENTS:
-                workflow.continue_as_new(session)
+            if not is_over and workflow.info().get_current_history_length() > MOST_EVENTS:
+                workflow.continue_as_new(args=[session, *(self._wake or ())])
 
     async def _advance(self, session: str, task_queue: str, heartbeat: float) -> bool:
         is_over: bool = await workflow.execute_activity(
