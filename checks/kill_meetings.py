@@ -24,11 +24,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from moot import Moot
-from moot.app.demos import Demo, build_demo_options, list_demos
-from moot.app.panels import Panel
-from moot.app.verification import LedgerVerifier
-from moot.participants.demo import find_script
+from moothall import Moot
+from moothall.app.demos import Demo, build_demo_options, list_demos
+from moothall.app.panels import Panel
+from moothall.app.verification import LedgerVerifier
+from moothall.participants.demo import find_script
 
 ROOT = Path(__file__).resolve().parents[1]
 CHILD = ROOT / "tests" / "acceptance" / "counted.py"

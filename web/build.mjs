@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const target = process.argv[2] ?? join(here, "../src/moot/surfaces/http/page");
+const target = process.argv[2] ?? join(here, "../src/moothall/surfaces/http/page");
 
 await mkdir(target, { recursive: true });
 await build({

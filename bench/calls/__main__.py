@@ -13,9 +13,9 @@ from bench.calls.asks import report_instructions
 from bench.calls.costs import report_costs
 from bench.calls.persona import report_asks, report_settings
 from bench.calls.sessions import SEATS, hold_session
-from moot.domain.effects import Brief
-from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.protocols.council.facts import AdviceResponse, Contribution
+from moothall.domain.effects import Brief
+from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.protocols.council.facts import AdviceResponse, Contribution
 
 
 @dataclass

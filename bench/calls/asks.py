@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from moot.app.moot import Moot
-from moot.domain.budget import Budget
-from moot.domain.effects import Brief
-from moot.domain.facts import Language
-from moot.ports.participant import Answer, NoAnswer
-from moot.testing.careless_model import CarelessModel
-from moot.testing.prompt_size import count_instructions
+from moothall.app.moot import Moot
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.testing.careless_model import CarelessModel
+from moothall.testing.prompt_size import count_instructions
 
 PROTOCOLS: Mapping[str, Mapping[str, object]] = {
     "persona": {"window": 3},

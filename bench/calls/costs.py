@@ -18,15 +18,15 @@ from random import Random
 from typing import Any, Final, TypeVar
 
 from bench.calls.persona import answer_brief
-from moot.app.moot import Moot
-from moot.codec.answers import as_json
-from moot.domain.budget import Budget
-from moot.domain.effects import Brief
-from moot.participants.prompt_assembly import build_user_prompt
-from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import FORMS as PERSONA_FORMS
-from moot.testing.careless_model import CarelessModel
-from moot.testing.prompt_size import count_tokens
+from moothall.app.moot import Moot
+from moothall.codec.answers import as_json
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Brief
+from moothall.participants.prompt_assembly import build_user_prompt
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.persona.facts import FORMS as PERSONA_FORMS
+from moothall.testing.careless_model import CarelessModel
+from moothall.testing.prompt_size import count_tokens
 
 T = TypeVar("T")
 

@@ -9,12 +9,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from bench.calls.sessions import hold_session
-from moot.codec.answers import as_json
-from moot.domain.budget import Budget
-from moot.domain.effects import Brief
-from moot.participants.prompt_assembly import build_user_prompt
-from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.protocols.persona.facts import (
+from moothall.codec.answers import as_json
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Brief
+from moothall.participants.prompt_assembly import build_user_prompt
+from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.protocols.persona.facts import (
     Draft,
     DraftClaim,
     FloorGiven,

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
-from moot.app.clock import SystemClock
-from moot.app.protocols import collect_kinds, get_protocol, load_protocols
-from moot.codec.stored import FactCodec
-from moot.domain.budget import Budget
-from moot.domain.facts import Fact
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.domain.topic import Topic
-from moot.engine.engine import Engine
-from moot.ledgers.memory import MemoryLedger
-from moot.ports.participant import Participant
-from moot.ports.plugin import Plan
+from moothall.app.clock import SystemClock
+from moothall.app.protocols import collect_kinds, get_protocol, load_protocols
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import Budget
+from moothall.domain.facts import Fact
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.topic import Topic
+from moothall.engine.engine import Engine
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ports.participant import Participant
+from moothall.ports.plugin import Plan
 
 SEATS = 5
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from bench.decisions.data import Case, Recording
 from bench.decisions.tallies import Trust, folds, learned, neutral, own_order, weighed
-from moot.scoring.confidence import ORDINARY_CONFIDENCE, Leaning, compute_leaning, compute_probability
-from moot.scoring.independence import presume_correlation
-from moot.scoring.positions import VotePosition
-from moot.scoring.resolution import SeatVote, measure_in_proportion, resolve_open_vote
+from moothall.scoring.confidence import ORDINARY_CONFIDENCE, Leaning, compute_leaning, compute_probability
+from moothall.scoring.independence import presume_correlation
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.resolution import SeatVote, measure_in_proportion, resolve_open_vote
 
 Pairs = list[tuple[float, bool]]
 """What was forecast, and whether it came true."""

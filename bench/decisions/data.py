@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from moot.scoring.independence import detect_family
-from moot.scoring.posterior import OPEN_OPTIONS
+from moothall.scoring.independence import detect_family
+from moothall.scoring.posterior import OPEN_OPTIONS
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 

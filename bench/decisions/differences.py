@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from moot.scoring.trust import compute_brier
+from moothall.scoring.trust import compute_brier
 
 RESAMPLES: Final = 100
 SEED: Final = 12
@@ -78,7 +78,7 @@ def compare_gaps(ways: Mapping[str, Forecasts], baseline: str, cluster: int = 1)
 
 
 def _find_bin(stated: float) -> int:
-    # The bins of `moot.scoring.calibration.build_reliability_table`.
+    # The bins of `moothall.scoring.calibration.build_reliability_table`.
     return min(int(stated * BINS), BINS - 1)
 
 

@@ -18,10 +18,10 @@ from bench.decisions.tallies import (
     share_alike,
     share_less,
 )
-from moot.scoring.independence import compute_independence
-from moot.scoring.posterior import compute_posterior
-from moot.scoring.resolution import SeatVote, resolve_open_vote
-from moot.scoring.trust import PRIOR_ACCURACY, TrackRecord, compute_accuracy, compute_brier
+from moothall.scoring.independence import compute_independence
+from moothall.scoring.posterior import compute_posterior
+from moothall.scoring.resolution import SeatVote, resolve_open_vote
+from moothall.scoring.trust import PRIOR_ACCURACY, TrackRecord, compute_accuracy, compute_brier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,9 @@ from bench.decisions.tallies import (
     share_alike,
     single,
 )
-from moot.scoring.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
-from moot.scoring.confidence import ALONE, JOINED
-from moot.scoring.independence import OTHER_FAMILY, SAME_FAMILY
+from moothall.scoring.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
+from moothall.scoring.confidence import ALONE, JOINED
+from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

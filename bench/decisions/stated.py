@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final, Literal, get_args
 
-from moot.scoring.independence import compute_independence, presume_correlation
-from moot.scoring.posterior import CEILING, compute_motion_posterior, compute_record_weight
-from moot.scoring.resolution import Rule, SeatVote, measure_in_proportion, measure_log_odds
-from moot.scoring.trust import TrackRecord, compute_accuracy, compute_brier, compute_trust
+from moothall.scoring.independence import compute_independence, presume_correlation
+from moothall.scoring.posterior import CEILING, compute_motion_posterior, compute_record_weight
+from moothall.scoring.resolution import Rule, SeatVote, measure_in_proportion, measure_log_odds
+from moothall.scoring.trust import TrackRecord, compute_accuracy, compute_brier, compute_trust
 
 GROUPS: Final = 40
 CASES: Final = 40

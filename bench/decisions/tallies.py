@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.decisions.data import Case, Recording, Votes
-from moot.scoring.choices import tally_votes
-from moot.scoring.confidence import ORDINARY_CONFIDENCE
-from moot.scoring.independence import compute_independence, count_effective_votes, presume_correlation
-from moot.scoring.posterior import compute_record_weight
-from moot.scoring.trust import (
+from moothall.scoring.choices import tally_votes
+from moothall.scoring.confidence import ORDINARY_CONFIDENCE
+from moothall.scoring.independence import compute_independence, count_effective_votes, presume_correlation
+from moothall.scoring.posterior import compute_record_weight
+from moothall.scoring.trust import (
     NEUTRAL_TRUST,
     PRIOR_ACCURACY,
     TrackRecord,

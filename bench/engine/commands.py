@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
 
-MOOT: Final = (sys.executable, "-m", "moot.surfaces.cli.main")
+MOOT: Final = (sys.executable, "-m", "moothall.surfaces.cli.main")
 WAIT_SECONDS: Final = 60.0
 LONG_SESSION: Final = "long"
 LONG_TURNS: Final = 8_880
@@ -97,7 +97,7 @@ def list_commands(folder: Path) -> list[Command]:
     python = sys.executable
     return [
         Command("an empty Python", lambda: run_to_end([python, "-c", ""], empty)),
-        Command("`import moot`", lambda: run_to_end([python, "-c", "import moot"], empty), 0.1),
+        Command("`import moot`", lambda: run_to_end([python, "-c", "import moothall"], empty), 0.1),
         Command("`moot --version`", lambda: run_to_end([*MOOT, "--version"], empty), 0.12),
         Command("`moot list`, no session yet", lambda: run_to_end([*MOOT, "list"], empty), 0.25),
         Command("`moot list`, a debate and a meeting under way", lambda: run_to_end([*MOOT, "list"], used), 0.25),

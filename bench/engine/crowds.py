@@ -21,8 +21,8 @@ from typing import Any, Final
 from bench.engine.peers.common import text_of
 from bench.web.meeting import environ_of
 from bench.web.viewers import Served, serve
-from moot.app.deliberations import Deliberations
-from moot.app.moot import Moot
+from moothall.app.deliberations import Deliberations
+from moothall.app.moot import Moot
 
 SEATS: Final = (5, 20, 50)
 PHASES: Final = ("propose", "support", "synthesize")

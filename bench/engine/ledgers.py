@@ -20,9 +20,9 @@ from typing import Final
 from uuid import uuid4
 
 from bench.scale.database import open_database
-from moot.domain.ids import SessionId
-from moot.domain.records import StoredRecord
-from moot.ports.ledger import Ledger
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
+from moothall.ports.ledger import Ledger
 
 ALONE, CROWD, EACH = 300, 200, 20
 PROCESSES, SECONDS = 4, 4.0
@@ -36,10 +36,10 @@ def build_record(number: int) -> StoredRecord:
 
 def open_bench_ledger(address: str) -> "Ledger":
     if address.startswith("postgres"):
-        from moot.ledgers.postgres import PostgresLedger
+        from moothall.ledgers.postgres import PostgresLedger
 
         return PostgresLedger(address)
-    from moot.ledgers.sqlite import SqliteLedger
+    from moothall.ledgers.sqlite import SqliteLedger
 
     return SqliteLedger(Path(address))
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bench.engine.commands import LONG_SESSION, LONG_TURNS
 from bench.engine.peer_moot import engine_on, held, opened
-from moot.domain.ids import SessionId
-from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.sqlite import SqliteLedger
+from moothall.domain.ids import SessionId
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.sqlite import SqliteLedger
 
 
 async def write_long_session(home: Path) -> None:

@@ -18,21 +18,21 @@ from bench.engine.peers.common import (
     text_of,
 )
 from bench.engine.ring import RING, RingOpened, Said, Spoke
-from moot.app.clock import SystemClock
-from moot.app.process import collect_garbage_rarely
-from moot.codec.stored import FactCodec
-from moot.domain.budget import Budget
-from moot.domain.effects import Brief
-from moot.domain.facts import Opened
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import Seat
-from moot.engine.engine import Engine
-from moot.engine.snapshot import AnyRulebook
-from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.sqlite import SqliteLedger
-from moot.ports.ledger import Ledger
-from moot.ports.participant import Answer, OnText
-from moot.protocols.persona.facts import (
+from moothall.app.clock import SystemClock
+from moothall.app.process import collect_garbage_rarely
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Opened
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import Seat
+from moothall.engine.engine import Engine
+from moothall.engine.snapshot import AnyRulebook
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ports.ledger import Ledger
+from moothall.ports.participant import Answer, OnText
+from moothall.protocols.persona.facts import (
     Draft,
     DraftClaim,
     Intent,
@@ -42,8 +42,8 @@ from moot.protocols.persona.facts import (
     Stand,
     TurnTaken,
 )
-from moot.protocols.persona.rules import RULES
-from moot.protocols.roundtable.facts import (
+from moothall.protocols.persona.rules import RULES
+from moothall.protocols.roundtable.facts import (
     MODERATOR,
     MOST_ROUNDS,
     ConferenceOpened,
@@ -52,7 +52,7 @@ from moot.protocols.roundtable.facts import (
     RoundtableSpeech,
     SpeechGiven,
 )
-from moot.protocols.roundtable.rules import RULES as ROUNDTABLE_RULES
+from moothall.protocols.roundtable.rules import RULES as ROUNDTABLE_RULES
 
 ROSTER = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(SEATS))
 SILENT = Intent(reaction_score=0.4, intent_to_speak=False, reason="Nothing to add to what has just been said.")

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from moot.domain.context import ContextWindow, Perception, Utterance
-from moot.domain.effects import AnswerForm, Ask, Brief, Effect, Record
-from moot.domain.facts import Closed, Entry, Fact, Opened, Reply
-from moot.domain.ids import ask_id
+from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moothall.domain.facts import Closed, Entry, Fact, Opened, Reply
+from moothall.domain.ids import ask_id
 
 WINDOW = 6
 

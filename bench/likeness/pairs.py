@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from moot.scoring.likeness import Judgement, is_same_idea
+from moothall.scoring.likeness import Judgement, is_same_idea
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 LANGUAGES: Final = ("en", "zh", "across")

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.calls.asks import PROTOCOLS
-from moot.app.moot import Moot
-from moot.codec.answers import read_answer
-from moot.domain.budget import Budget
-from moot.domain.effects import Brief
-from moot.errors import BadAnswer
-from moot.participants.local_model import LocalModel
-from moot.participants.prompt_assembly import build_user_prompt
-from moot.participants.weights import fetch_weights
-from moot.ports.participant import Answer, NoAnswer
-from moot.testing.careless_model import CarelessModel
+from moothall.app.moot import Moot
+from moothall.codec.answers import read_answer
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Brief
+from moothall.errors import BadAnswer
+from moothall.participants.local_model import LocalModel
+from moothall.participants.prompt_assembly import build_user_prompt
+from moothall.participants.weights import fetch_weights
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.testing.careless_model import CarelessModel
 
 MOST_BRIEFS = 5
 MOST_TOKENS = 160

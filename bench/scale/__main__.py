@@ -35,11 +35,11 @@ from bench.scale.load import (
 )
 from bench.scale.network import Namespace, open_line, open_namespace
 from bench.scale.stage import Stage, read_memory, tell
-from moot import Moot
-from moot.app.shared_runner import open_shared_runner
-from moot.domain.ids import SessionId
-from moot.errors import LedgerUnavailable
-from moot.ports.runner import Runner
+from moothall import Moot
+from moothall.app.shared_runner import open_shared_runner
+from moothall.domain.ids import SessionId
+from moothall.errors import LedgerUnavailable
+from moothall.ports.runner import Runner
 
 WARM_UP = 60
 """Debates before anything is measured: a worker's first sessions also load code and prepare statements."""

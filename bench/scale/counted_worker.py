@@ -10,9 +10,9 @@ import os
 import sys
 import time
 
-from moot.app.shared_runner import run_worker
-from moot.domain.effects import Brief
-from moot.surfaces.cli.worker import quiet_libraries
+from moothall.app.shared_runner import run_worker
+from moothall.domain.effects import Brief
+from moothall.surfaces.cli.worker import quiet_libraries
 
 PLATFORM = "counted"
 SLOW_PLATFORM = "counted_slow"

@@ -5,12 +5,12 @@ import time
 
 from bench.scale.counted_worker import PLATFORM, build_words
 from bench.scale.stage import Stage, tell
-from moot import Moot
-from moot.app.verification import LedgerVerifier
-from moot.domain.ids import SessionId
-from moot.engine.engine import Engine
-from moot.errors import LedgerUnavailable
-from moot.ports.runner import Runner
+from moothall import Moot
+from moothall.app.verification import LedgerVerifier
+from moothall.domain.ids import SessionId
+from moothall.engine.engine import Engine
+from moothall.errors import LedgerUnavailable
+from moothall.ports.runner import Runner
 
 MAILBOX = "mailbox"
 ASKS = 8

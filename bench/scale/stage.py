@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from bench.scale.database import Database, read_cpu
 from bench.scale.network import Line
-from moot.app.owner_key import load_owner_key
+from moothall.app.owner_key import load_owner_key
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK_SECONDS = 0.5
@@ -88,7 +88,7 @@ class Stage:
         with socket.socket() as found:
             found.bind(("127.0.0.1", 0))
             self.port = found.getsockname()[1]
-        arguments = ["-m", "moot.surfaces.cli.main", "serve", "--workers", "--port", str(self.port)]
+        arguments = ["-m", "moothall.surfaces.cli.main", "serve", "--workers", "--port", str(self.port)]
         self.server = self._start([sys.executable, *arguments], self.environ)
 
     def _start(self, command: list[str], environ: dict[str, str]) -> "subprocess.Popen[bytes]":

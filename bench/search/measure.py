@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.search.corpus import DECISIONS, HELD_OUT, QUERIES, CorpusQuery
-from moot.app.clock import SystemClock
-from moot.ledgers.memory import MemoryLedger
-from moot.memory.decision_memory import DecisionMemory
-from moot.memory.facts import DecisionKept
-from moot.participants.meaning_index import VectorIndex, build_meaning_index
-from moot.ports.similarity import MeaningIndex
+from moothall.app.clock import SystemClock
+from moothall.ledgers.memory import MemoryLedger
+from moothall.memory.decision_memory import DecisionMemory
+from moothall.memory.facts import DecisionKept
+from moothall.participants.meaning_index import VectorIndex, build_meaning_index
+from moothall.ports.similarity import MeaningIndex
 
 FIRST: Final = 3
 """A decision counts as found among this many."""

@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.search.corpus import DECISIONS
-from moot.app.clock import SystemClock
-from moot.ledgers.sqlite import SqliteLedger
-from moot.memory.decision_memory import DecisionMemory
-from moot.memory.facts import DecisionKept
-from moot.participants.meaning_index import build_meaning_index
+from moothall.app.clock import SystemClock
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.memory.decision_memory import DecisionMemory
+from moothall.memory.facts import DecisionKept
+from moothall.participants.meaning_index import build_meaning_index
 
 RUNS: Final = 5
 AIM_MS: Final = 50.0

@@ -16,19 +16,19 @@ from tests.support.play_swarm import build_swarm_plan
 
 from bench.swarm.driver import Drive
 from bench.swarm.load import Amount, Load
-from moot.app.clock import SystemClock
-from moot.codec.stored import FactCodec
-from moot.domain.effects import Brief
-from moot.domain.roster import Seat
-from moot.engine.engine import Engine
-from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.sqlite import SqliteLedger
-from moot.participants.similarity_seat import MeasureParticipant
-from moot.ports.ledger import Ledger
-from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.protocols.swarm.facts import LIKENESS, ConvergenceMeasured
-from moot.protocols.swarm.plugin import open_session
-from moot.protocols.swarm.rules.rulebook import RULES
+from moothall.app.clock import SystemClock
+from moothall.codec.stored import FactCodec
+from moothall.domain.effects import Brief
+from moothall.domain.roster import Seat
+from moothall.engine.engine import Engine
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.participants.similarity_seat import MeasureParticipant
+from moothall.ports.ledger import Ledger
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.protocols.swarm.facts import LIKENESS, ConvergenceMeasured
+from moothall.protocols.swarm.plugin import open_session
+from moothall.protocols.swarm.rules.rulebook import RULES
 
 AGENTS: Final = (2, 4, 8, 16, 32, 64)
 FINDINGS: Final = (10, 30, 100, 300, 1_000, 2_000)

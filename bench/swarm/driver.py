@@ -6,18 +6,18 @@ from typing import Final
 
 from tests.support.play_swarm import SESSION
 
-from moot.codec.answers import build_reply
-from moot.codec.stored import FactCodec
-from moot.domain.budget import FREE
-from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Fact
-from moot.engine.snapshot import RecordWriter
-from moot.engine.step import StepResult, step
-from moot.ports.plugin import Plan
-from moot.protocols.swarm.plugin import open_session
-from moot.protocols.swarm.rules.rulebook import RULES
-from moot.protocols.swarm.state import Swarm
-from moot.testing.rulebook_contract import START
+from moothall.codec.answers import build_reply
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import FREE
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.facts import Fact
+from moothall.engine.snapshot import RecordWriter
+from moothall.engine.step import StepResult, step
+from moothall.ports.plugin import Plan
+from moothall.protocols.swarm.plugin import open_session
+from moothall.protocols.swarm.rules.rulebook import RULES
+from moothall.protocols.swarm.state import Swarm
+from moothall.testing.rulebook_contract import START
 
 STEP_SECONDS: Final = 30.0
 """A round has two steps, its reports and its collisions: a minute of the run's clock. A stop signal lives for five rounds."""

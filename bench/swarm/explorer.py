@@ -13,8 +13,8 @@ from random import Random
 from typing import Any, Final
 
 from bench.swarm.world import Readings, World
-from moot.domain.effects import Brief
-from moot.protocols.swarm.answers import (
+from moothall.domain.effects import Brief
+from moothall.protocols.swarm.answers import (
     Candidate,
     Collision,
     ConflictReview,

@@ -6,8 +6,8 @@ from time import process_time
 from typing import Final
 
 from bench.swarm.explorer import read
-from moot.domain.effects import Brief
-from moot.protocols.swarm.answers import (
+from moothall.domain.effects import Brief
+from moothall.protocols.swarm.answers import (
     Candidate,
     Collision,
     ConflictReview,
@@ -17,7 +17,7 @@ from moot.protocols.swarm.answers import (
     RoundReport,
     SwarmBallot,
 )
-from moot.protocols.swarm.rules.ideas import compare_by_words
+from moothall.protocols.swarm.rules.ideas import compare_by_words
 
 DIRECTIONS: Final = 8
 KNOWN_IDEAS: Final = 12

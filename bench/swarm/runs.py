@@ -10,9 +10,9 @@ from tests.support.play_swarm import build_swarm_plan
 from bench.swarm.driver import Drive
 from bench.swarm.explorer import Explorer, Manner
 from bench.swarm.world import World, alone, plurality, pooled
-from moot.domain.effects import Brief
-from moot.protocols.swarm.facts import BarrierPassed, ConvergenceMeasured, SwarmClosed
-from moot.protocols.swarm.rules.ideas import compare_by_words
+from moothall.domain.effects import Brief
+from moothall.protocols.swarm.facts import BarrierPassed, ConvergenceMeasured, SwarmClosed
+from moothall.protocols.swarm.rules.ideas import compare_by_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,13 +16,13 @@ from bench.swarm.report import table
 from bench.swarm.speaker import ErringJudge, Speaker, find_verdict
 from bench.swarm.speech import build_meanings, get_label
 from bench.swarm.world import World, plurality
-from moot.domain.effects import Brief
-from moot.domain.facts import Language
-from moot.domain.roster import Seat
-from moot.participants.prompt_assembly import build_user_prompt
-from moot.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmCompleted
-from moot.protocols.swarm.rules.ideas import compare_by_words
-from moot.testing.prompt_size import count_tokens
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.domain.roster import Seat
+from moothall.participants.prompt_assembly import build_user_prompt
+from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmCompleted
+from moothall.protocols.swarm.rules.ideas import compare_by_words
+from moothall.testing.prompt_size import count_tokens
 
 AGENTS: Final = 8
 BLOCK: Final = 20

@@ -12,9 +12,9 @@ from typing import Final
 from bench.swarm.explorer import Explorer, Manner, Message, read
 from bench.swarm.speech import Meaning, Side, build_meanings, describe_reading, get_label, say
 from bench.swarm.world import World
-from moot.domain.effects import Brief
-from moot.domain.facts import Language
-from moot.protocols.swarm.answers import (
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.protocols.swarm.answers import (
     Candidate,
     Collision,
     DecisionReport,

@@ -10,7 +10,7 @@ from random import Random
 from typing import Final, Literal, NamedTuple
 
 from bench.swarm.world import NAMES
-from moot.domain.facts import Language
+from moothall.domain.facts import Language
 
 Side = Literal["for", "against"]
 

@@ -28,7 +28,7 @@ def main() -> None:
             scrolls = [measure_scrolling(browser, served, session) for _ in range(RUNS)]
             entries = measure_new_entries(browser, served, session, 20)
         cost = measure_crowd(home, session)
-    size = len(gzip.compress((files("moot.surfaces.http") / "page" / "app.js").read_bytes()))
+    size = len(gzip.compress((files("moothall.surfaces.http") / "page" / "app.js").read_bytes()))
     machine = f"{platform.system()}, Python {platform.python_version()}"
     print(f"{machine}, {spoken} entries, the middle of {RUNS} runs (the worst in brackets)\n")
     print("| | measured | aim | |\n|---|---|---|---|")

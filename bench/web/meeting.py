@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from moot.app.moot import Moot
+from moothall.app.moot import Moot
 
 SEATS: Final = tuple(f"seat{number:02}" for number in range(1, 26))
 PARAGRAPH: Final = (

@@ -11,10 +11,10 @@ import signal
 import sys
 from pathlib import Path
 
-from moot import Moot
-from moot.disk import atomic_write
-from moot.domain.consult import RecordFileRequest
-from moot.participants import record_writer
+from moothall import Moot
+from moothall.disk import atomic_write
+from moothall.domain.consult import RecordFileRequest
+from moothall.participants import record_writer
 
 STEPS = 0
 

@@ -17,16 +17,16 @@ import signal
 import sys
 from pathlib import Path
 
-import moot
-from moot import EntryAdded, Moot, Seat
-from moot.app.seats import Seating
-from moot.domain.effects import Brief
-from moot.participants.encoder import encode_texts
-from moot.ports.participant import Answer, NoAnswer, OnText, Participant
+import moothall
+from moothall import EntryAdded, Moot, Seat
+from moothall.app.seats import Seating
+from moothall.domain.effects import Brief
+from moothall.participants.encoder import encode_texts
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 
 # Before the first fork, as in warm.py.
-for module in pkgutil.walk_packages(moot.__path__, "moot."):
-    if module.name.startswith(("moot.app", "moot.protocols", "moot.ledgers.sqlite", "moot.participants")):
+for module in pkgutil.walk_packages(moothall.__path__, "moothall."):
+    if module.name.startswith(("moothall.app", "moothall.protocols", "moothall.ledgers.sqlite", "moothall.participants")):
         importlib.import_module(module.name)
 encode_texts(["What is the question?"])
 gc.collect()

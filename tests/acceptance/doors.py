@@ -24,11 +24,11 @@ from typing import IO, Any, TypeVar
 
 import pytest
 
-from moot import Moot, Seat
-from moot.app.owner_key import load_owner_key
-from moot.app.seats import Seating
-from moot.domain.effects import Brief
-from moot.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall import Moot, Seat
+from moothall.app.owner_key import load_owner_key
+from moothall.app.seats import Seating
+from moothall.domain.effects import Brief
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 
 SCENES = Path(__file__).parent / "scenes"
 LAYOFFS = SCENES / "layoffs.toml"

@@ -16,7 +16,7 @@ def heard(event: str, details: tuple[object, ...]) -> None:
 
 
 if __name__ == "__main__":
-    from moot.surfaces.cli.main import LazyCommand, main
+    from moothall.surfaces.cli.main import LazyCommand, main
 
     for command in main.commands.values():
         if isinstance(command, LazyCommand):

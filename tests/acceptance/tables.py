@@ -12,11 +12,11 @@ from typing import Any, Self, TypeVar
 
 from tests.acceptance.doors import Cli, Done
 
-from moot import Moot
-from moot.app.conferences.project import ConferenceProject
-from moot.app.conferences.status import AcceptedSpeech, ConferenceStatus
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
+from moothall import Moot
+from moothall.app.conferences.project import ConferenceProject
+from moothall.app.conferences.status import AcceptedSpeech, ConferenceStatus
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
 
 T = TypeVar("T")
 

@@ -18,9 +18,9 @@ from tests.acceptance.doors import DEADLINE, Cli, until
 from tests.acceptance.server import Server
 from tests.support.model_provider import ModelProvider
 
-from moot.surfaces.http.access_control import RateLimiter
-from moot.surfaces.http.app import build_app
-from moot.testing.stub_server import Request, StubReply
+from moothall.surfaces.http.access_control import RateLimiter
+from moothall.surfaces.http.app import build_app
+from moothall.testing.stub_server import Request, StubReply
 
 ASK = "Should we ship on Friday?"
 
@@ -500,7 +500,7 @@ def test_after_a_week_the_same_question_is_a_new_meeting(
 ) -> None:
     first, again = ask_within(cli, provider, 2)
     assert json.loads(first)["id"] == json.loads(again)["id"]
-    monkeypatch.setattr("moot.surfaces.api.chat.FOUND_FOR", timedelta(0))
+    monkeypatch.setattr("moothall.surfaces.api.chat.FOUND_FOR", timedelta(0))
     (later,) = ask_within(cli, provider, 1)
     assert json.loads(later)["id"] != json.loads(first)["id"]
     assert "This meeting was held on" in again
@@ -509,8 +509,8 @@ def test_after_a_week_the_same_question_is_a_new_meeting(
 
 def test_while_nobody_speaks_the_stream_stays_alive(cli: Cli, provider: ModelProvider, monkeypatch: pytest.MonkeyPatch) -> None:
     """Comments, which clients skip; and, once for each speaker, for whom it waits."""
-    monkeypatch.setattr("moot.surfaces.http.chat.PING_SECONDS", 1)
-    monkeypatch.setattr("moot.surfaces.api.chat.QUIET_SECONDS", 0.5)
+    monkeypatch.setattr("moothall.surfaces.http.chat.PING_SECONDS", 1)
+    monkeypatch.setattr("moothall.surfaces.api.chat.QUIET_SECONDS", 0.5)
     provider.change = lambda kind, request: StubReply(text="Let us wait.", delay=2.0) if kind == "speech" else None
     (text,) = ask_within(cli, provider, 1, stream=True)
     assert text.count("\n: ping") >= 2

@@ -30,7 +30,7 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moot import Budget, Decision
+from moothall import Budget, Decision
 
 AGENTS = SCENES / "agents"
 TRICKS = (

@@ -30,9 +30,9 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moot.domain.effects import Brief
-from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Stand
+from moothall.domain.effects import Brief
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Stand
 
 COMMANDS = (
     "run",

@@ -12,8 +12,8 @@ from mcp import Client, StdioServerParameters
 from tests.acceptance.doors import Cli, Item, held, write_script
 from tests.acceptance.mcp_doors import plain, refused
 
-from moot.surfaces.cli.agent_clients import CLIENTS
-from moot.surfaces.cli.settings_edit import parse_json
+from moothall.surfaces.cli.agent_clients import CLIENTS
+from moothall.surfaces.cli.settings_edit import parse_json
 
 JSON_CLIENTS = [key for key, client in CLIENTS.items() if client.form == "json"]
 COMMENTED = """\

@@ -24,10 +24,10 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moot.app.consultations import Consult
-from moot.codec.answers import parse_answer
-from moot.domain.effects import Brief
-from moot.ports.participant import Answer, NoAnswer
+from moothall.app.consultations import Consult
+from moothall.codec.answers import parse_answer
+from moothall.domain.effects import Brief
+from moothall.ports.participant import Answer, NoAnswer
 
 ASKS = {"consult": {"to": "bob", "question": "What does it cost?", "background": "No price is given.", "understanding": "Five?"}}
 REPLY = "FROM @bob:\n\n**Answer**: Five euros.\n**Notes**: Without tax.\n**Unsure of**: The tax.\n**Ask instead**: @eve"

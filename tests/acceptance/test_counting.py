@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 
-from moot import Decision
-from moot.domain.topic import build_topic
-from moot.testing.stub_server import Request, Step, StubReply, StubServer
+from moothall import Decision
+from moothall.domain.topic import build_topic
+from moothall.testing.stub_server import Request, Step, StubReply, StubServer
 
 T = TypeVar("T")
 TOPIC = "Should we ship on Friday?"

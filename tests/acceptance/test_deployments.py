@@ -27,7 +27,7 @@ import yaml
 from tests.acceptance.server import Client
 from tests.conftest import PostgresServer
 
-from moot.surfaces.cli.serve import PORT
+from moothall.surfaces.cli.serve import PORT
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

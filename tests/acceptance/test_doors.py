@@ -20,9 +20,9 @@ from tests.acceptance.doors import Cli, held, until
 from tests.acceptance.mcp_doors import MODERN, POSTED
 from tests.acceptance.server import Server
 
-from moot import Moot
-from moot.surfaces.api.methods import TABLE, TOOLS
-from moot.surfaces.http.refusals import LONGEST_SECONDS, MOST_HELD, MOST_PEERS, RefusalBrake, name_peer
+from moothall import Moot
+from moothall.surfaces.api.methods import TABLE, TOOLS
+from moothall.surfaces.http.refusals import LONGEST_SECONDS, MOST_HELD, MOST_PEERS, RefusalBrake, name_peer
 
 DOCS = Path(__file__).parents[2] / "docs"
 OLD_HOME = Path(__file__).parents[1] / "fixtures" / "written_by_0_1_0" / "home"
@@ -197,7 +197,7 @@ async def call_tools(address: str, tokens: dict[str, str]) -> dict[tuple[str, st
 
 
 PLUGIN = """
-from moot.plugins import Answer, ParticipantKind
+from moothall.plugins import Answer, ParticipantKind
 
 class Echo:
     async def ready(self):

@@ -4,10 +4,10 @@ import asyncio
 import json
 from pathlib import Path
 
-from moot.app.moot import Moot
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.testing.stub_server import Request, StubReply, StubServer
+from moothall.app.moot import Moot
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.testing.stub_server import Request, StubReply, StubServer
 
 DRAFT = {"decision": {"text": "Ship.", "entries": [2]}, "confidence": 0.8}
 

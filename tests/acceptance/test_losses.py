@@ -29,12 +29,12 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moot import Budget, Decision, Seat
-from moot.domain.budget import Usage
-from moot.domain.effects import Brief
-from moot.domain.ids import SeatId
-from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Position, Stand
+from moothall import Budget, Decision, Seat
+from moothall.domain.budget import Usage
+from moothall.domain.effects import Brief
+from moothall.domain.ids import SeatId
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.persona.facts import Draft, DraftClaim, Intent, PersonaSpeech, Position, Stand
 
 
 def record(cli: Cli, session: str = "s") -> list[dict[str, Any]]:

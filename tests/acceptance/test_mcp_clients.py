@@ -32,8 +32,8 @@ from tests.acceptance.mcp_doors import (
     serving,
 )
 
-from moot.surfaces.api.methods import TOOLS
-from moot.surfaces.api.toolsets import SEAT_TOOLS
+from moothall.surfaces.api.methods import TOOLS
+from moothall.surfaces.api.toolsets import SEAT_TOOLS
 
 SECRET = "The word is heliotrope."
 

@@ -28,10 +28,10 @@ from tests.acceptance.mcp_doors import (
 )
 from tests.acceptance.server import HSM, STEPS
 
-from moot import Seat
-from moot.app.deliberations import Deliberations, DeliberationState
-from moot.domain.ids import parse_seat_id, parse_session_id
-from moot.domain.roster import MAILBOX
+from moothall import Seat
+from moothall.app.deliberations import Deliberations, DeliberationState
+from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.roster import MAILBOX
 
 TOPIC = "Should we adopt HSM architecture for long-context processing?"
 MOTION = "Adopt HSM with attention fallback for sequential tasks"

@@ -11,7 +11,7 @@ from mcp import Client, StdioServerParameters
 from tests.acceptance.doors import DEADLINE, MOOT, Cli, Item, held, write_script
 from tests.acceptance.mcp_doors import HANDSHAKE, MODERN, SDK_MODES, Begun, Json, Stdio, checked_message, plain, refused
 
-from moot.surfaces.api.toolsets import OWNER_TOOLS
+from moothall.surfaces.api.toolsets import OWNER_TOOLS
 
 SEATS = ["--seat", "ada=mailbox", "--seat", "bob=mailbox"]
 PREFIX = "io.modelcontextprotocol/"

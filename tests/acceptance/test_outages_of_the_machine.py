@@ -23,7 +23,7 @@ STOPPED_SECONDS = 9.0
 
 MEETING = """
 import asyncio, sys
-from moot import Moot, Seat
+from moothall import Moot, Seat
 
 async def main(recipe):
     seats = [

@@ -278,8 +278,8 @@ def test_a_full_disk_is_told_in_one_sentence_and_nothing_acknowledged_is_lost(cl
 
     It says at once that it tries again, and in the end in one sentence that this was in vain; here after a second.
     """
-    impatient = "from moot.engine import session_loop; session_loop.LEDGER_SECONDS = 1.0; "
-    program = f"{impatient}from moot.surfaces.cli.main import main; main()"
+    impatient = "from moothall.engine import session_loop; session_loop.LEDGER_SECONDS = 1.0; "
+    program = f"{impatient}from moothall.surfaces.cli.main import main; main()"
     words = [
         sys.executable,
         "-c",

@@ -8,9 +8,9 @@ import pytest
 from tests.acceptance.doors import Cli, facts, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, speech
 
-from moot.app.conferences.guide import read_guide
-from moot.app.conferences.status import Blocked
-from moot.errors import KeyReused
+from moothall.app.conferences.guide import read_guide
+from moothall.app.conferences.status import Blocked
+from moothall.errors import KeyReused
 
 
 @pytest.fixture

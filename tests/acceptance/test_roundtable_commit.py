@@ -14,7 +14,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, digests, fresh, speech
 
-from moot.errors import FolderDamaged, SessionClosed, UnknownConference
+from moothall.errors import FolderDamaged, SessionClosed, UnknownConference
 
 KILLED = -signal.SIGKILL
 MOST_STEPS = 400

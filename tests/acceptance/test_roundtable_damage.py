@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.acceptance.doors import Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Files, Table, aged, digests, speech
 
-from moot.app.conferences.status import Blocked
-from moot.protocols.roundtable.turn_file import BadTurn, parse_turn_file
+from moothall.app.conferences.status import Blocked
+from moothall.protocols.roundtable.turn_file import BadTurn, parse_turn_file
 
 Break = Callable[[Files], object]
 
@@ -278,7 +278,7 @@ def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(desk: Desk) -> None:
 
 def test_a_name_that_is_no_text_is_set_aside(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-11"""
-    monkeypatch.setattr("moot.app.conferences.conference.MOST_REPAIRS", 5)
+    monkeypatch.setattr("moothall.app.conferences.conference.MOST_REPAIRS", 5)
     Path(os.fsdecode(os.fsencode(desk.folder) + b"/004_\xff.md")).write_text("odd")
     desk.repair()
     desk.go_on()

@@ -11,10 +11,10 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, by_hand, speech, tree
 
-from moot.app.conferences.guide import read_guide
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.errors import BadName, FolderDamaged, UnknownConference
+from moothall.app.conferences.guide import read_guide
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.errors import BadName, FolderDamaged, UnknownConference
 
 SECRET = "## Stance\nA secret of somebody else.\n"
 REFUSED = (

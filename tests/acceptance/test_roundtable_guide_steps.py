@@ -7,12 +7,12 @@ import pytest
 from tests.acceptance.tables import Desk
 from tests.support.guide_agent import Guide, GuideAgent, GuideFault
 
-from moot.app.conferences.guide import read_guide
-from moot.domain.facts import Language
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
-from moot.protocols.roundtable.sections import find_missing_sections
+from moothall.app.conferences.guide import read_guide
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moothall.protocols.roundtable.sections import find_missing_sections
 
 LANGUAGES = get_args(Language)
 INTRUDER = "## Stance\nI was first.\n## Analysis\nYes.\n## Response and questions\nNo?\n"

@@ -18,12 +18,12 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, Leaps, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
-from moot.app.conferences import watch_folder
-from moot.app.conferences.unattended import Relay
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.domain.safe_text import one_line
-from moot.participants import kinds
+from moothall.app.conferences import watch_folder
+from moothall.app.conferences.unattended import Relay
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import one_line
+from moothall.participants import kinds
 
 AGENTS = Path(__file__).with_name("outside_agents")
 PYTHON = (sys.executable, "-I", "-S")
@@ -334,8 +334,8 @@ def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(
     """R-10: its files count, once, and it is ended, be it by its patience or because it is done."""
     is_patient = end == "it is done"
     _set_patience(monkeypatch, 600.0 if is_patient else 60.0)
-    monkeypatch.setattr("moot.app.conferences.wake_agents.DONE_SECONDS", 0.5 if is_patient else 600.0)
-    monkeypatch.setattr("moot.app.conferences.wake_agents.LOOK_SECONDS", 0.3)
+    monkeypatch.setattr("moothall.app.conferences.wake_agents.DONE_SECONDS", 0.5 if is_patient else 600.0)
+    monkeypatch.setattr("moothall.app.conferences.wake_agents.LOOK_SECONDS", 0.3)
     good = scripted(cli, "good")
     with Desk(cli.cwd, home=cli.home) as desk:
         passing = None if is_patient else leaps.once(lambda: _has_spoken(desk), 60.0)

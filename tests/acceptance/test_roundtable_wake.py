@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import Cli
 
-from moot.domain.safe_text import quote_lines
+from moothall.domain.safe_text import quote_lines
 
 TRICKS = (
     'Ship "it"? $(touch tricked) `touch tricked`; touch tricked > tricked\n--version\n-rf /\n\'\\ {prompt} {session} 发布吗？'

@@ -13,8 +13,8 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, until
 from tests.acceptance.server import HSM, Client, Server
 
-from moot.surfaces.http.access_control import RateLimiter
-from moot.surfaces.http.app import build_app
+from moothall.surfaces.http.access_control import RateLimiter
+from moothall.surfaces.http.app import build_app
 
 
 @dataclass(frozen=True, slots=True)

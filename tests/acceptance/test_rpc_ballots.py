@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.support.wire import Wire, serve_within
 
-from moot.errors import BadAnswer, BadRoster, BadSetting, KeyReused, NotAllowed, OutOfTurn, UnknownDecision, UnknownSeat
+from moothall.errors import BadAnswer, BadRoster, BadSetting, KeyReused, NotAllowed, OutOfTurn, UnknownDecision, UnknownSeat
 
 SECRET = "xyzzy-condition"
 CONDITION = "benchmarks exist"

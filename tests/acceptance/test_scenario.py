@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.acceptance.doors import LAYOFFS, Cli, Guest, draft, facts, held, round_robin, seat_words, with_guests, write_script
 
-import moot
-from moot import Moot
-from moot.domain.effects import Brief
-from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import Intent, Stand
+import moothall
+from moothall import Moot
+from moothall.domain.effects import Brief
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.persona.facts import Intent, Stand
 
 TOPIC = "我们要不要裁员 20%？"
 SEATS = ("A", "B", "C")
@@ -110,10 +110,10 @@ def test_silence_leaves_no_entry_and_is_kept_with_its_reason(cli: Cli) -> None:
 
 
 def test_the_library_holds_the_same_meeting(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P-16: `moot.hold`, for programs without an event loop."""
+    """P-16: `moothall.hold`, for programs without an event loop."""
     monkeypatch.setenv("MOOT_HOME", str(cli.home))
     monkeypatch.delenv("MOOT_LEDGER", raising=False)
-    decision = moot.hold(TOPIC, **PLAN)
+    decision = moothall.hold(TOPIC, **PLAN)
     assert decision.decision is not None
     assert decision.decision.entries == (2, 3, 4)
 
@@ -134,9 +134,9 @@ def test_a_program_can_watch_the_scenario_while_it_is_held(cli: Cli) -> None:
             async def watch() -> tuple[list[int], str]:
                 seen, heard = [], ""
                 async for event in library.watch(session):
-                    if isinstance(event, moot.TextDelta):
+                    if isinstance(event, moothall.TextDelta):
                         heard += event.text
-                    elif isinstance(event, moot.EntryAdded):
+                    elif isinstance(event, moothall.EntryAdded):
                         seen.append(event.entry.seq)
                 return seen, heard
 
@@ -176,7 +176,7 @@ def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows(cli: Cli, tmp_p
         async with with_guests(cli, {"ear": listener}) as library:
             seats = {"a": platform, "b": platform, "ear": "mailbox"}
             settings = {"window": 4, "blind": False, "summarizer": "b"}
-            await library.hold("How long?", seats=seats, settings=settings, budget=moot.Budget(turns=60))
+            await library.hold("How long?", seats=seats, settings=settings, budget=moothall.Budget(turns=60))
 
     held(work())
     bids = [brief for brief in listener.briefs if brief.form.kind == "intent"]

@@ -8,8 +8,8 @@ import pytest
 from tests.acceptance.doors import Cli, facts, held, seat_words, write_script
 from tests.acceptance.server import SEATS, Client, Refused, Server
 
-from moot.domain.ids import SessionId
-from moot.domain.topic import Stakes, build_topic
+from moothall.domain.ids import SessionId
+from moothall.domain.topic import Stakes, build_topic
 
 STAKES: tuple[Stakes, ...] = get_args(Stakes)
 STOPPING = {"low", "medium"}

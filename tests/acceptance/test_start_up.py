@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import Cli
 
-from moot.app.version import VERSION
+from moothall.app.version import VERSION
 
 HEAVY = ("mcp", "mcp_types", "pydantic_ai", "openai", "starlette", "uvicorn", "prompt_toolkit", "httpx", "numpy", "watchfiles")
 PROTOCOLS = ("persona", "council", "roundtable", "swarm", "consultation", "pipeline")
 COUNT = """
 import json, sys
-from moot.surfaces.cli.main import main
+from moothall.surfaces.cli.main import main
 try:
     main(sys.argv[1:], standalone_mode=False)
 except SystemExit:
@@ -47,7 +47,7 @@ def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most
     found = list_modules(tmp_path, *command)
     assert len({name for name in found if name.split(".")[0] == "moot"}) <= most
     assert not {name.split(".")[0] for name in found} & set(HEAVY)
-    assert not [name for name in found if name.startswith("moot.protocols.")]
+    assert not [name for name in found if name.startswith("moothall.protocols.")]
     # Nothing is validated or drawn, and the version is a constant.
     assert not found & {"pydantic", "rich", "importlib.metadata"}
 
@@ -59,13 +59,13 @@ def test_the_version_that_is_said_is_the_one_that_is_installed() -> None:
 def test_a_list_imports_the_protocols_of_its_sessions_alone(cli: Cli) -> None:
     cli("run", "Shall we?", "--protocol", "debate", "--seat", "ada=mailbox", "--seat", "bob=mailbox", "--session", "s", code=3)
     found = list_modules(cli.home, "list")
-    loaded = {name.split(".")[2] for name in found if name.startswith("moot.protocols.")}
+    loaded = {name.split(".")[2] for name in found if name.startswith("moothall.protocols.")}
     assert "council" in loaded
     assert not loaded & {"persona", "roundtable", "swarm", "pipeline"}
     assert not {name.split(".")[0] for name in found} & set(HEAVY)
     # A second list of the same sessions reads no fact, and so needs neither their protocols nor pydantic.
     again = list_modules(cli.home, "list")
-    assert not [name for name in again if name.startswith(("moot.protocols.", "pydantic"))]
+    assert not [name for name in again if name.startswith(("moothall.protocols.", "pydantic"))]
 
 
 def test_the_library_is_imported_at_its_first_use() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.acceptance.doors import Cli, Terminal, until
 
-from moot.domain.seeded_random import random_unit
+from moothall.domain.seeded_random import random_unit
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "swarm.toml"
 NAMES = ("TanWei", "SuYuan", "DongCha", "QiuSuo", "XiLi")

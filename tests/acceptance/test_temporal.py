@@ -22,11 +22,11 @@ from tests.acceptance.test_workers import (
 )
 from tests.support.temporal_server import TemporalServer
 
-from moot import Moot
-from moot.app.shared_runner import open_shared_runner
-from moot.domain.ids import SessionId
-from moot.ports.runner import Runner
-from moot.testing.ledger_contract import run_with_deadline
+from moothall import Moot
+from moothall.app.shared_runner import open_shared_runner
+from moothall.domain.ids import SessionId
+from moothall.ports.runner import Runner
+from moothall.testing.ledger_contract import run_with_deadline
 
 LEASE = 3.0
 GOES_ON = 10.0

@@ -127,7 +127,7 @@ def test_a_collector_that_is_down_or_slow_holds_up_no_meeting_and_no_end(tmp_pat
 
 LOOK = """
 import logging, os
-from moot.app.traces import open_tracer
+from moothall.app.traces import open_tracer
 logging.basicConfig()
 with open_tracer(os.environ) as tracer:
     print(type(tracer).__name__)
@@ -143,7 +143,7 @@ def test_traces_without_their_packages_are_one_sentence(tmp_path: Path) -> None:
     cli.home.mkdir(mode=0o700)
     (cli.home / "server.toml").write_text('traces = "http://127.0.0.1:9"\n')
     refused = cli.fresh("serve", "--port", "0", code=2)
-    assert (refused.out, refused.err) == ("", 'moot: traces need extra packages: pip install "moot[otel]"\n')
+    assert (refused.out, refused.err) == ("", 'moot: traces need extra packages: pip install "moothall[otel]"\n')
 
     def look(**environ: str) -> tuple[str, str]:
         environ = {**cli.environ, **environ}

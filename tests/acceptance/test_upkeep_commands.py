@@ -17,14 +17,14 @@ import pytest
 from tests.acceptance.doors import Cli, held, round_robin, write_script
 from tests.acceptance.test_older_ledgers import WRITTEN
 
-from moot.app.archive import archive_sessions, return_sessions
-from moot.app.backup import back_up, restore
-from moot.app.session_copies import check_ledger
-from moot.codec.chain import compute_record_hash, compute_root_hash
-from moot.codec.export import dump_export_head, dump_export_lines, parse_export
-from moot.domain.records import StoredRecord
-from moot.errors import SessionExists
-from moot.ledgers.sqlite import SqliteLedger
+from moothall.app.archive import archive_sessions, return_sessions
+from moothall.app.backup import back_up, restore
+from moothall.app.session_copies import check_ledger
+from moothall.codec.chain import compute_record_hash, compute_root_hash
+from moothall.codec.export import dump_export_head, dump_export_lines, parse_export
+from moothall.domain.records import StoredRecord
+from moothall.errors import SessionExists
+from moothall.ledgers.sqlite import SqliteLedger
 
 DAYS = timedelta(days=100) // timedelta(microseconds=1)
 
@@ -101,7 +101,7 @@ def test_heads_kept_elsewhere_prove_what_a_rewritten_ledger_hides(cli: Cli, tmp_
 
 APPENDS = """
 import asyncio, sys
-from moot import Moot
+from moothall import Moot
 async def main():
     async with Moot() as moot:
         await moot.open("Open?", seats={"ada": "mailbox", "bob": "mailbox"}, session="busy")
@@ -227,7 +227,7 @@ def test_a_restored_ledger_keeps_the_ids_of_archived_sessions(cli: Cli, tmp_path
 
 READS = """
 import contextlib, io, json, os, sys
-from moot.surfaces.cli.main import main
+from moothall.surfaces.cli.main import main
 for place in sys.argv[1:]:
     os.environ["MOOT_HOME"] = place
     for words in (["list", "--json"], ["show", "s"], ["verify", "--json"], ["export", "s", "jsonl"], ["replay", "s"], ["heads"],
@@ -308,8 +308,8 @@ def test_an_older_ledger_verifies_says_what_is_not_covered_and_is_covered_from_t
     cli = Cli(home, tmp_path)
 
     async def read() -> Any:
-        from moot.app.clock import SystemClock
-        from moot.app.verification import LedgerVerifier
+        from moothall.app.clock import SystemClock
+        from moothall.app.verification import LedgerVerifier
 
         async with SqliteLedger(home / "ledger.db", read_only=True) as ledger:
             return await LedgerVerifier(ledger, SystemClock()).verify_all()

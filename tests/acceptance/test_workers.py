@@ -17,12 +17,12 @@ from bench.scale.counted_worker import PLATFORM, CountedParticipant
 from bench.scale.cut_line import CutLine
 from tests.docs.test_writing_plugins import ESTIMATES, install, read_examples
 
-from moot import Moot
-from moot.app.environment import open_ledger
-from moot.app.shared_runner import open_shared_runner
-from moot.domain.facts import SessionResumed
-from moot.domain.ids import SessionId
-from moot.testing.ledger_contract import build_chain, run_with_deadline
+from moothall import Moot
+from moothall.app.environment import open_ledger
+from moothall.app.shared_runner import open_shared_runner
+from moothall.domain.facts import SessionResumed
+from moothall.domain.ids import SessionId
+from moothall.testing.ledger_contract import build_chain, run_with_deadline
 
 ROOT = Path(__file__).resolve().parents[2]
 LEASE = 5.0
@@ -32,7 +32,7 @@ DEADLINE = 90.0
 """On a machine that others load as well; alone it takes half a minute."""
 OPEN_DELPHI = """
 import asyncio, os, sys
-from moot import Moot
+from moothall import Moot
 
 async def open_session():
     async with Moot(environ=os.environ) as moot:
@@ -300,12 +300,16 @@ def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(postgres_address: st
     The new one has a participant and a protocol that the old one does not have.
     """
     install(
-        tmp_path / "site", "moot_delphi", read_examples("writing-a-protocol.md")[0], "moot.protocols", "delphi=moot_delphi:DELPHI"
+        tmp_path / "site",
+        "moot_delphi",
+        read_examples("writing-a-protocol.md")[0],
+        "moothall.protocols",
+        "delphi=moot_delphi:DELPHI",
     )
     (tmp_path / "estimates.toml").write_text(ESTIMATES)
 
     async def work(workers: Workers) -> None:
-        (old,) = workers.start_command(["-m", "moot.surfaces.cli.main", "worker", "--lease", "5"])
+        (old,) = workers.start_command(["-m", "moothall.surfaces.cli.main", "worker", "--lease", "5"])
         workers.environ["PYTHONPATH"] = str(tmp_path / "site")
         (opener,) = workers.start_command(["-c", OPEN_DELPHI, str(tmp_path / "estimates.toml")])
         async with opened(workers) as moot, open_shared_runner(moot) as runner:

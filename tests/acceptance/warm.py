@@ -19,16 +19,16 @@ import sys
 import traceback
 from contextlib import suppress
 
-import moot
-from moot.participants.encoder import encode_texts
-from moot.surfaces.cli.main import LazyCommand, main
+import moothall
+from moothall.participants.encoder import encode_texts
+from moothall.surfaces.cli.main import LazyCommand, main
 
 # Before the first fork: what is loaded here is loaded once.
 for command in main.commands.values():
     if isinstance(command, LazyCommand):
         command.load()
-for module in pkgutil.walk_packages(moot.__path__, "moot."):
-    if not module.name.startswith("moot.testing"):
+for module in pkgutil.walk_packages(moothall.__path__, "moothall."):
+    if not module.name.startswith("moothall.testing"):
         importlib.import_module(module.name)
 LIBRARIES = (
     "mcp.client.streamable_http",

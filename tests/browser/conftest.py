@@ -19,7 +19,7 @@ from tests.browser.meetings import Shown, fill_memory, record_demos
 from tests.browser.pages import Visit, Watch
 from tests.support.model_provider import ModelProvider
 
-from moot.domain.facts import Language
+from moothall.domain.facts import Language
 
 PATIENCE = 60_000
 """Milliseconds for what should take a moment."""

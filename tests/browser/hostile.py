@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from tests.browser.meetings import environ_of, run_apart
 
-from moot.app.demos import build_demo_options, load_demo
-from moot.app.moot import Moot
-from moot.app.panels import Panel
-from moot.domain.ids import parse_seat_id
-from moot.domain.safe_text import one_line
-from moot.domain.topic import build_context, build_topic
-from moot.participants.demo import find_script
+from moothall.app.demos import build_demo_options, load_demo
+from moothall.app.moot import Moot
+from moothall.app.panels import Panel
+from moothall.domain.ids import parse_seat_id
+from moothall.domain.safe_text import one_line
+from moothall.domain.topic import build_context, build_topic
+from moothall.participants.demo import find_script
 
 TRAP: Final = "window.__moot_trap=(window.__moot_trap||0)+1"
 """What a hostile text runs if it can."""

@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar
 
 from tests.acceptance.server import Client, Server
 
-from moot.app.demos import build_demo_options, load_demo
-from moot.app.moot import Moot
-from moot.app.panels import Panel
-from moot.domain.facts import Language
-from moot.participants.demo import find_script
+from moothall.app.demos import build_demo_options, load_demo
+from moothall.app.moot import Moot
+from moothall.app.panels import Panel
+from moothall.domain.facts import Language
+from moothall.participants.demo import find_script
 
 PROTOCOLS: Final = ("persona", "debate", "advisory", "consensus", "roundtable", "consultation", "swarm", "pipeline")
 SEATS: Final = ("ada", "bob", "eve")

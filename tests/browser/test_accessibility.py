@@ -25,7 +25,7 @@ from tests.browser.looking import (
 from tests.browser.meetings import PROTOCOLS, SEATS, Shown
 from tests.browser.pages import Visit
 
-from moot.domain.facts import Language
+from moothall.domain.facts import Language
 
 Theme = Literal["light", "dark"]
 LOCALES: Mapping[Language, str] = {"en": "en-US", "zh": "zh-CN"}

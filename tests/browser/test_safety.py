@@ -25,7 +25,7 @@ from tests.browser.looking import (
 from tests.browser.meetings import PROTOCOLS
 from tests.browser.pages import HIDE, KEEP_NOTICES, Visit
 
-from moot.domain.safe_text import one_line
+from moothall.domain.safe_text import one_line
 
 ANCHORS = (
     "<script>",

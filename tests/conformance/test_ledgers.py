@@ -10,15 +10,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from moot.app.environment import open_ledger
-from moot.domain.records import StoredRecord
-from moot.errors import LedgerNewer, LedgerUnavailable, SessionBusy
-from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.migrations import load_migrations
-from moot.ledgers.postgres import PostgresLedger
-from moot.ledgers.sqlite import SqliteLedger
-from moot.ports.ledger import Ledger
-from moot.testing.ledger_contract import (
+from moothall.app.environment import open_ledger
+from moothall.domain.records import StoredRecord
+from moothall.errors import LedgerNewer, LedgerUnavailable, SessionBusy
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.migrations import load_migrations
+from moothall.ledgers.postgres import PostgresLedger
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ports.ledger import Ledger
+from moothall.testing.ledger_contract import (
     ONE,
     LastingLedgerContract,
     LedgerContract,
@@ -27,7 +27,7 @@ from moot.testing.ledger_contract import (
     expect_error,
     run_with_deadline,
 )
-from moot.testing.upkeep_contract import UpkeepContract
+from moothall.testing.upkeep_contract import UpkeepContract
 
 
 class TestMemoryLedger(UpkeepContract, LedgerContract):
@@ -85,7 +85,7 @@ def child(code: str, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 HOLDS_A_CLAIM = """
 import asyncio, sys
-from moot.app.environment import open_ledger
+from moothall.app.environment import open_ledger
 
 async def main():
     async with open_ledger(sys.argv[1]) as ledger, ledger.claim("one"):
@@ -97,8 +97,8 @@ asyncio.run(main())
 
 APPENDS_AT_A_SIGN = """
 import asyncio, sys
-from moot.testing.ledger_contract import ONE, build_chain
-from moot.app.environment import open_ledger
+from moothall.testing.ledger_contract import ONE, build_chain
+from moothall.app.environment import open_ledger
 
 async def main():
     async with open_ledger(sys.argv[1]) as ledger:

@@ -5,12 +5,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 
 import pytest
 
-from moot.ledgers.postgres import PostgresLedger
-from moot.ledgers.postgres_limits import PostgresLimits
-from moot.ledgers.postgres_queue import PostgresQueue
-from moot.participants.provider_limits import LocalLimits
-from moot.ports.limits import ProviderLimits
-from moot.testing.limits_contract import LimitsContract
+from moothall.ledgers.postgres import PostgresLedger
+from moothall.ledgers.postgres_limits import PostgresLimits
+from moothall.ledgers.postgres_queue import PostgresQueue
+from moothall.participants.provider_limits import LocalLimits
+from moothall.ports.limits import ProviderLimits
+from moothall.testing.limits_contract import LimitsContract
 
 
 class TestLocalLimits(LimitsContract):

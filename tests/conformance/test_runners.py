@@ -8,20 +8,20 @@ from urllib.parse import urlsplit
 import pytest
 from tests.support.temporal_server import TemporalServer
 
-from moot.app.clock import SystemClock
-from moot.app.protocols import find_kinds, find_rules
-from moot.app.runner import LocalRunner
-from moot.app.shared_runner import SharedRunner
-from moot.codec.stored import FactCodec
-from moot.engine.engine import Engine
-from moot.engine.session_loop import ParticipantFactory
-from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.postgres import PostgresLedger
-from moot.ledgers.postgres_queue import PostgresQueue, build_worker_name
-from moot.ledgers.temporal_queue import TemporalQueue
-from moot.ledgers.temporal_settings import TASK_QUEUE, TEMPORAL, read_temporal_settings
-from moot.ports.ledger import Ledger
-from moot.testing.runner_contract import EndedSessions, RunnerContract, RunnerStage
+from moothall.app.clock import SystemClock
+from moothall.app.protocols import find_kinds, find_rules
+from moothall.app.runner import LocalRunner
+from moothall.app.shared_runner import SharedRunner
+from moothall.codec.stored import FactCodec
+from moothall.engine.engine import Engine
+from moothall.engine.session_loop import ParticipantFactory
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.postgres import PostgresLedger
+from moothall.ledgers.postgres_queue import PostgresQueue, build_worker_name
+from moothall.ledgers.temporal_queue import TemporalQueue
+from moothall.ledgers.temporal_settings import TASK_QUEUE, TEMPORAL, read_temporal_settings
+from moothall.ports.ledger import Ledger
+from moothall.testing.runner_contract import EndedSessions, RunnerContract, RunnerStage
 
 
 def build_engine(ledger: Ledger) -> Engine:

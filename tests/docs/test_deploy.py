@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from moot.surfaces.cli.main import main
+from moothall.surfaces.cli.main import main
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy"
 

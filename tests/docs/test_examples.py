@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 import pytest
 
-from moot.app.panels import parse_panel
-from moot.app.pipelines import parse_pipeline
-from moot.participants.agent_recipes import find_recipe
-from moot.surfaces.cli.main import main
+from moothall.app.panels import parse_panel
+from moothall.app.pipelines import parse_pipeline
+from moothall.participants.agent_recipes import find_recipe
+from moothall.surfaces.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -60,7 +60,7 @@ def test_a_command_in_the_docs_is_one_that_moot_takes(page: str, line: str) -> N
 def test_the_scripted_meeting_of_the_docs_is_held(tmp_path: Path) -> None:
     line = next(line for page, line in commands() if page == "scripts.md" and "script:" in line)
     environ = {**os.environ, "MOOT_HOME": str(tmp_path)}
-    moot = [sys.executable, "-m", "moot.surfaces.cli.main", *shlex.split(line)[1:]]
+    moot = [sys.executable, "-m", "moothall.surfaces.cli.main", *shlex.split(line)[1:]]
     done = subprocess.run(moot, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "Ship on Friday at ten" in done.stdout

@@ -60,7 +60,7 @@ class Machine:
     def run_whole(self, *words: str, has_plugins: bool = True) -> "subprocess.CompletedProcess[str]":
         environ = self.environ if has_plugins else {**self.environ, "PYTHONPATH": ""}
         return subprocess.run(
-            [sys.executable, "-m", "moot.surfaces.cli.main", *words],
+            [sys.executable, "-m", "moothall.surfaces.cli.main", *words],
             env=environ,
             cwd=self.folder,
             capture_output=True,
@@ -90,7 +90,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def install_delphi(machine: Machine) -> list[str]:
     (example,) = read_examples("writing-a-protocol.md")
-    install(machine.site, "moot_delphi", example, "moot.protocols", "delphi = moot_delphi:DELPHI")
+    install(machine.site, "moot_delphi", example, "moothall.protocols", "delphi = moot_delphi:DELPHI")
     script = machine.folder / "estimates.toml"
     script.write_text(ESTIMATES)
     return [f"--seat={name}=script:{script}" for name in ("ada", "bob", "cy")]
@@ -100,7 +100,7 @@ def test_the_example_of_a_protocol_is_short_and_imports_only_the_public_names() 
     (example,) = read_examples("writing-a-protocol.md")
     assert len(example.splitlines()) <= 200
     roots = {node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
-    assert {root for root in roots if root and root.startswith("moot")} == {"moot.plugins"}
+    assert {root for root in roots if root and root.startswith("moot")} == {"moothall.plugins"}
 
 
 def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None:
@@ -128,11 +128,11 @@ def test_a_protocol_of_another_package_is_opened_over_the_wire(machine: Machine)
     told = machine.python(
         """
 import asyncio, json
-from moot.app.deliberations import Deliberations
-from moot.app.moot import Moot
-from moot.app.runner import LocalRunner
-from moot.surfaces.api.method import Call, Caller, ServerContext
-from moot.surfaces.api.methods import TABLE
+from moothall.app.deliberations import Deliberations
+from moothall.app.moot import Moot
+from moothall.app.runner import LocalRunner
+from moothall.surfaces.api.method import Call, Caller, ServerContext
+from moothall.surfaces.api.methods import TABLE
 
 async def main():
     moot = Moot()
@@ -173,7 +173,7 @@ def test_a_session_of_a_protocol_that_is_not_installed_is_listed_and_explained(m
         ("PLUGIN = {'name': 'x'}", "is a dict, not a "),
     ],
 )
-@pytest.mark.parametrize("group", ["moot.protocols", "moot.participants"])
+@pytest.mark.parametrize("group", ["moothall.protocols", "moothall.participants"])
 def test_a_broken_plugin_is_named_in_one_sentence_and_hurts_nobody(machine: Machine, code: str, reason: str, group: str) -> None:
     install(machine.site, "moot_broken", code, group, "broken = moot_broken:PLUGIN")
     script = machine.folder / "talk.toml"
@@ -194,7 +194,7 @@ def test_the_examples_of_participants_run(machine: Machine) -> None:
     function, named, kind = read_examples("writing-a-participant.md")
     assert "Ship on Friday, behind a flag." in machine.python(function)
     machine.python(named)
-    install(machine.site, "moot_proverb", kind, "moot.participants", "proverb = moot_proverb:PROVERB")
+    install(machine.site, "moot_proverb", kind, "moothall.participants", "proverb = moot_proverb:PROVERB")
     (machine.folder / "sayings.txt").write_text("Haste makes waste.\n")
     words = ("--protocol", "roundtable", "--seat", "ada=proverb:sayings.txt", "--seat", "moderator=proverb:sayings.txt")
     told = machine.run("run", "Ship?", *words, "--set", "max_rounds=1", "--session", "p1")
@@ -207,14 +207,14 @@ def test_the_examples_of_participants_run(machine: Machine) -> None:
 
 def test_a_remote_caller_may_seat_only_kinds_that_say_so(machine: Machine) -> None:
     *_, kind = read_examples("writing-a-participant.md")
-    install(machine.site, "moot_proverb", kind, "moot.participants", "proverb = moot_proverb:PROVERB")
+    install(machine.site, "moot_proverb", kind, "moothall.participants", "proverb = moot_proverb:PROVERB")
     told = machine.python(
         """
-from moot.errors import BadRoster, UnknownPlatform
-from moot.surfaces.api.deliberation import build_seat
-from moot import Moot
-from moot.surfaces.api.method import Call, Caller, ServerContext
-from moot.surfaces.api.shapes import ParticipantIn
+from moothall.errors import BadRoster, UnknownPlatform
+from moothall.surfaces.api.deliberation import build_seat
+from moothall import Moot
+from moothall.surfaces.api.method import Call, Caller, ServerContext
+from moothall.surfaces.api.shapes import ParticipantIn
 
 context = ServerContext(Moot(), None, None)
 owner, local = (Call(context=context, caller=Caller(role=role)) for role in ("owner", "local"))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from moot import Moot
-from moot.domain.effects import Brief
-from moot.domain.topic import build_topic
-from moot.memory.amplification import Amplification, Share
-from moot.memory.facts import Outcome
+from moothall import Moot
+from moothall.domain.effects import Brief
+from moothall.domain.topic import build_topic
+from moothall.memory.amplification import Amplification, Share
+from moothall.memory.facts import Outcome
 
 Says = Callable[[Brief], object]
 ESSAY = "It depends on many things, of which the team is the first and the licence only the last. " * 20

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from moot.app.moot import Moot
-from moot.domain.budget import Budget
-from moot.domain.effects import Brief
-from moot.domain.facts import Language, Reply, SeatLost
-from moot.participants.function import AnswerFunction
-from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.swarm.facts import BarrierPassed, Reported
-from moot.reports.decision import Decision
-from moot.testing.careless_model import FAULTS, CarelessModel
+from moothall.app.moot import Moot
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language, Reply, SeatLost
+from moothall.participants.function import AnswerFunction
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.swarm.facts import BarrierPassed, Reported
+from moothall.reports.decision import Decision
+from moothall.testing.careless_model import FAULTS, CarelessModel
 
 SEEDS = range(3)
 SETTINGS: dict[str, dict[str, object]] = {"swarm": {"max_rounds": 3}, "roundtable": {"max_rounds": 2}}

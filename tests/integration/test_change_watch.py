@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from moot.app.change_watch import ChangeWatch
-from moot.app.deliberations import Deliberations
-from moot.app.moot import Moot
-from moot.domain.ids import SessionId
-from moot.domain.records import StoredRecord
-from moot.errors import LedgerUnavailable, UnknownSeat
-from moot.ledgers.memory import MemoryLedger
-from moot.testing.counting_ledger import CountingLedger
+from moothall.app.change_watch import ChangeWatch
+from moothall.app.deliberations import Deliberations
+from moothall.app.moot import Moot
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
+from moothall.errors import LedgerUnavailable, UnknownSeat
+from moothall.ledgers.memory import MemoryLedger
+from moothall.testing.counting_ledger import CountingLedger
 
 NAMES = [f"agent{number:02}" for number in range(12)]
 DEADLINE = 30

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from moot import Moot, Seat
-from moot.codec.answers import read_answer
-from moot.domain.budget import Budget, Usage
-from moot.domain.effects import Brief
-from moot.domain.facts import Loss
-from moot.domain.ids import SeatId, SessionId
-from moot.engine.events import EntryAdded
-from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.reports.loss_text import explain_outage
-from moot.reports.shared_text import SHARED_REPORT_TEXT
-from moot.surfaces.cli.live import build_view
-from moot.surfaces.cli.render import show_decision, show_report
+from moothall import Moot, Seat
+from moothall.codec.answers import read_answer
+from moothall.domain.budget import Budget, Usage
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Loss
+from moothall.domain.ids import SeatId, SessionId
+from moothall.engine.events import EntryAdded
+from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reports.loss_text import explain_outage
+from moothall.reports.shared_text import SHARED_REPORT_TEXT
+from moothall.surfaces.cli.live import build_view
+from moothall.surfaces.cli.render import show_decision, show_report
 
 LOSSES: tuple[tuple[Loss, str], ...] = (
     ("timeout", "no answer by the deadline"),

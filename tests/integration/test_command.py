@@ -13,19 +13,19 @@ from typing import Any, TypeVar
 
 import pytest
 
-from moot.domain.budget import Usage
-from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Language, Loss
-from moot.domain.ids import SeatId, ask_id
-from moot.domain.roster import Seat
-from moot.participants import subprocess_runner
-from moot.participants.agent_recipes import LONGEST_ARGUMENT, Recipe
-from moot.participants.command import LONGEST_COMPLAINT, CommandParticipant
-from moot.participants.prompt_assembly import build_correction, build_user_prompt
-from moot.participants.subprocess_runner import MARK
-from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
-from moot.protocols.persona.rules import RULES
+from moothall.domain.budget import Usage
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.facts import Language, Loss
+from moothall.domain.ids import SeatId, ask_id
+from moothall.domain.roster import Seat
+from moothall.participants import subprocess_runner
+from moothall.participants.agent_recipes import LONGEST_ARGUMENT, Recipe
+from moothall.participants.command import LONGEST_COMPLAINT, CommandParticipant
+from moothall.participants.prompt_assembly import build_correction, build_user_prompt
+from moothall.participants.subprocess_runner import MARK
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
+from moothall.protocols.persona.rules import RULES
 
 T = TypeVar("T")
 

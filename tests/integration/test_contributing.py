@@ -9,28 +9,28 @@ from typing import Any, TypeVar
 
 import pytest
 
-from moot.app.deliberations import Deliberations
-from moot.app.moot import Moot
-from moot.app.protocols import collect_kinds, load_protocols
-from moot.codec.answers import Reading, parse_answer, read_strictly
-from moot.codec.stored import FactCodec
-from moot.domain.budget import Budget
-from moot.domain.effects import AnswerForm, AnswerRules, Brief
-from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Fact, SeatLost, SessionResumed
-from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.records import StoredRecord
-from moot.domain.roster import MAILBOX, Seat
-from moot.engine.engine import Engine
-from moot.errors import BadAnswer, BadSetting, KeyReused, OutOfTurn, SessionClosed, UnknownAsk, UnknownSeat
-from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.sqlite import SqliteLedger
-from moot.ports.clock import Clock
-from moot.ports.ledger import Ledger
-from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.protocols.council.debate import DebateOpened
-from moot.protocols.council.facts import Contributed, Contribution, CouncilSettings, DeliberationClosed, PhaseBegun
-from moot.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
-from moot.protocols.persona.facts import PersonaSettings as MeetingSettings
+from moothall.app.deliberations import Deliberations
+from moothall.app.moot import Moot
+from moothall.app.protocols import collect_kinds, load_protocols
+from moothall.codec.answers import Reading, parse_answer, read_strictly
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import Budget
+from moothall.domain.effects import AnswerForm, AnswerRules, Brief
+from moothall.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Fact, SeatLost, SessionResumed
+from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.records import StoredRecord
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.engine.engine import Engine
+from moothall.errors import BadAnswer, BadSetting, KeyReused, OutOfTurn, SessionClosed, UnknownAsk, UnknownSeat
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ports.clock import Clock
+from moothall.ports.ledger import Ledger
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.protocols.council.debate import DebateOpened
+from moothall.protocols.council.facts import Contributed, Contribution, CouncilSettings, DeliberationClosed, PhaseBegun
+from moothall.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
+from moothall.protocols.persona.facts import PersonaSettings as MeetingSettings
 
 T = TypeVar("T")
 DEADLINE = 120.0
@@ -694,8 +694,8 @@ def test_a_contribution_reads_the_ledger_once_and_is_parsed_once(monkeypatch: py
             deliberations = Deliberations(running)
             await deliberations.contribute(session, "ada", proposal("A."))
             monkeypatch.setattr(MemoryLedger, "read", count_read)
-            monkeypatch.setattr("moot.app.deliberations.parse_answer", count_parse)
-            monkeypatch.setattr("moot.engine.outside_answers.read_strictly", count_reading)
+            monkeypatch.setattr("moothall.app.deliberations.parse_answer", count_parse)
+            monkeypatch.setattr("moothall.engine.outside_answers.read_strictly", count_reading)
             recorded = await deliberations.contribute(session, "bob", proposal("B."))
             assert [line.said.text for line in recorded.state.council.lines] == ["A.", "B."]
 

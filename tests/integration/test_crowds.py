@@ -6,19 +6,19 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from moot.app.clock import SystemClock
-from moot.app.deliberations import Deliberations
-from moot.app.moot import Moot
-from moot.codec.stored import FactCodec
-from moot.domain.effects import Ask, Brief
-from moot.domain.ids import SeatId
-from moot.domain.roster import MAILBOX, Seat
-from moot.engine.engine import Engine
-from moot.ledgers.memory import MemoryLedger
-from moot.protocols.council.debate import COURSE, DebateOpened
-from moot.protocols.council.facts import SHARED_KINDS
-from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import Council
+from moothall.app.clock import SystemClock
+from moothall.app.deliberations import Deliberations
+from moothall.app.moot import Moot
+from moothall.codec.stored import FactCodec
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.engine.engine import Engine
+from moothall.ledgers.memory import MemoryLedger
+from moothall.protocols.council.debate import COURSE, DebateOpened
+from moothall.protocols.council.facts import SHARED_KINDS
+from moothall.protocols.council.rules import CouncilRules
+from moothall.protocols.council.state import Council
 
 
 class PromptCounter(CouncilRules):

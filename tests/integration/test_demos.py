@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from moot.app.demos import Demo, build_demo_options, list_demos, load_demo
-from moot.app.moot import Moot
-from moot.domain.facts import Entry, Language, SeatLost, SessionResumed
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import NEUTRAL_TRUST, Seat
-from moot.errors import BadRoster, BadScript, BadSetting
-from moot.participants.demo import Pacer, list_scripts, make_demo
-from moot.protocols.consultation.facts import ConsultationRefused
-from moot.protocols.persona.facts import StandTaken
-from moot.protocols.swarm.facts import BarrierPassed, OperationsProcessed
+from moothall.app.demos import Demo, build_demo_options, list_demos, load_demo
+from moothall.app.moot import Moot
+from moothall.domain.facts import Entry, Language, SeatLost, SessionResumed
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
+from moothall.errors import BadRoster, BadScript, BadSetting
+from moothall.participants.demo import Pacer, list_scripts, make_demo
+from moothall.protocols.consultation.facts import ConsultationRefused
+from moothall.protocols.persona.facts import StandTaken
+from moothall.protocols.swarm.facts import BarrierPassed, OperationsProcessed
 
 pytestmark = pytest.mark.anyio
 
@@ -197,7 +197,7 @@ async def test_a_demo_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) ->
 
 
 def lead(moot: Moot) -> Pacer:
-    from moot.surfaces.cli.demo import let_pacer_lead
+    from moothall.surfaces.cli.demo import let_pacer_lead
 
     pacer = Pacer()
     let_pacer_lead(moot, pacer)

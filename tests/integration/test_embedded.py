@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from moot import Budget, Moot, TextDelta
-from moot.domain.facts import Reply, SeatLost
-from moot.errors import BadRoster, WorldError
-from moot.participants import embedded, encoder, weights
-from moot.participants.local_model import LocalModel
+from moothall import Budget, Moot, TextDelta
+from moothall.domain.facts import Reply, SeatLost
+from moothall.errors import BadRoster, WorldError
+from moothall.participants import embedded, encoder, weights
+from moothall.participants.local_model import LocalModel
 
 ROOT = Path(__file__).resolve().parents[2]
 

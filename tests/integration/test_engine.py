@@ -10,22 +10,31 @@ from typing import Any, TypeVar
 
 import pytest
 
-from moot.codec.answers import parse_answer
-from moot.codec.stored import FactCodec
-from moot.domain.budget import Budget, Usage
-from moot.domain.effects import Brief
-from moot.domain.facts import BudgetExhausted, SeatLost, SessionResumed
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.records import StoredRecord
-from moot.domain.roster import Seat
-from moot.engine import session_loop
-from moot.engine.engine import Engine
-from moot.engine.events import EntryAdded
-from moot.errors import BadAnswer, UnknownAsk
-from moot.ledgers.memory import MemoryLedger
-from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.protocols.persona.facts import FORMS, Draft, DraftClaim, Intent, MeetingOpened, PersonaSettings, PersonaSpeech, Stand
-from moot.protocols.persona.rules import RULES
+from moothall.codec.answers import parse_answer
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import Budget, Usage
+from moothall.domain.effects import Brief
+from moothall.domain.facts import BudgetExhausted, SeatLost, SessionResumed
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.records import StoredRecord
+from moothall.domain.roster import Seat
+from moothall.engine import session_loop
+from moothall.engine.engine import Engine
+from moothall.engine.events import EntryAdded
+from moothall.errors import BadAnswer, UnknownAsk
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.protocols.persona.facts import (
+    FORMS,
+    Draft,
+    DraftClaim,
+    Intent,
+    MeetingOpened,
+    PersonaSettings,
+    PersonaSpeech,
+    Stand,
+)
+from moothall.protocols.persona.rules import RULES
 
 T = TypeVar("T")
 DEADLINE = 120.0

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from tests.integration.test_stream import OWNER, Stage, staged, until
 
-from moot.domain.ids import SessionId
-from moot.surfaces.api.method import Caller
-from moot.surfaces.http.entry_stream import EntryHub
-from moot.testing.ledger_contract import run_with_deadline
+from moothall.domain.ids import SessionId
+from moothall.surfaces.api.method import Caller
+from moothall.surfaces.http.entry_stream import EntryHub
+from moothall.testing.ledger_contract import run_with_deadline
 
 
 async def follow(stage: Stage, hub: EntryHub, session: SessionId, after: int = 0) -> AsyncIterator[bytes]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from moot.app.clock import SystemClock
-from moot.ledgers.memory import MemoryLedger
-from moot.memory.decision_memory import DecisionMemory
-from moot.memory.facts import DecisionKept
-from moot.memory.index_file import read_index
-from moot.memory.search import SearchHit
+from moothall.app.clock import SystemClock
+from moothall.ledgers.memory import MemoryLedger
+from moothall.memory.decision_memory import DecisionMemory
+from moothall.memory.facts import DecisionKept
+from moothall.memory.index_file import read_index
+from moothall.memory.search import SearchHit
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 TREES = ("oak", "ash", "elm", "yew", "fir")

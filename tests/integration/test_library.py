@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-import moot
-from moot import Budget, CallerError, Consult, Moot, Options, Seat
-from moot.app.blocking import run_blocking
-from moot.plugins import Answer, Brief, NoAnswer, OnText, ParticipantKind
+import moothall
+from moothall import Budget, CallerError, Consult, Moot, Options, Seat
+from moothall.app.blocking import run_blocking
+from moothall.plugins import Answer, Brief, NoAnswer, OnText, ParticipantKind
 
 DOCS = Path(__file__).parents[2] / "docs"
 TOPIC = "Should we ship on Friday?"
@@ -48,7 +48,7 @@ class Cem:
 
 def test_functions_coroutines_and_callables_fill_seats() -> None:
     seats: Any = {"ada": ada, "bob": bob, "cem": Cem(), "dan": lambda brief: SAID[brief.ask.kind]}
-    decision = moot.hold(TOPIC, seats=seats, budget=Budget(turns=2))
+    decision = moothall.hold(TOPIC, seats=seats, budget=Budget(turns=2))
     assert decision.decision is not None
     assert decision.decision.text == "Ship it."
     assert {position.seat for position in decision.positions} == {"ada", "bob", "cem", "dan"}
@@ -105,7 +105,7 @@ def test_two_functions_of_one_name_are_two_seats() -> None:
         return speaks
 
     seats = {"one": make("Red."), "two": make("Blue.")}
-    decision = moot.hold(TOPIC, seats=seats, budget=Budget(turns=2), settings={"blind": True})
+    decision = moothall.hold(TOPIC, seats=seats, budget=Budget(turns=2), settings={"blind": True})
     assert {position.before for position in decision.positions} == {"Red.", "Blue."}
 
 
@@ -136,7 +136,7 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
     ("options", "words"),
     [
         ({"seat": {"ada": ada}}, "unknown option 'seat' (did you mean 'seats'?)"),
-        ({"seats": {"ada": ada}, "budget": {"turns": 3}}, "expected a Budget, such as moot.Budget(turns=6)"),
+        ({"seats": {"ada": ada}, "budget": {"turns": 3}}, "expected a Budget, such as moothall.Budget(turns=6)"),
         ({"seats": {"ada": ada}, "budget": 3}, "expected a Budget"),
         ({"seats": {"ada": ada}, "budget": Budget(turns="six")}, "the budget of turns is 'six', a str; expected a number"),  # type: ignore[arg-type]
         ({"seats": {"ada": 3}}, "seat 'ada' is filled by a int"),
@@ -154,7 +154,7 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
 )
 def test_a_wrong_option_says_what_was_expected_and_records_nothing(options: dict[str, Any], words: str) -> None:
     with pytest.raises(CallerError) as caught:
-        moot.hold(TOPIC, **options)
+        moothall.hold(TOPIC, **options)
     assert words in str(caught.value)
 
     async def count() -> int:
@@ -184,7 +184,7 @@ def test_hold_works_where_a_loop_runs_already() -> None:
     """As in a notebook."""
 
     async def cell() -> Any:
-        return moot.hold(TOPIC, seats={"ada": ada, "bob": Seat(id="x", platform="mailbox")}, budget=Budget(turns=1))  # type: ignore[arg-type]
+        return moothall.hold(TOPIC, seats={"ada": ada, "bob": Seat(id="x", platform="mailbox")}, budget=Budget(turns=1))  # type: ignore[arg-type]
 
     assert asyncio.run(cell()).status == "thinking"
     with pytest.raises(CallerError, match="unknown option"):
@@ -192,7 +192,7 @@ def test_hold_works_where_a_loop_runs_already() -> None:
 
 
 async def _hold_wrongly() -> None:
-    moot.hold(TOPIC, seatz={})  # type: ignore[call-arg]
+    moothall.hold(TOPIC, seatz={})  # type: ignore[call-arg]
 
 
 def test_an_interrupted_hold_is_cancelled_and_cleans_up() -> None:

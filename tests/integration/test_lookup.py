@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 import pytest
 from tests.integration.test_swarm_models import mind
 
-from moot.app.moot import Moot
-from moot.domain.budget import FREE, Usage
-from moot.domain.context import ContextWindow, Perception
-from moot.domain.effects import Ask, Brief
-from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import Seat
-from moot.errors import ProviderRefused, UnknownPlatform
-from moot.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries
-from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
-from moot.protocols.swarm.facts import FORMS
-from moot.testing.stub_server import Request, StubReply, StubServer
+from moothall.app.moot import Moot
+from moothall.domain.budget import FREE, Usage
+from moothall.domain.context import ContextWindow, Perception
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.roster import Seat
+from moothall.errors import ProviderRefused, UnknownPlatform
+from moothall.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries
+from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
+from moothall.protocols.swarm.facts import FORMS
+from moothall.testing.stub_server import Request, StubReply, StubServer
 
 T = TypeVar("T")
 PATIENCE = 120.0

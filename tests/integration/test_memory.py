@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from moot.codec.chain import find_chain_fault
-from moot.domain.facts import Entry, Fact
-from moot.domain.ids import SessionId
-from moot.errors import BadName, BadSetting, KeyReused, LedgerDamaged, UnknownDecision, UnknownThread
-from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.sqlite import SqliteLedger
-from moot.memory.breakers import Policy
-from moot.memory.decision_memory import DecisionMemory
-from moot.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
-from moot.memory.register import PAGE, Register
-from moot.ports.ledger import Ledger
-from moot.testing.ledger_contract import expect_error, run_with_deadline
+from moothall.codec.chain import find_chain_fault
+from moothall.domain.facts import Entry, Fact
+from moothall.domain.ids import SessionId
+from moothall.errors import BadName, BadSetting, KeyReused, LedgerDamaged, UnknownDecision, UnknownThread
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.memory.breakers import Policy
+from moothall.memory.decision_memory import DecisionMemory
+from moothall.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
+from moothall.memory.register import PAGE, Register
+from moothall.ports.ledger import Ledger
+from moothall.testing.ledger_contract import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 NAME = SessionId("_memory")

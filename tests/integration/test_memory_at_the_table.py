@@ -9,16 +9,16 @@ from bench.calls.asks import PROTOCOLS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.app.moot import Moot
-from moot.domain.budget import Budget
-from moot.domain.effects import Brief
-from moot.domain.facts import Language
-from moot.domain.ids import parse_session_id
-from moot.domain.topic import Precedent, build_topic
-from moot.memory.facts import DecisionKept, Outcome
-from moot.ports.participant import Answer, NoAnswer
-from moot.reports.precedents import LONGEST_MEMORY, PRECEDENT_TEXT, format_precedents
-from moot.testing.careless_model import CarelessModel
+from moothall.app.moot import Moot
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.domain.ids import parse_session_id
+from moothall.domain.topic import Precedent, build_topic
+from moothall.memory.facts import DecisionKept, Outcome
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.reports.precedents import LONGEST_MEMORY, PRECEDENT_TEXT, format_precedents
+from moothall.testing.careless_model import CarelessModel
 
 QUESTION = "Should the billing service move to a new database?"
 MEMORY = "# Memory"
@@ -131,7 +131,7 @@ def test_what_a_question_builds_on_is_told_and_a_failure_is_a_warning() -> None:
 
 def test_a_repeated_opening_is_the_same_although_memory_has_grown() -> None:
     """D-16: a key opens one deliberation, whatever was decided in between."""
-    from moot.app.deliberations import Deliberations
+    from moothall.app.deliberations import Deliberations
 
     async def work() -> None:
         async with Moot(environ=environ()) as moot:

@@ -9,21 +9,21 @@ from typing import Any
 import httpx2
 import pytest
 
-from moot import Moot
-from moot.app.owner_key import load_owner_key
-from moot.memory.facts import DecisionKept
-from moot.surfaces.http.app import build_app
-from moot.testing.ledger_contract import run_with_deadline
+from moothall import Moot
+from moothall.app.owner_key import load_owner_key
+from moothall.memory.facts import DecisionKept
+from moothall.surfaces.http.app import build_app
+from moothall.testing.ledger_contract import run_with_deadline
 
 FEW = 4
 """How many sessions each bounded cache may hold here."""
 CACHES = (
-    "moot.engine.sessions.KNOWN_SESSIONS",
-    "moot.app.folded_sessions.MOST_LIVE",
-    "moot.app.session_list.MOST_KEPT",
-    "moot.surfaces.api.view_store.MOST_VIEWS",
-    "moot.ledgers.sqlite.MOST_HEADS",
-    "moot.protocols.council.validation.KEPT_STATES",
+    "moothall.engine.sessions.KNOWN_SESSIONS",
+    "moothall.app.folded_sessions.MOST_LIVE",
+    "moothall.app.session_list.MOST_KEPT",
+    "moothall.surfaces.api.view_store.MOST_VIEWS",
+    "moothall.ledgers.sqlite.MOST_HEADS",
+    "moothall.protocols.council.validation.KEPT_STATES",
 )
 REMEMBERED = ("RememberedDecision", "DecisionKept")
 """The objects that decision memory has for a session, one of each; the members of all decisions are shared."""
@@ -74,7 +74,7 @@ def test_of_a_session_that_has_ended_a_server_keeps_its_line_in_decision_memory_
     for name in CACHES:
         monkeypatch.setattr(name, FEW)
     # The encoder that it loads after a second has thousands of objects of its own.
-    monkeypatch.setattr("moot.surfaces.http.app.WARM_UP_SECONDS", 3_600.0)
+    monkeypatch.setattr("moothall.surfaces.http.app.WARM_UP_SECONDS", 3_600.0)
 
     async def work() -> None:
         moot = Moot(environ={"MOOT_HOME": str(tmp_path), "MOOT_MEMORY": "off"})

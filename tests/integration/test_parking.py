@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from tests.support.outages import CONSULTING, DEADLINE, PIPELINE, SCENES, Provider, Scene, Switchboard, open_moot
 from tests.support.typing_person import TypingPerson
 
-from moot.app.moot import Moot
-from moot.app.parking import FIRST_SECONDS, JITTER, LONGEST_SECONDS, iterate_delays
-from moot.domain.budget import Spent
-from moot.domain.facts import AsksPut, AsksWithdrawn, Closed, Fact, Reply, SeatLost, SeatsSwapped, SessionParked
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import Seat
-from moot.errors import ProviderRefused, SessionClosed
-from moot.participants.human import AskPerson, PersonQuestion
-from moot.reports.decision import Decision
+from moothall.app.moot import Moot
+from moothall.app.parking import FIRST_SECONDS, JITTER, LONGEST_SECONDS, iterate_delays
+from moothall.domain.budget import Spent
+from moothall.domain.facts import AsksPut, AsksWithdrawn, Closed, Fact, Reply, SeatLost, SeatsSwapped, SessionParked
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import Seat
+from moothall.errors import ProviderRefused, SessionClosed
+from moothall.participants.human import AskPerson, PersonQuestion
+from moothall.reports.decision import Decision
 
 T = TypeVar("T")
 S = SessionId("s")

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.support.typing_person import TypingPerson
 
-from moot import Moot
-from moot.app.consultations import Consult
-from moot.app.moot import Options
-from moot.domain.facts import Entry, Reply, SeatLost
-from moot.domain.ids import parse_session_id
+from moothall import Moot
+from moothall.app.consultations import Consult
+from moothall.app.moot import Options
+from moothall.domain.facts import Entry, Reply, SeatLost
+from moothall.domain.ids import parse_session_id
 
 TABLE = """
 [seats.ada]

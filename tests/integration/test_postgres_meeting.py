@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from bench.scale.counted_worker import PLATFORM, CountedParticipant
 
-from moot import EntryAdded, Moot
-from moot.domain.ids import SessionId
-from moot.domain.records import StoredRecord
-from moot.engine.outside_answers import OutstandingAsk
-from moot.errors import SessionBusy
-from moot.ledgers.postgres import PostgresLedger
+from moothall import EntryAdded, Moot
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
+from moothall.engine.outside_answers import OutstandingAsk
+from moothall.errors import SessionBusy
+from moothall.ledgers.postgres import PostgresLedger
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIP = f"script:{ROOT / 'docs' / 'examples' / 'ship.toml'}"

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from moot.participants import subprocess_runner
-from moot.participants.subprocess_runner import (
+from moothall.participants import subprocess_runner
+from moothall.participants.subprocess_runner import (
     GRACE_SECONDS,
     MARK,
     MOST_COMPLAINT,

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_seat
 
-from moot.domain.effects import Brief
-from moot.participants.model import ModelParticipant
-from moot.participants.model_request import PrefixCache
-from moot.participants.platforms import parse_platform
-from moot.ports.participant import Answer
-from moot.testing.stub_server import StubReply, StubServer
+from moothall.domain.effects import Brief
+from moothall.participants.model import ModelParticipant
+from moothall.participants.model_request import PrefixCache
+from moothall.participants.platforms import parse_platform
+from moothall.ports.participant import Answer
+from moothall.testing.stub_server import StubReply, StubServer
 
 ANSWER = '{"reaction_score": 0.2, "intent_to_speak": false}'
 

@@ -11,27 +11,27 @@ import pytest
 from rich.console import Console
 from tests.conformance.test_runners import build_engine
 
-from moot.app.moot import Moot
-from moot.domain.effects import Brief
-from moot.domain.facts import SeatLost
-from moot.engine.events import SeatWaiting
-from moot.errors import BadSetting, LedgerUnavailable
-from moot.ledgers.memory import MemoryLedger
-from moot.ledgers.postgres import PostgresLedger
-from moot.ledgers.postgres_limits import PostgresLimits
-from moot.ledgers.postgres_queue import PostgresQueue
-from moot.participants.model import ModelParticipant
-from moot.participants.platforms import parse_platform
-from moot.participants.provider_limits import LIMITS, LocalLimits, name_account, parse_limits, read_headers
-from moot.ports.limits import Allowance, LimitReport
-from moot.ports.participant import ASKED_IN, Answer, NoAnswer, OnText, note_waiting
-from moot.reports.shared_text import SHARED_REPORT_TEXT
-from moot.surfaces.api.server_context import open_server_context
-from moot.surfaces.api.view_store import ViewStore
-from moot.surfaces.cli.live import PlainView, SeatsView
-from moot.testing.ledger_contract import run_with_deadline
-from moot.testing.runner_contract import build_contribution, build_debate
-from moot.testing.stub_server import Fail, StubReply, StubServer
+from moothall.app.moot import Moot
+from moothall.domain.effects import Brief
+from moothall.domain.facts import SeatLost
+from moothall.engine.events import SeatWaiting
+from moothall.errors import BadSetting, LedgerUnavailable
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.postgres import PostgresLedger
+from moothall.ledgers.postgres_limits import PostgresLimits
+from moothall.ledgers.postgres_queue import PostgresQueue
+from moothall.participants.model import ModelParticipant
+from moothall.participants.platforms import parse_platform
+from moothall.participants.provider_limits import LIMITS, LocalLimits, name_account, parse_limits, read_headers
+from moothall.ports.limits import Allowance, LimitReport
+from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText, note_waiting
+from moothall.reports.shared_text import SHARED_REPORT_TEXT
+from moothall.surfaces.api.server_context import open_server_context
+from moothall.surfaces.api.view_store import ViewStore
+from moothall.surfaces.cli.live import PlainView, SeatsView
+from moothall.testing.ledger_contract import run_with_deadline
+from moothall.testing.runner_contract import build_contribution, build_debate
+from moothall.testing.stub_server import Fail, StubReply, StubServer
 
 PROPOSAL = '{"type": "propose", "text": "Yes.", "confidence": 0.8}'
 NOW = datetime(2026, 11, 16, 12, 0, 0, tzinfo=UTC)

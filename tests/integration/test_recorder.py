@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from moot.domain.consult import RecordFileRequest
-from moot.domain.ids import SeatId
-from moot.participants.record_writer import HEAD, MANIFEST, write_record
+from moothall.domain.consult import RecordFileRequest
+from moothall.domain.ids import SeatId
+from moothall.participants.record_writer import HEAD, MANIFEST, write_record
 
 
 def build_request(folder: Path, key: str, asker: str = "ada", asked: str = "bob") -> RecordFileRequest:

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 import pytest
 from tests.acceptance.doors import write_script
 
-from moot import Moot
-from moot.codec.chain import decode_entry
-from moot.codec.stored import FactCodec
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import NEUTRAL_TRUST, Seat
-from moot.domain.topic import ErrorCorrelation, Topic, build_topic
-from moot.errors import BadSetting
-from moot.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome
-from moot.protocols.council.facts import CouncilOpened
+from moothall import Moot
+from moothall.codec.chain import decode_entry
+from moothall.codec.stored import FactCodec
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
+from moothall.domain.topic import ErrorCorrelation, Topic, build_topic
+from moothall.errors import BadSetting
+from moothall.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome
+from moothall.protocols.council.facts import CouncilOpened
 
 T = TypeVar("T")
 DEADLINE = 120.0

@@ -11,26 +11,26 @@ from typing import Any, TypeVar
 
 import pytest
 
-from moot import Moot
-from moot.app import runner as local
-from moot.app.protocols import collect_kinds, load_protocols
-from moot.app.runner import LocalRunner
-from moot.codec.stored import FactCodec
-from moot.domain.budget import Budget
-from moot.domain.effects import Brief
-from moot.domain.facts import SeatLost
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.records import StoredRecord
-from moot.domain.roster import MAILBOX, Seat
-from moot.engine.engine import Engine
-from moot.engine.outage_log import OutageLog
-from moot.engine.session_loop import ParticipantFactory
-from moot.engine.snapshot import Snapshot
-from moot.errors import LedgerFull, LedgerUnavailable
-from moot.ledgers.memory import MemoryLedger
-from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.protocols.council.debate import DebateOpened
-from moot.protocols.council.facts import Contribution, CouncilSettings, DeliberationClosed
+from moothall import Moot
+from moothall.app import runner as local
+from moothall.app.protocols import collect_kinds, load_protocols
+from moothall.app.runner import LocalRunner
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Brief
+from moothall.domain.facts import SeatLost
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.records import StoredRecord
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.engine.engine import Engine
+from moothall.engine.outage_log import OutageLog
+from moothall.engine.session_loop import ParticipantFactory
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import LedgerFull, LedgerUnavailable
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.protocols.council.debate import DebateOpened
+from moothall.protocols.council.facts import Contribution, CouncilSettings, DeliberationClosed
 
 T = TypeVar("T")
 DEADLINE = 120.0

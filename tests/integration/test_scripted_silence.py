@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.support.outages import DEADLINE
 
-from moot.app.moot import Moot
-from moot.domain.facts import Reply, SeatLost
-from moot.domain.ids import parse_session_id
+from moothall.app.moot import Moot
+from moothall.domain.facts import Reply, SeatLost
+from moothall.domain.ids import parse_session_id
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from moot import Budget, Moot
-from moot.app import session_list
-from moot.app.environment import resolve_list_path
-from moot.domain.ids import SessionId
-from moot.plugins import Brief
+from moothall import Budget, Moot
+from moothall.app import session_list
+from moothall.app.environment import resolve_list_path
+from moothall.domain.ids import SessionId
+from moothall.plugins import Brief
 
 TOO_SHORT = b'{"form": FORM, "lines": {"done": [1]}}'
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from moot.app.moot import Moot
-from moot.domain.ids import parse_seat_id, parse_session_id
-from moot.errors import BadSetting, NotAllowed
-from moot.ledgers.memory import MemoryLedger
-from moot.surfaces.api.method import Call, Caller
-from moot.surfaces.api.methods import TABLE
-from moot.surfaces.api.server_context import open_server_context
-from moot.testing.counting_ledger import CountingLedger
-from moot.testing.ledger_contract import expect_error, run_with_deadline
+from moothall.app.moot import Moot
+from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.errors import BadSetting, NotAllowed
+from moothall.ledgers.memory import MemoryLedger
+from moothall.surfaces.api.method import Call, Caller
+from moothall.surfaces.api.methods import TABLE
+from moothall.surfaces.api.server_context import open_server_context
+from moothall.testing.counting_ledger import CountingLedger
+from moothall.testing.ledger_contract import expect_error, run_with_deadline
 
 WRITTEN = Path(__file__).resolve().parents[1] / "fixtures" / "written_by_0_1_0"
 FIELDS = {

@@ -14,24 +14,24 @@ from pathlib import Path
 
 import pytest
 
-from moot.app.clock import SystemClock
-from moot.app.moot import Moot
-from moot.codec.chain import compute_record_hash, find_chain_fault
-from moot.codec.export import parse_export
-from moot.codec.stored import FactCodec
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.records import Head, StoredRecord
-from moot.domain.roster import Seat
-from moot.engine.engine import Engine
-from moot.engine.sessions import PAGE
-from moot.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerUnavailable, SeqConflict
-from moot.ledgers.migrations import load_migrations
-from moot.ledgers.sqlite import SqliteLedger
-from moot.ledgers.sqlite_file import open_connection
-from moot.ledgers.sqlite_turns import WriteTurns
-from moot.protocols.persona.facts import KINDS, MeetingOpened
-from moot.protocols.persona.rules import RULES
-from moot.testing.ledger_contract import build_chain, enter_claim, expect_error, run_with_deadline
+from moothall.app.clock import SystemClock
+from moothall.app.moot import Moot
+from moothall.codec.chain import compute_record_hash, find_chain_fault
+from moothall.codec.export import parse_export
+from moothall.codec.stored import FactCodec
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.records import Head, StoredRecord
+from moothall.domain.roster import Seat
+from moothall.engine.engine import Engine
+from moothall.engine.sessions import PAGE
+from moothall.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerUnavailable, SeqConflict
+from moothall.ledgers.migrations import load_migrations
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ledgers.sqlite_file import open_connection
+from moothall.ledgers.sqlite_turns import WriteTurns
+from moothall.protocols.persona.facts import KINDS, MeetingOpened
+from moothall.protocols.persona.rules import RULES
+from moothall.testing.ledger_contract import build_chain, enter_claim, expect_error, run_with_deadline
 
 ONE, TWO = SessionId("one"), SessionId("two")
 DEADLINE = 120.0
@@ -269,11 +269,11 @@ def test_a_full_ledger_says_so_keeps_nothing_half_and_goes_on_when_there_is_room
 FILLS_THE_DISK = """
 import asyncio, json, resource, sys
 from pathlib import Path
-from moot.domain.records import StoredRecord
-from moot.errors import LedgerUnavailable
-from moot.ledgers.sqlite import SqliteLedger
-from moot.ledgers.sqlite_file import open_connection
-from moot.ledgers.sqlite_turns import WriteTurns
+from moothall.domain.records import StoredRecord
+from moothall.errors import LedgerUnavailable
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ledgers.sqlite_file import open_connection
+from moothall.ledgers.sqlite_turns import WriteTurns
 
 def record(seq):
     return StoredRecord(seq, seq, bytes([seq % 256]) * 9_000, bytes(32))
@@ -418,11 +418,11 @@ def test_tampering_is_found(tmp_path: Path, how: str) -> None:
 APPENDS_UNTIL_KILLED = """
 import asyncio, sys
 from pathlib import Path
-from moot.codec.chain import compute_record_hash, compute_root_hash
-from moot.domain.records import StoredRecord
-from moot.ledgers.sqlite import SqliteLedger
-from moot.ledgers.sqlite_file import open_connection
-from moot.ledgers.sqlite_turns import WriteTurns
+from moothall.codec.chain import compute_record_hash, compute_root_hash
+from moothall.domain.records import StoredRecord
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ledgers.sqlite_file import open_connection
+from moothall.ledgers.sqlite_turns import WriteTurns
 
 async def keep_on(ledger, session):
     records = await ledger.read(session)
@@ -468,11 +468,11 @@ def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path) -> None:
 WINS_SOME = """
 import asyncio, sys
 from pathlib import Path
-from moot.domain.records import StoredRecord
-from moot.errors import SeqConflict
-from moot.ledgers.sqlite import SqliteLedger
-from moot.ledgers.sqlite_file import open_connection
-from moot.ledgers.sqlite_turns import WriteTurns
+from moothall.domain.records import StoredRecord
+from moothall.errors import SeqConflict
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ledgers.sqlite_file import open_connection
+from moothall.ledgers.sqlite_turns import WriteTurns
 
 async def main():
     won = 0
@@ -506,10 +506,10 @@ def test_two_processes_that_append_to_one_session_make_one_order(tmp_path: Path)
 OPENS_AT_A_SIGN = """
 import asyncio, sys
 from pathlib import Path
-from moot.domain.records import StoredRecord
-from moot.ledgers.sqlite import SqliteLedger
-from moot.ledgers.sqlite_file import open_connection
-from moot.ledgers.sqlite_turns import WriteTurns
+from moothall.domain.records import StoredRecord
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ledgers.sqlite_file import open_connection
+from moothall.ledgers.sqlite_turns import WriteTurns
 
 async def main():
     print("ready", flush=True)

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from moot.app.moot import Moot
-from moot.domain.effects import Brief
-from moot.domain.ids import SessionId
-from moot.ledgers.memory import MemoryLedger
-from moot.ports.participant import Answer, NoAnswer, OnText
-from moot.protocols.council.facts import Contribution
-from moot.surfaces.api.method import Call, Caller, ServerContext
-from moot.surfaces.api.methods import TABLE
-from moot.surfaces.api.server_context import open_server_context
-from moot.surfaces.http.stream import Viewer, ViewHub
-from moot.testing.counting_ledger import CountingLedger
-from moot.testing.ledger_contract import run_with_deadline
+from moothall.app.moot import Moot
+from moothall.domain.effects import Brief
+from moothall.domain.ids import SessionId
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.protocols.council.facts import Contribution
+from moothall.surfaces.api.method import Call, Caller, ServerContext
+from moothall.surfaces.api.methods import TABLE
+from moothall.surfaces.api.server_context import open_server_context
+from moothall.surfaces.http.stream import Viewer, ViewHub
+from moothall.testing.counting_ledger import CountingLedger
+from moothall.testing.ledger_contract import run_with_deadline
 
 OWNER = Caller()
 

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from moot.app.moot import Moot
-from moot.domain.context import ContextWindow, Perception
-from moot.domain.effects import Ask, Brief, CompareTexts
-from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import Seat
-from moot.errors import UnknownPlatform
-from moot.participants.semantic_similarity import SemanticSimilarity
-from moot.participants.similarity_seat import MeasureParticipant
-from moot.ports.participant import Answer, NoAnswer
-from moot.protocols.swarm.answers import SimilarityReport
-from moot.protocols.swarm.facts import FORMS
-from moot.scoring.likeness import MOST_JOINED, MOST_NEAR
-from moot.testing.stub_server import Request, StubReply, StubServer
+from moothall.app.moot import Moot
+from moothall.domain.context import ContextWindow, Perception
+from moothall.domain.effects import Ask, Brief, CompareTexts
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.roster import Seat
+from moothall.errors import UnknownPlatform
+from moothall.participants.semantic_similarity import SemanticSimilarity
+from moothall.participants.similarity_seat import MeasureParticipant
+from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.swarm.answers import SimilarityReport
+from moothall.protocols.swarm.facts import FORMS
+from moothall.scoring.likeness import MOST_JOINED, MOST_NEAR
+from moothall.testing.stub_server import Request, StubReply, StubServer
 
 IDEA = "Put a cache at the edge."
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from tests.support.play_swarm import SwarmRun, build_swarm_plan, build_valid_report
 
-from moot.app.swarm_runs import RunFolder
-from moot.domain.ids import SessionId
-from moot.errors import FolderUnwritable
-from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.app.swarm_runs import RunFolder
+from moothall.domain.ids import SessionId
+from moothall.errors import FolderUnwritable
+from moothall.protocols.swarm.facts import ConvergenceMeasured
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 
 
 def timeline(session: str, seed: int = 1) -> SwarmTimeline:

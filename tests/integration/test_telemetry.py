@@ -8,17 +8,17 @@ import asyncpg
 import pytest
 from tests.conformance.test_runners import build_engine
 
-from moot import Moot
-from moot.app.runner import LocalRunner
-from moot.app.shared_runner import open_shared_runner, run_worker
-from moot.domain.effects import Brief
-from moot.domain.ids import SessionId
-from moot.domain.records import StoredRecord
-from moot.errors import LedgerUnavailable, SeqConflict
-from moot.ledgers.memory import MemoryLedger
-from moot.ports.participant import Answer, NoAnswer, OnText, note_retry, note_waiting
-from moot.testing.ledger_contract import run_with_deadline
-from moot.testing.runner_contract import build_contribution, build_debate
+from moothall import Moot
+from moothall.app.runner import LocalRunner
+from moothall.app.shared_runner import open_shared_runner, run_worker
+from moothall.domain.effects import Brief
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
+from moothall.errors import LedgerUnavailable, SeqConflict
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ports.participant import Answer, NoAnswer, OnText, note_retry, note_waiting
+from moothall.testing.ledger_contract import run_with_deadline
+from moothall.testing.runner_contract import build_contribution, build_debate
 
 
 class AwayLedger(MemoryLedger):

@@ -14,18 +14,18 @@ from temporalio.client import Client, WorkflowHandle
 from tests.conformance.test_runners import build_engine, look_never_again
 from tests.support.temporal_server import TemporalServer
 
-from moot.app.shared_runner import SharedRunner
-from moot.domain.roster import Seat
-from moot.engine.session_loop import ParticipantFactory
-from moot.errors import BadSetting, UnknownPlatform
-from moot.ledgers import temporal_queue
-from moot.ledgers.postgres import PostgresLedger
-from moot.ledgers.postgres_queue import build_worker_name
-from moot.ledgers.temporal_queue import TemporalQueue
-from moot.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL, read_temporal_settings
-from moot.surfaces.cli.worker import worker
-from moot.testing.ledger_contract import run_with_deadline
-from moot.testing.runner_contract import (
+from moothall.app.shared_runner import SharedRunner
+from moothall.domain.roster import Seat
+from moothall.engine.session_loop import ParticipantFactory
+from moothall.errors import BadSetting, UnknownPlatform
+from moothall.ledgers import temporal_queue
+from moothall.ledgers.postgres import PostgresLedger
+from moothall.ledgers.postgres_queue import build_worker_name
+from moothall.ledgers.temporal_queue import TemporalQueue
+from moothall.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL, read_temporal_settings
+from moothall.surfaces.cli.worker import worker
+from moothall.testing.ledger_contract import run_with_deadline
+from moothall.testing.runner_contract import (
     EVE,
     LOOK_SECONDS,
     PHASES,
@@ -183,10 +183,10 @@ def test_a_worker_says_in_one_sentence_what_is_wrong(
 
 def test_without_the_package_a_worker_names_what_to_install(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "temporalio", None)
-    monkeypatch.delitem(sys.modules, "moot.ledgers.temporal_queue")
+    monkeypatch.delitem(sys.modules, "moothall.ledgers.temporal_queue")
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     result = CliRunner().invoke(worker, [])
-    assert (result.exit_code, result.stderr) == (2, 'moot: Temporal needs an extra package: pip install "moot[temporal]"\n')
+    assert (result.exit_code, result.stderr) == (2, 'moot: Temporal needs an extra package: pip install "moothall[temporal]"\n')
     monkeypatch.setenv("MOOT_LEDGER", "ledger.db")
     assert "workers share a PostgreSQL ledger" in CliRunner().invoke(worker, []).stderr

@@ -13,19 +13,19 @@ import asyncpg
 import pytest
 from tests.acceptance.doors import round_robin, write_script
 
-from moot import Moot
-from moot.app.backup import back_up, restore
-from moot.app.clock import SystemClock
-from moot.app.verification import LedgerVerification, LedgerVerifier
-from moot.codec.chain import compute_record_hash
-from moot.codec.head_records import EMPTY_REGISTER, HeadHash, seal_heads
-from moot.codec.stored import FactCodec
-from moot.domain.head_facts import HEAD_KINDS, HeadsRegistered, RegisteredHead
-from moot.domain.ids import SessionId
-from moot.errors import MootError
-from moot.ledgers.pending_heads import REGISTER_SECONDS
-from moot.ledgers.sqlite import SqliteLedger
-from moot.testing.ledger_contract import run_with_deadline
+from moothall import Moot
+from moothall.app.backup import back_up, restore
+from moothall.app.clock import SystemClock
+from moothall.app.verification import LedgerVerification, LedgerVerifier
+from moothall.codec.chain import compute_record_hash
+from moothall.codec.head_records import EMPTY_REGISTER, HeadHash, seal_heads
+from moothall.codec.stored import FactCodec
+from moothall.domain.head_facts import HEAD_KINDS, HeadsRegistered, RegisteredHead
+from moothall.domain.ids import SessionId
+from moothall.errors import MootError
+from moothall.ledgers.pending_heads import REGISTER_SECONDS
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.testing.ledger_contract import run_with_deadline
 
 MUTATIONS = 200
 PAGE = 4_096

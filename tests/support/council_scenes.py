@@ -12,10 +12,10 @@ from tests.support.play_council import (
     vote,
 )
 
-from moot.domain.effects import Brief
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.protocols.council.facts import (
+from moothall.domain.effects import Brief
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.protocols.council.facts import (
     Contribution,
     CouncilSettings,
 )

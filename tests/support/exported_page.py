@@ -13,5 +13,5 @@ def take_own_script(page: str) -> str:
     """Return the page without the data and the script that it ends with; fails if that script is not the one that ships."""
     found = OWN.search(page)
     assert found is not None, page[-2_000:]
-    assert found[1] == (files("moot.surfaces.http") / "page" / "app.js").read_text(encoding="utf-8")
+    assert found[1] == (files("moothall.surfaces.http") / "page" / "app.js").read_text(encoding="utf-8")
     return page[: found.start()] + page[found.end(1) :].removeprefix("</script>\n")

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from moot.app.consultations import Consult
-from moot.app.moot import Moot, Options
-from moot.codec.answers import as_json
-from moot.codec.schemas import get_adapter, get_own_schema
-from moot.domain.consult import ConsultRequest
-from moot.domain.effects import Brief
-from moot.domain.facts import Loss
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.participants.human import AskPerson
-from moot.participants.model import ModelParticipant
-from moot.participants.model_request import RetryPolicy
-from moot.participants.platforms import parse_platform
-from moot.participants.script import ScriptParticipant
-from moot.ports.participant import Answer, NoAnswer, OnText, Participant
-from moot.testing.stub_server import Request, StubReply, StubServer
+from moothall.app.consultations import Consult
+from moothall.app.moot import Moot, Options
+from moothall.codec.answers import as_json
+from moothall.codec.schemas import get_adapter, get_own_schema
+from moothall.domain.consult import ConsultRequest
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Loss
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.participants.human import AskPerson
+from moothall.participants.model import ModelParticipant
+from moothall.participants.model_request import RetryPolicy
+from moothall.participants.platforms import parse_platform
+from moothall.participants.script import ScriptParticipant
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.testing.stub_server import Request, StubReply, StubServer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 FAST = RetryPolicy(first_pause=0.01, longest_pause=0.02, preflight=5.0)

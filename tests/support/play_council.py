@@ -10,19 +10,19 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
-from moot.codec.answers import build_reply
-from moot.domain.budget import FREE, Budget, Usage
-from moot.domain.effects import Ask, Brief, Record
-from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
-from moot.domain.topic import Topic
-from moot.ports.plugin import AnyPlugin, Plan
-from moot.protocols.council.advisory import ADVISORY, AdvisorySettings
-from moot.protocols.council.ballots import find_candidate_ids, find_discussed_motion
-from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
-from moot.protocols.council.debate import DEBATE
-from moot.protocols.council.facts import (
+from moothall.codec.answers import build_reply
+from moothall.domain.budget import FREE, Budget, Usage
+from moothall.domain.effects import Ask, Brief, Record
+from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
+from moothall.domain.topic import Topic
+from moothall.ports.plugin import AnyPlugin, Plan
+from moothall.protocols.council.advisory import ADVISORY, AdvisorySettings
+from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion
+from moothall.protocols.council.consensus import CONSENSUS, ConsensusSettings
+from moothall.protocols.council.debate import DEBATE
+from moothall.protocols.council.facts import (
     EDITION,
     AdviceOutcome,
     AdviceResponse,
@@ -34,10 +34,10 @@ from moot.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import Council
-from moot.protocols.council.timeline import CouncilTimeline
-from moot.scoring.positions import VotePosition
+from moothall.protocols.council.rules import CouncilRules
+from moothall.protocols.council.state import Council
+from moothall.protocols.council.timeline import CouncilTimeline
+from moothall.scoring.positions import VotePosition
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")

@@ -8,12 +8,12 @@ assert table.asked == ["2.intent.ada", "2.intent.bob"]
 from datetime import UTC, datetime, timedelta
 from typing import Final, Self
 
-from moot.domain.budget import FREE, Budget, Usage
-from moot.domain.effects import Ask, Brief, Record
-from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
-from moot.domain.ids import AskId, SeatId, SessionId, ask_id
-from moot.domain.roster import NEUTRAL_TRUST, Seat
-from moot.protocols.persona.facts import (
+from moothall.domain.budget import FREE, Budget, Usage
+from moothall.domain.effects import Ask, Brief, Record
+from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
+from moothall.domain.ids import AskId, SeatId, SessionId, ask_id
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
+from moothall.protocols.persona.facts import (
     EDITION,
     ConclusionDrafted,
     Draft,
@@ -31,9 +31,9 @@ from moot.protocols.persona.facts import (
     TurnTaken,
     View,
 )
-from moot.protocols.persona.rules import RULES
-from moot.protocols.persona.state import Meeting
-from moot.protocols.persona.timeline import PersonaTimeline
+from moothall.protocols.persona.rules import RULES
+from moothall.protocols.persona.state import Meeting
+from moothall.protocols.persona.timeline import PersonaTimeline
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")

@@ -8,16 +8,16 @@ assert table.asked == ("speech", "ada")
 from datetime import UTC, datetime, timedelta
 from typing import Final, Self
 
-from moot.domain.budget import FREE, Budget, Usage
-from moot.domain.effects import Ask, Record
-from moot.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import Seat
-from moot.ports.plugin import Plan
-from moot.protocols.roundtable.facts import Minutes, MinutesWritten, RoundtableSettings, RoundtableSpeech, SpeechGiven
-from moot.protocols.roundtable.plugin import open_session
-from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.timeline import RoundtableTimeline
+from moothall.domain.budget import FREE, Budget, Usage
+from moothall.domain.effects import Ask, Record
+from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatLost
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import Seat
+from moothall.ports.plugin import Plan
+from moothall.protocols.roundtable.facts import Minutes, MinutesWritten, RoundtableSettings, RoundtableSpeech, SpeechGiven
+from moothall.protocols.roundtable.plugin import open_session
+from moothall.protocols.roundtable.rules import RULES
+from moothall.protocols.roundtable.timeline import RoundtableTimeline
 
 START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")

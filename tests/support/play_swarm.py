@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final, get_args
 
-from moot.codec.answers import build_reply
-from moot.codec.stored import FactCodec
-from moot.domain.budget import FREE, Budget
-from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Entry, Fact, Language, Loss, SeatLost
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import Seat
-from moot.domain.topic import Topic
-from moot.engine.snapshot import RecordWriter
-from moot.engine.step import StepResult, step
-from moot.ports.plugin import Plan
-from moot.protocols.swarm.answers import (
+from moothall.codec.answers import build_reply
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import FREE, Budget
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.facts import Entry, Fact, Language, Loss, SeatLost
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import Seat
+from moothall.domain.topic import Topic
+from moothall.engine.snapshot import RecordWriter
+from moothall.engine.step import StepResult, step
+from moothall.ports.plugin import Plan
+from moothall.protocols.swarm.answers import (
     Candidate,
     ConflictReview,
     DecisionReport,
@@ -31,15 +31,15 @@ from moot.protocols.swarm.answers import (
     ShutdownReply,
     Validation,
 )
-from moot.protocols.swarm.facts import SwarmSettings
-from moot.protocols.swarm.plugin import open_session
-from moot.protocols.swarm.prompt_text import agent_name
-from moot.protocols.swarm.reports.timeline import SwarmTimeline
-from moot.protocols.swarm.rules.ideas import compare_by_words
-from moot.protocols.swarm.rules.round_start import weigh_directions
-from moot.protocols.swarm.rules.rulebook import RULES
-from moot.protocols.swarm.state import Swarm
-from moot.testing.rulebook_contract import START
+from moothall.protocols.swarm.facts import SwarmSettings
+from moothall.protocols.swarm.plugin import open_session
+from moothall.protocols.swarm.prompt_text import agent_name
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.rules.ideas import compare_by_words
+from moothall.protocols.swarm.rules.round_start import weigh_directions
+from moothall.protocols.swarm.rules.rulebook import RULES
+from moothall.protocols.swarm.state import Swarm
+from moothall.testing.rulebook_contract import START
 
 SESSION: Final = SessionId("think_20240520_001")
 Says = Callable[[Ask, Brief, Swarm], object]

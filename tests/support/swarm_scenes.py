@@ -11,15 +11,15 @@ from tests.support.play_swarm import (
     build_valid_report,
 )
 
-from moot.domain.effects import Ask, Brief
-from moot.domain.ids import SeatId
-from moot.protocols.swarm.answers import (
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.ids import SeatId
+from moothall.protocols.swarm.answers import (
     Collision,
     IdeaVote,
     SwarmBallot,
 )
-from moot.protocols.swarm.prompt_text import agent_name
-from moot.protocols.swarm.state import Swarm
+from moothall.protocols.swarm.prompt_text import agent_name
+from moothall.protocols.swarm.state import Swarm
 
 ADA, BOB, EVE = SeatId("TanWei"), SeatId("SuYuan"), SeatId("DongCha")
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from moot.domain.safe_text import strip_control
-from moot.participants.human import PersonQuestion
+from moothall.domain.safe_text import strip_control
+from moothall.participants.human import PersonQuestion
 
 
 @dataclass

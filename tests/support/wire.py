@@ -8,11 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from moot import Moot
-from moot.memory.tokens import Identity
-from moot.surfaces.api.method import Call, Caller, ServerContext
-from moot.surfaces.api.methods import TABLE, TOOLS
-from moot.surfaces.api.server_context import open_server_context
+from moothall import Moot
+from moothall.memory.tokens import Identity
+from moothall.surfaces.api.method import Call, Caller, ServerContext
+from moothall.surfaces.api.methods import TABLE, TOOLS
+from moothall.surfaces.api.server_context import open_server_context
 
 DEADLINE = 60.0
 

@@ -1,11 +1,11 @@
 """One sample of each fact of a swarm, with every field set: what was stored once is read for ever."""
 
-from moot.domain.budget import Budget, Usage
-from moot.domain.facts import Fact, Origin
-from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import Seat
-from moot.domain.topic import Topic
-from moot.protocols.swarm import answers, facts
+from moothall.domain.budget import Budget, Usage
+from moothall.domain.facts import Fact, Origin
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.topic import Topic
+from moothall.protocols.swarm import answers, facts
 
 ADA, BOB = SeatId("TanWei"), SeatId("溯源者")
 USAGE = Usage(tokens_in=120, tokens_out=34, cost=1500, calls=1)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from moot.errors import BadPanel, UnknownPlatform
-from moot.participants.agent_recipes import (
+from moothall.errors import BadPanel, UnknownPlatform
+from moothall.participants.agent_recipes import (
     AGENTS,
     AgentOutput,
     Output,

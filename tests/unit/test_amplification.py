@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moot.memory.amplification import Amplification, Share, compute_amplification, find_right_choice
-from moot.memory.facts import DecisionKept, Member, Outcome
-from moot.memory.remembered_decision import OutcomeReview, RememberedDecision
+from moothall.memory.amplification import Amplification, Share, compute_amplification, find_right_choice
+from moothall.memory.facts import DecisionKept, Member, Outcome
+from moothall.memory.remembered_decision import OutcomeReview, RememberedDecision
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 

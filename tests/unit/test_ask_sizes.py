@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from bench.calls.asks import PROTOCOLS, measure_asks
 
-from moot.domain.facts import Language
+from moothall.domain.facts import Language
 
 MOST_TOKENS = 350
 

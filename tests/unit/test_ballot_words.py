@@ -4,12 +4,12 @@ import pytest
 from tests.support.council_scenes import at
 from tests.support.play_council import PASS, synthesize
 
-from moot.codec.answers import read_answer
-from moot.codec.person_asks import build_person_ask
-from moot.codec.plain_text import read_plain_answer
-from moot.domain.effects import Brief
-from moot.errors import BadAnswer
-from moot.protocols.council.facts import Contribution
+from moothall.codec.answers import read_answer
+from moothall.codec.person_asks import build_person_ask
+from moothall.codec.plain_text import read_plain_answer
+from moothall.domain.effects import Brief
+from moothall.errors import BadAnswer
+from moothall.protocols.council.facts import Contribution
 
 
 def ask_for_ballot() -> Brief:

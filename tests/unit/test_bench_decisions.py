@@ -16,8 +16,8 @@ from bench.decisions.stated import CASES, GROUPS, LATENT, OURS, POOLS, Panel, Si
 from bench.decisions.stops import quorums, stops
 from bench.decisions.tallies import LESS, paired, plurality, rights, rights_by_log_odds, rights_by_trust, share_alike
 
-from moot.scoring.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
-from moot.scoring.independence import OTHER_FAMILY, SAME_FAMILY
+from moothall.scoring.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
+from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 
 RECORDINGS = recordings()
 EACH = pytest.mark.parametrize("number", range(3), ids=[recording.name.split(",")[0] for recording in RECORDINGS])

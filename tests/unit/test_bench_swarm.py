@@ -13,7 +13,7 @@ from bench.swarm.settlement import SpeechCase, play_spoken, render_choices, rend
 from bench.swarm.speech import list_sentences
 from bench.swarm.world import NAMES, World, alone, plurality, pooled
 
-from moot.protocols.swarm.facts import BarrierPassed, OperationsProcessed, RoundBegun
+from moothall.protocols.swarm.facts import BarrierPassed, OperationsProcessed, RoundBegun
 
 READERS = [f"reader-{number}" for number in range(9)]
 

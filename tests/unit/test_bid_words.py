@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from moot.codec.answers import parse_answer
-from moot.codec.mending import AnswerMender
-from moot.codec.schemas import build_schema
-from moot.errors import BadAnswer
-from moot.protocols.persona.bid_words import infer_bid_field
-from moot.protocols.persona.facts import FORMS, Intent, JointBids
+from moothall.codec.answers import parse_answer
+from moothall.codec.mending import AnswerMender
+from moothall.codec.schemas import build_schema
+from moothall.errors import BadAnswer
+from moothall.protocols.persona.bid_words import infer_bid_field
+from moothall.protocols.persona.facts import FORMS, Intent, JointBids
 
 SCHEMA = build_schema(Intent)
 

@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.domain.facts import Entry, Fact
-from moot.domain.topic import Stakes
-from moot.memory.breakers import build_circuit_view
-from moot.memory.commands import build_permission, build_request, build_solo_facts
-from moot.memory.facts import CircuitReset, Outcome, OutcomeReviewed, Policy, PolicySet, SoloDecided
-from moot.memory.memory_state import MemoryState, evolve
+from moothall.domain.facts import Entry, Fact
+from moothall.domain.topic import Stakes
+from moothall.memory.breakers import build_circuit_view
+from moothall.memory.commands import build_permission, build_request, build_solo_facts
+from moothall.memory.facts import CircuitReset, Outcome, OutcomeReviewed, Policy, PolicySet, SoloDecided
+from moothall.memory.memory_state import MemoryState, evolve
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 AGENTS = ("ada", "bob", "cay")

@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from moot.errors import BadSetting
-from moot.memory.breakers import (
+from moothall.errors import BadSetting
+from moothall.memory.breakers import (
     Breakers,
     Circuit,
     CircuitProbe,
@@ -26,8 +26,8 @@ from moot.memory.breakers import (
     start_probes,
     with_policy,
 )
-from moot.memory.facts import CategoryConfidence, Outcome, Policy
-from moot.memory.validation import validate_policy
+from moothall.memory.facts import CategoryConfidence, Outcome, Policy
+from moothall.memory.validation import validate_policy
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from moot.errors import NotAllowed
-from moot.surfaces.api.method import Caller, Method
-from moot.surfaces.api.methods import TABLE, TOOLS
+from moothall.errors import NotAllowed
+from moothall.surfaces.api.method import Caller, Method
+from moothall.surfaces.api.methods import TABLE, TOOLS
 
 SESSION_NAMES = {"deliberationId", "sessionId", "decisionId", "conference"}
 LISTS = {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from moot.surfaces.api.chat_request import (
+from moothall.surfaces.api.chat_request import (
     LONGEST_CONVERSATION,
     ChatRefused,
     ChatRequest,
@@ -14,7 +14,7 @@ from moot.surfaces.api.chat_request import (
     parse_chat_request,
     read_question,
 )
-from moot.surfaces.api.chat_tasks import answer_side_question
+from moothall.surfaces.api.chat_tasks import answer_side_question
 
 HISTORY = "### Chat History:\n<chat_history>\nUSER: Should we ship on Friday? It is late.\nASSISTANT: **Wait.**\n</chat_history>"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.domain.claims import LONGEST_CLAIM, cut_text, extract_claim
+from moothall.domain.claims import LONGEST_CLAIM, cut_text, extract_claim
 
 POLITE = "Thank you all, this has been a rich exchange and I have learned a great deal from every one of you. "
 FRIENDLY = "感谢各位的精彩发言，我从大家的讨论中学到了很多东西，这是一次难得的交流。"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from tests.unit.swarm_samples import CHOICE_SAMPLES, NEWER_SAMPLES, SECOND_EDITION_SAMPLES, SWARM_SAMPLES, SYNTHESIS_SAMPLES
 
-from moot.app.protocols import collect_kinds
-from moot.codec.chain import (
+from moothall.app.protocols import collect_kinds
+from moothall.codec.chain import (
     compute_record_hash,
     compute_root_hash,
     decode_entry,
@@ -24,11 +24,11 @@ from moot.codec.chain import (
     to_microseconds,
     validate_chain,
 )
-from moot.codec.export import parse_export
-from moot.codec.stored import FactCodec
-from moot.domain.budget import Budget, Usage
-from moot.domain.consult import ConsultRequest, ConsultRules
-from moot.domain.facts import (
+from moothall.codec.export import parse_export
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import Budget, Usage
+from moothall.domain.consult import ConsultRequest, ConsultRules
+from moothall.domain.facts import (
     AsksPut,
     AsksWithdrawn,
     BudgetExhausted,
@@ -47,17 +47,17 @@ from moot.domain.facts import (
     SessionParked,
     SessionResumed,
 )
-from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.records import StoredRecord
-from moot.domain.roster import Seat, Swap
-from moot.domain.topic import ContextFile, ErrorCorrelation, Precedent, Topic
-from moot.errors import BadImport, LedgerDamaged, LedgerNewer
-from moot.protocols.consultation import facts as consultation
-from moot.protocols.council import facts as council
-from moot.protocols.council.advisory import AdvisoryOpened, AdvisorySettings
-from moot.protocols.council.consensus import ConsensusOpened, ConsensusSettings
-from moot.protocols.council.debate import DebateOpened
-from moot.protocols.persona.facts import (
+from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.records import StoredRecord
+from moothall.domain.roster import Seat, Swap
+from moothall.domain.topic import ContextFile, ErrorCorrelation, Precedent, Topic
+from moothall.errors import BadImport, LedgerDamaged, LedgerNewer
+from moothall.protocols.consultation import facts as consultation
+from moothall.protocols.council import facts as council
+from moothall.protocols.council.advisory import AdvisoryOpened, AdvisorySettings
+from moothall.protocols.council.consensus import ConsensusOpened, ConsensusSettings
+from moothall.protocols.council.debate import DebateOpened
+from moothall.protocols.persona.facts import (
     BidsDeclared,
     ConclusionDrafted,
     Draft,
@@ -84,9 +84,9 @@ from moot.protocols.persona.facts import (
     TurnTaken,
     WeighedStand,
 )
-from moot.protocols.pipeline import facts as pipeline
-from moot.protocols.roundtable import facts as roundtable
-from moot.protocols.swarm.facts import SwarmOpened
+from moothall.protocols.pipeline import facts as pipeline
+from moothall.protocols.roundtable import facts as roundtable
+from moothall.protocols.swarm.facts import SwarmOpened
 
 GOLDEN = Path(__file__).parent / "golden" / "facts_v1.jsonl"
 CODEC = FactCodec(collect_kinds())

@@ -11,14 +11,14 @@ from tests.unit import test_persona_properties as persona
 from tests.unit import test_roundtable_rules as roundtable
 from tests.unit import test_swarm_properties as swarm
 
-from moot.domain.budget import Budget
-from moot.domain.consult import ConsultRequest, ConsultRules
-from moot.domain.facts import Opened
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.domain.rulebook import Rulebook
-from moot.protocols.consultation.asks import to_inner_entry
-from moot.protocols.consultation.facts import (
+from moothall.domain.budget import Budget
+from moothall.domain.consult import ConsultRequest, ConsultRules
+from moothall.domain.facts import Opened
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.rulebook import Rulebook
+from moothall.protocols.consultation.asks import to_inner_entry
+from moothall.protocols.consultation.facts import (
     Advice,
     AskerConclusion,
     ConsultationAnswered,
@@ -29,17 +29,17 @@ from moot.protocols.consultation.facts import (
     QuestionOpened,
     RecordLocation,
 )
-from moot.protocols.consultation.rules import ConsultingRulebook
-from moot.protocols.consultation.standalone import QUESTION_RULES
-from moot.protocols.council.advisory import ADVISORY
-from moot.protocols.council.consensus import CONSENSUS
-from moot.protocols.council.debate import DEBATE
-from moot.protocols.persona.plugin import PERSONA
-from moot.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpened, PipelineSettings, Step
-from moot.protocols.pipeline.plugin import PIPELINE
-from moot.protocols.roundtable.plugin import ROUNDTABLE
-from moot.protocols.swarm.plugin import SWARM
-from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
+from moothall.protocols.consultation.rules import ConsultingRulebook
+from moothall.protocols.consultation.standalone import QUESTION_RULES
+from moothall.protocols.council.advisory import ADVISORY
+from moothall.protocols.council.consensus import CONSENSUS
+from moothall.protocols.council.debate import DEBATE
+from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpened, PipelineSettings, Step
+from moothall.protocols.pipeline.plugin import PIPELINE
+from moothall.protocols.roundtable.plugin import ROUNDTABLE
+from moothall.protocols.swarm.plugin import SWARM
+from moothall.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(
     max_examples=40,

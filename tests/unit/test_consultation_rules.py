@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.unit.test_roundtable_rules import plan
 
-from moot.codec.answers import parse_answer
-from moot.domain.budget import Usage
-from moot.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
-from moot.domain.effects import Ask, Record
-from moot.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, Language, Reply, SeatLost, SessionForked
-from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.roster import DIRECTOR
-from moot.domain.rulebook import fold
-from moot.errors import BadAnswer
-from moot.protocols.consultation.facts import (
+from moothall.codec.answers import parse_answer
+from moothall.domain.budget import Usage
+from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
+from moothall.domain.effects import Ask, Record
+from moothall.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, Language, Reply, SeatLost, SessionForked
+from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.roster import DIRECTOR
+from moothall.domain.rulebook import fold
+from moothall.errors import BadAnswer
+from moothall.protocols.consultation.facts import (
     FORMS,
     Advice,
     ConsultationAnswered,
@@ -28,16 +28,16 @@ from moot.protocols.consultation.facts import (
     ConsultationRequested,
     RecordLocation,
 )
-from moot.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
-from moot.protocols.consultation.prompt_text import PROMPT_TEXT
-from moot.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
-from moot.protocols.consultation.rules import MOST_FILINGS, ConsultingRulebook
-from moot.protocols.consultation.state import Consultation, ConsultingState
-from moot.protocols.persona.plugin import PERSONA
-from moot.protocols.pipeline.facts import GateVerdict
-from moot.protocols.roundtable.facts import RoundtableSpeech, SpeechGiven
-from moot.protocols.roundtable.plugin import ROUNDTABLE
-from moot.protocols.roundtable.plugin import open_session as conference
+from moothall.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
+from moothall.protocols.consultation.prompt_text import PROMPT_TEXT
+from moothall.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
+from moothall.protocols.consultation.rules import MOST_FILINGS, ConsultingRulebook
+from moothall.protocols.consultation.state import Consultation, ConsultingState
+from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.pipeline.facts import GateVerdict
+from moothall.protocols.roundtable.facts import RoundtableSpeech, SpeechGiven
+from moothall.protocols.roundtable.plugin import ROUNDTABLE
+from moothall.protocols.roundtable.plugin import open_session as conference
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RULES = ConsultingRulebook(ROUNDTABLE.rules)
@@ -238,7 +238,7 @@ def test_the_end_of_the_session_ends_a_consultation_with_its_record() -> None:
 
 def test_requests_wait_in_the_order_of_their_entries() -> None:
     """C-3: all seats are asked at once, two ask each other; one consultation follows the other."""
-    from moot.protocols.persona.facts import Intent, IntentDeclared, MeetingOpened, PersonaSettings
+    from moothall.protocols.persona.facts import Intent, IntentDeclared, MeetingOpened, PersonaSettings
 
     rules = ConsultingRulebook(PERSONA.rules)
     opened = MeetingOpened(

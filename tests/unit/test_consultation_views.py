@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from tests.unit.test_consultation_rules import START, Room, asks_for
 
-from moot.domain.budget import Budget
-from moot.domain.consult import ConsultRequest, ConsultRules
-from moot.domain.facts import CloseCalled, Entry, Fact, Language, SeatLost, SessionCancelled
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import Seat
-from moot.ports.plugin import Plan
-from moot.protocols.consultation.facts import Advice, ConsultationRequested
-from moot.protocols.consultation.plugin import CONSULTATION, ConsultationSettings, open_session, wrap_with_consultations
-from moot.protocols.consultation.rules import ConsultingRulebook
-from moot.protocols.consultation.timeline import ConsultingTimeline
-from moot.protocols.roundtable.plugin import ROUNDTABLE
-from moot.reports.terminal import render_decision_lines
-from moot.testing.snapshots import check_snapshot
+from moothall.domain.budget import Budget
+from moothall.domain.consult import ConsultRequest, ConsultRules
+from moothall.domain.facts import CloseCalled, Entry, Fact, Language, SeatLost, SessionCancelled
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import Seat
+from moothall.ports.plugin import Plan
+from moothall.protocols.consultation.facts import Advice, ConsultationRequested
+from moothall.protocols.consultation.plugin import CONSULTATION, ConsultationSettings, open_session, wrap_with_consultations
+from moothall.protocols.consultation.rules import ConsultingRulebook
+from moothall.protocols.consultation.timeline import ConsultingTimeline
+from moothall.protocols.roundtable.plugin import ROUNDTABLE
+from moothall.reports.terminal import render_decision_lines
+from moothall.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 QUESTION = wrap_with_consultations(CONSULTATION)

@@ -19,18 +19,18 @@ from tests.support.play_council import (
     vote,
 )
 
-from moot.domain.facts import CloseCalled
-from moot.domain.ids import SeatId
-from moot.domain.roster import MAILBOX, Seat
-from moot.domain.topic import Topic
-from moot.errors import BadSetting
-from moot.protocols.council.ballots import read_ballot
-from moot.protocols.council.consensus import ConsensusSettings
-from moot.protocols.council.facts import CandidateVote, Contribution, CouncilSettings, PhaseBegun
-from moot.protocols.council.live_lines import add_and_describe_entry
-from moot.protocols.council.timeline import CouncilTimeline, build_decision, build_dissent, build_obligations
-from moot.reports.decision import Obligation
-from moot.scoring.positions import VotePosition
+from moothall.domain.facts import CloseCalled
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.domain.topic import Topic
+from moothall.errors import BadSetting
+from moothall.protocols.council.ballots import read_ballot
+from moothall.protocols.council.consensus import ConsensusSettings
+from moothall.protocols.council.facts import CandidateVote, Contribution, CouncilSettings, PhaseBegun
+from moothall.protocols.council.live_lines import add_and_describe_entry
+from moothall.protocols.council.timeline import CouncilTimeline, build_decision, build_dissent, build_obligations
+from moothall.reports.decision import Obligation
+from moothall.scoring.positions import VotePosition
 
 NAMES = ("ada", "bob", "cy")
 

@@ -21,14 +21,14 @@ from tests.support.play_council import (
     vote,
 )
 
-from moot.domain.ids import SeatId
-from moot.domain.topic import Stakes, Topic
-from moot.protocols.council.facts import (
+from moothall.domain.ids import SeatId
+from moothall.domain.topic import Stakes, Topic
+from moothall.protocols.council.facts import (
     Contribution,
     CouncilBallot,
     CouncilSettings,
 )
-from moot.protocols.council.timeline import build_decision
+from moothall.protocols.council.timeline import build_decision
 
 # D-19: where all agree blind
 

@@ -19,19 +19,19 @@ from tests.support.play_council import (
     vote,
 )
 
-from moot.domain.facts import BudgetExhausted, CloseCalled, Fact
-from moot.domain.ids import SeatId
-from moot.domain.topic import build_topic
-from moot.errors import BadSetting
-from moot.protocols.council.advisory import AdvisorySettings
-from moot.protocols.council.consensus import ConsensusSettings
-from moot.protocols.council.facts import (
+from moothall.domain.facts import BudgetExhausted, CloseCalled, Fact
+from moothall.domain.ids import SeatId
+from moothall.domain.topic import build_topic
+from moothall.errors import BadSetting
+from moothall.protocols.council.advisory import AdvisorySettings
+from moothall.protocols.council.consensus import ConsensusSettings
+from moothall.protocols.council.facts import (
     Contribution,
     CouncilSettings,
     PhaseBegun,
 )
-from moot.protocols.council.timeline import build_decision, build_dissent
-from moot.reports.decision import Dissent
+from moothall.protocols.council.timeline import build_decision, build_dissent
+from moothall.reports.decision import Dissent
 
 # The source's own example
 

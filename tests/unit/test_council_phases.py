@@ -16,22 +16,22 @@ from tests.support.play_council import (
     vote,
 )
 
-from moot.domain.effects import Ask
-from moot.domain.facts import BudgetExhausted
-from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import Seat
-from moot.errors import BadRoster, BadSetting
-from moot.protocols.council.advisory import AdvisorySettings
-from moot.protocols.council.ballots import find_discussed_motion
-from moot.protocols.council.facts import (
+from moothall.domain.effects import Ask
+from moothall.domain.facts import BudgetExhausted
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.roster import Seat
+from moothall.errors import BadRoster, BadSetting
+from moothall.protocols.council.advisory import AdvisorySettings
+from moothall.protocols.council.ballots import find_discussed_motion
+from moothall.protocols.council.facts import (
     Contribution,
     CouncilLostSeat,
     CouncilSettings,
     PhaseBegun,
     SpeakingOrder,
 )
-from moot.protocols.council.rules import MOST_CONTRIBUTIONS
-from moot.protocols.council.timeline import PassedTurn, build_dissent
+from moothall.protocols.council.rules import MOST_CONTRIBUTIONS
+from moothall.protocols.council.timeline import PassedTurn, build_dissent
 
 # D-7: the phases
 

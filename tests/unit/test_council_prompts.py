@@ -20,15 +20,15 @@ from tests.support.play_council import (
     vote,
 )
 
-from moot.domain.effects import Brief
-from moot.domain.facts import Language
-from moot.domain.roster import Seat
-from moot.domain.safe_text import FENCE
-from moot.domain.topic import Topic
-from moot.protocols.council.advisory import AdvisorySettings
-from moot.protocols.council.consensus import ConsensusSettings
-from moot.protocols.council.facts import Contribution, CouncilSettings
-from moot.testing.snapshots import check_snapshot
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import FENCE
+from moothall.domain.topic import Topic
+from moothall.protocols.council.advisory import AdvisorySettings
+from moothall.protocols.council.consensus import ConsensusSettings
+from moothall.protocols.council.facts import Contribution, CouncilSettings
+from moothall.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 LONGEST = 150_000

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from moot.codec.answers import build_reply
-from moot.codec.stored import FactCodec
-from moot.domain.budget import FREE, Budget
-from moot.domain.effects import Ask
-from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionForked
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import MAILBOX, Seat, Swap
-from moot.domain.topic import ErrorCorrelation, Topic
-from moot.engine.snapshot import RecordWriter, Snapshot
-from moot.engine.step import StepResult, step
-from moot.ports.plugin import AnyPlugin, Plan
-from moot.protocols.council.advisory import ADVISORY, AdvisorySettings
-from moot.protocols.council.ballots import find_candidate_ids, read_ballot
-from moot.protocols.council.consensus import CONSENSUS, ConsensusSettings
-from moot.protocols.council.debate import DEBATE
-from moot.protocols.council.facts import (
+from moothall.codec.answers import build_reply
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import FREE, Budget
+from moothall.domain.effects import Ask
+from moothall.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionForked
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import MAILBOX, Seat, Swap
+from moothall.domain.topic import ErrorCorrelation, Topic
+from moothall.engine.snapshot import RecordWriter, Snapshot
+from moothall.engine.step import StepResult, step
+from moothall.ports.plugin import AnyPlugin, Plan
+from moothall.protocols.council.advisory import ADVISORY, AdvisorySettings
+from moothall.protocols.council.ballots import find_candidate_ids, read_ballot
+from moothall.protocols.council.consensus import CONSENSUS, ConsensusSettings
+from moothall.protocols.council.debate import DEBATE
+from moothall.protocols.council.facts import (
     PHASE_OF,
     AdviceOutcome,
     AdviceResponse,
@@ -35,12 +35,12 @@ from moot.protocols.council.facts import (
     DeliberationClosed,
     PhaseBegun,
 )
-from moot.protocols.council.rules import CouncilRules
-from moot.protocols.council.state import PASSED, Council, Course
-from moot.protocols.council.timeline import CouncilTimeline, build_decision
-from moot.protocols.council.validation import list_allowed_types
-from moot.scoring.positions import VotePosition
-from moot.testing.rulebook_contract import (
+from moothall.protocols.council.rules import CouncilRules
+from moothall.protocols.council.state import PASSED, Council, Course
+from moothall.protocols.council.timeline import CouncilTimeline, build_decision
+from moothall.protocols.council.validation import list_allowed_types
+from moothall.scoring.positions import VotePosition
+from moothall.testing.rulebook_contract import (
     START,
     PlayedSession,
     RulebookContract,

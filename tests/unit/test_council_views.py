@@ -24,17 +24,17 @@ from tests.support.play_council import (
     vote,
 )
 
-from moot.domain.budget import Usage
-from moot.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
-from moot.domain.ids import SeatId, ask_id
-from moot.domain.topic import Topic
-from moot.protocols.council.consensus import ConsensusSettings
-from moot.protocols.council.debate import DEBATE
-from moot.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings
-from moot.protocols.council.timeline import CouncilTimeline
-from moot.reports.markdown import format_cell
-from moot.reports.terminal import render_decision_lines
-from moot.testing.snapshots import check_snapshot
+from moothall.domain.budget import Usage
+from moothall.domain.facts import BudgetExhausted, CloseCalled, Entry, Language, SeatLost, SessionCancelled
+from moothall.domain.ids import SeatId, ask_id
+from moothall.domain.topic import Topic
+from moothall.protocols.council.consensus import ConsensusSettings
+from moothall.protocols.council.debate import DEBATE
+from moothall.protocols.council.facts import AdviceResponse, Contributed, Contribution, CouncilSettings
+from moothall.protocols.council.timeline import CouncilTimeline
+from moothall.reports.markdown import format_cell
+from moothall.reports.terminal import render_decision_lines
+from moothall.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)

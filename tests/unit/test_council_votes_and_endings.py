@@ -20,13 +20,13 @@ from tests.support.play_council import (
     vote,
 )
 
-from moot.domain.budget import Budget, BudgetKind
-from moot.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionCancelled, SessionForked
-from moot.domain.ids import USER, AskId, SeatId, SessionId
-from moot.domain.roster import MAILBOX, Swap
-from moot.domain.topic import ErrorCorrelation, Topic
-from moot.protocols.council.advisory import AdvisorySettings
-from moot.protocols.council.facts import (
+from moothall.domain.budget import Budget, BudgetKind
+from moothall.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionCancelled, SessionForked
+from moothall.domain.ids import USER, AskId, SeatId, SessionId
+from moothall.domain.roster import MAILBOX, Swap
+from moothall.domain.topic import ErrorCorrelation, Topic
+from moothall.protocols.council.advisory import AdvisorySettings
+from moothall.protocols.council.facts import (
     EDITION,
     CandidateVote,
     Contributed,
@@ -37,8 +37,8 @@ from moot.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moot.protocols.council.motions import Challenge, list_challenges
-from moot.protocols.council.timeline import build_decision, build_dissent
+from moothall.protocols.council.motions import Challenge, list_challenges
+from moothall.protocols.council.timeline import build_decision, build_dissent
 
 # D-20: heads are not votes
 

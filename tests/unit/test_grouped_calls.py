@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from moot.engine.grouped_calls import GroupedCalls
+from moothall.engine.grouped_calls import GroupedCalls
 
 
 class Service:

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from moot.codec.stored import FactCodec
-from moot.domain.facts import Entry, Fact
-from moot.domain.head_facts import (
+from moothall.codec.stored import FactCodec
+from moothall.domain.facts import Entry, Fact
+from moothall.domain.head_facts import (
     HEAD_KINDS,
     HeadsRegistered,
     HeadsSigned,
@@ -13,8 +13,8 @@ from moot.domain.head_facts import (
     SessionsArchived,
     SessionsReturned,
 )
-from moot.domain.ids import SessionId
-from moot.memory.head_book import ArchivedSession, HeadBook, evolve
+from moothall.domain.ids import SessionId
+from moothall.memory.head_book import ArchivedSession, HeadBook, evolve
 
 CODEC = FactCodec(HEAD_KINDS)
 GOLDEN = Path(__file__).parent / "golden" / "head_facts_v1.jsonl"

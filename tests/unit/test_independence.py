@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.scoring.independence import (
+from moothall.scoring.independence import (
     OTHER_FAMILY,
     SAME_FAMILY,
     compute_correlation,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from moot.domain.ids import SeatId
-from moot.reports.blocks import (
+from moothall.domain.ids import SeatId
+from moothall.reports.blocks import (
     Bar,
     Bars,
     Block,
@@ -30,7 +30,7 @@ from moot.reports.blocks import (
     Strong,
     Table,
 )
-from moot.reports.json_blocks import LONGEST_QUOTE, encode_block, encode_blocks
+from moothall.reports.json_blocks import LONGEST_QUOTE, encode_block, encode_blocks
 
 ADA = SeatId("ada")
 HOSTILE = (

@@ -5,10 +5,10 @@ from bench.likeness.pairs import KINDS, PARTS, pairs, share, verdicts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.participants.semantic_similarity import SemanticSimilarity
-from moot.scoring.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
-from moot.scoring.numerals import find_numbers
-from moot.scoring.stance import is_opposed
+from moothall.participants.semantic_similarity import SemanticSimilarity
+from moothall.scoring.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
+from moothall.scoring.numerals import find_numbers
+from moothall.scoring.stance import is_opposed
 
 MEANING = SemanticSimilarity()
 NEEDS_ENCODER = pytest.mark.skipif(not MEANING.is_available(), reason="needs the extra `embedded`")

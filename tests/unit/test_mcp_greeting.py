@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 
-from moot.surfaces.api.method import Caller
-from moot.surfaces.mcp.greeting import CAPABILITIES, HANDSHAKE_VERSIONS, greet_client
-from moot.surfaces.mcp.server import McpServer
+from moothall.surfaces.api.method import Caller
+from moothall.surfaces.mcp.greeting import CAPABILITIES, HANDSHAKE_VERSIONS, greet_client
+from moothall.surfaces.mcp.server import McpServer
 
 CLIENT = {"name": "a client", "version": "1"}
 

@@ -4,9 +4,9 @@ from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
-from moot.codec.stored import FactCodec
-from moot.domain.facts import Fact
-from moot.memory.facts import (
+from moothall.codec.stored import FactCodec
+from moothall.domain.facts import Fact
+from moothall.memory.facts import (
     ACCESS_KINDS,
     MEMORY_KINDS,
     CategoryConfidence,

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.codec.choice_words import PositionRead, build_choices, find_choice
-from moot.codec.json_text import extract_object
-from moot.codec.mending import AnswerMender
-from moot.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema
-from moot.codec.value_words import read_integer, read_share
-from moot.domain.claims import cut_text
-from moot.errors import BadAnswer
-from moot.testing.schema_values import draw_value
+from moothall.codec.choice_words import PositionRead, build_choices, find_choice
+from moothall.codec.json_text import extract_object
+from moothall.codec.mending import AnswerMender
+from moothall.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema
+from moothall.codec.value_words import read_integer, read_share
+from moothall.domain.claims import cut_text
+from moothall.errors import BadAnswer
+from moothall.testing.schema_values import draw_value
 
 POSITIONS = ("support", "conditional_support", "oppose", "abstain")
 SCHEMA: dict[str, Any] = {

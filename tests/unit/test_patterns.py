@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-import moot
+import moothall
 
 TEXTS = {
     "words": "word " * 20_000,
@@ -27,17 +27,17 @@ TEXTS = {
 
 
 MATCHED = {
-    "moot.codec.mending._NUMBERED",
-    "moot.protocols.persona.bid_words._LEADING_AMOUNT",
-    "moot.domain.consult._REQUEST",
-    "moot.protocols.consultation.facts._FROM",
-    "moot.protocols.consultation.facts._UNKNOWN",
-    "moot.protocols.persona.facts._REFERENCE",
-    "moot.protocols.roundtable.files._SKIPPED",
-    "moot.surfaces.api.chat_tasks._TASK",
-    "moot.surfaces.api.chat_tasks._TITLE_ZH",
-    "moot.surfaces.cli.settings_edit._LINE_END",
-    "moot.surfaces.cli.settings_edit._SPACE",
+    "moothall.codec.mending._NUMBERED",
+    "moothall.protocols.persona.bid_words._LEADING_AMOUNT",
+    "moothall.domain.consult._REQUEST",
+    "moothall.protocols.consultation.facts._FROM",
+    "moothall.protocols.consultation.facts._UNKNOWN",
+    "moothall.protocols.persona.facts._REFERENCE",
+    "moothall.protocols.roundtable.files._SKIPPED",
+    "moothall.surfaces.api.chat_tasks._TASK",
+    "moothall.surfaces.api.chat_tasks._TITLE_ZH",
+    "moothall.surfaces.cli.settings_edit._LINE_END",
+    "moothall.surfaces.cli.settings_edit._SPACE",
 }
 """Patterns that are held against the beginning of a text only, never looked for in it."""
 
@@ -47,7 +47,7 @@ def patterns() -> dict[str, re.Pattern[str]]:
         f"moot.{name}." for name in ("domain", "scoring", "protocols", "codec", "participants", "reports", "surfaces", "app")
     ]
     found = {}
-    for module in pkgutil.walk_packages(moot.__path__, "moot."):
+    for module in pkgutil.walk_packages(moothall.__path__, "moothall."):
         if module.name.startswith(tuple(rooms)):
             for name, value in vars(importlib.import_module(module.name)).items():
                 if isinstance(value, re.Pattern) and isinstance(value.pattern, str):

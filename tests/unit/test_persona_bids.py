@@ -6,15 +6,15 @@ import pytest
 from tests.support.persona_scenes import ADA, BOB, CY
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_seat
 
-from moot.codec.answers import read_answer
-from moot.domain.budget import Usage
-from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import Seat
-from moot.errors import BadAnswer
-from moot.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, JointBids, NamedIntent, PersonaSettings
-from moot.protocols.persona.live_lines import add_and_describe_entry
-from moot.protocols.persona.plugin import PERSONA
-from moot.protocols.persona.timeline import PersonaTimeline
+from moothall.codec.answers import read_answer
+from moothall.domain.budget import Usage
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.roster import Seat
+from moothall.errors import BadAnswer
+from moothall.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, JointBids, NamedIntent, PersonaSettings
+from moothall.protocols.persona.live_lines import add_and_describe_entry
+from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.persona.timeline import PersonaTimeline
 
 AGEING = PersonaSettings(blind=False, ageing=0.2)
 TOGETHER = PersonaSettings(blind=False, bids="together")

@@ -7,13 +7,13 @@ import pytest
 from tests.support.persona_scenes import ADA, BLIND, BOB, CY, _at, quiet
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat, build_stand
 
-from moot.domain.budget import Budget, BudgetKind, Usage
-from moot.domain.effects import Ask
-from moot.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
-from moot.domain.ids import AskId, SeatId, SessionId
-from moot.domain.roster import Swap
-from moot.protocols.persona.consensus import DiscussionPoint
-from moot.protocols.persona.facts import (
+from moothall.domain.budget import Budget, BudgetKind, Usage
+from moothall.domain.effects import Ask
+from moothall.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
+from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.roster import Swap
+from moothall.protocols.persona.consensus import DiscussionPoint
+from moothall.protocols.persona.facts import (
     DraftClaim,
     EndReason,
     FloorGiven,
@@ -24,9 +24,9 @@ from moot.protocols.persona.facts import (
     TurnPassed,
     WeighedStand,
 )
-from moot.protocols.persona.rules import MOST_TURNS, RULES
-from moot.protocols.persona.state import DECIDERS
-from moot.protocols.persona.timeline import build_decision
+from moothall.protocols.persona.rules import MOST_TURNS, RULES
+from moothall.protocols.persona.state import DECIDERS
+from moothall.protocols.persona.timeline import build_decision
 
 # P-13
 

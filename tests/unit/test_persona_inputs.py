@@ -4,14 +4,14 @@ import pytest
 from tests.support.persona_scenes import ADA, BOB, CY, quiet
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_stand
 
-from moot.codec.answers import read_answer
-from moot.domain.budget import Budget
-from moot.domain.facts import CloseCalled, SessionResumed
-from moot.protocols.persona.facts import Draft, DraftClaim, InputReply, MeetingConcluded
-from moot.protocols.persona.live_lines import add_and_describe_entry
-from moot.protocols.persona.plugin import PERSONA
-from moot.protocols.persona.timeline import PersonaTimeline, build_decision
-from moot.reports.decision import AnsweredInput
+from moothall.codec.answers import read_answer
+from moothall.domain.budget import Budget
+from moothall.domain.facts import CloseCalled, SessionResumed
+from moothall.protocols.persona.facts import Draft, DraftClaim, InputReply, MeetingConcluded
+from moothall.protocols.persona.live_lines import add_and_describe_entry
+from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
+from moothall.reports.decision import AnsweredInput
 
 
 def speaking(table: MeetingRun) -> MeetingRun:

@@ -6,12 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.play_persona import SESSION
 
-from moot.domain.budget import Budget
-from moot.domain.facts import Entry, SeatLost
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.protocols.persona.context import ContextLedger, render_context_ledger
-from moot.protocols.persona.facts import (
+from moothall.domain.budget import Budget
+from moothall.domain.facts import Entry, SeatLost
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.protocols.persona.context import ContextLedger, render_context_ledger
+from moothall.protocols.persona.facts import (
     EDITION,
     BidsDeclared,
     Draft,
@@ -32,10 +32,10 @@ from moot.protocols.persona.facts import (
     TurnPassed,
     TurnTaken,
 )
-from moot.protocols.persona.plugin import PERSONA
-from moot.protocols.persona.rules import RULES
-from moot.protocols.persona.timeline import PersonaTimeline, build_decision
-from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
+from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.persona.rules import RULES
+from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
+from moothall.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
 
 LASTING = settings(
     max_examples=150,

@@ -9,17 +9,17 @@ import pytest
 from tests.support.persona_scenes import ADA, BOB, CY, REALISTIC, _at, quiet
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_seat, build_stand
 
-from moot.codec.answers import parse_answer
-from moot.codec.stored import FactCodec
-from moot.domain.budget import Budget, BudgetKind
-from moot.domain.context import LONGEST_UTTERANCE, MOST_DIGESTS
-from moot.domain.effects import Ask
-from moot.domain.facts import BudgetExhausted
-from moot.domain.ids import USER, AskId, SeatId, ask_id, daily_id, daily_prefix, parse_seat_id, parse_session_id
-from moot.domain.roster import MOST_SEATS, Swap, swap_seats, validate_seats, validate_swaps
-from moot.errors import BadAnswer, BadName, BadRoster, BadSetting
-from moot.ports.plugin import Plan
-from moot.protocols.persona.facts import (
+from moothall.codec.answers import parse_answer
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import Budget, BudgetKind
+from moothall.domain.context import LONGEST_UTTERANCE, MOST_DIGESTS
+from moothall.domain.effects import Ask
+from moothall.domain.facts import BudgetExhausted
+from moothall.domain.ids import USER, AskId, SeatId, ask_id, daily_id, daily_prefix, parse_seat_id, parse_session_id
+from moothall.domain.roster import MOST_SEATS, Swap, swap_seats, validate_seats, validate_swaps
+from moothall.errors import BadAnswer, BadName, BadRoster, BadSetting
+from moothall.ports.plugin import Plan
+from moothall.protocols.persona.facts import (
     FloorGiven,
     Intent,
     IntentDeclared,
@@ -29,9 +29,9 @@ from moot.protocols.persona.facts import (
     TurnPassed,
     TurnTaken,
 )
-from moot.protocols.persona.plugin import open_session as opened_by_plan
-from moot.protocols.persona.rules import RULES
-from moot.protocols.persona.timeline import SeatBid
+from moothall.protocols.persona.plugin import open_session as opened_by_plan
+from moothall.protocols.persona.rules import RULES
+from moothall.protocols.persona.timeline import SeatBid
 
 # P-1
 

@@ -7,15 +7,15 @@ import pytest
 from tests.support.persona_scenes import ADA, BLIND, BOB, CY, quiet
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat, build_stand
 
-from moot.codec.answers import read_answer
-from moot.domain.facts import Language, SessionImported
-from moot.errors import BadAnswer
-from moot.protocols.persona.context import ContextLedger, render_context_ledger
-from moot.protocols.persona.facts import Draft, DraftClaim, MeetingConcluded, PersonaSpeech, Position, Stand, TalkEnded
-from moot.protocols.persona.plugin import PERSONA
-from moot.protocols.persona.state import RECORD_ROOM
-from moot.protocols.persona.timeline import build_decision
-from moot.reports.decision import Dissent
+from moothall.codec.answers import read_answer
+from moothall.domain.facts import Language, SessionImported
+from moothall.errors import BadAnswer
+from moothall.protocols.persona.context import ContextLedger, render_context_ledger
+from moothall.protocols.persona.facts import Draft, DraftClaim, MeetingConcluded, PersonaSpeech, Position, Stand, TalkEnded
+from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.persona.state import RECORD_ROOM
+from moothall.protocols.persona.timeline import build_decision
+from moothall.reports.decision import Dissent
 
 LONG = "Speech {n}. " + "It is a fine day and nobody says a thing. " * 20 + "We must keep {n} engineers, because 7 left."
 

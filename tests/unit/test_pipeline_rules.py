@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moot.domain.budget import Budget
-from moot.domain.effects import Ask, Record
-from moot.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost, SessionForked
-from moot.domain.ids import SeatId, SessionId
-from moot.domain.roster import Seat, Swap
-from moot.domain.rulebook import fold
-from moot.errors import BadSetting
-from moot.ports.plugin import Plan
-from moot.protocols.pipeline.facts import (
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Ask, Record
+from moothall.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost, SessionForked
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.roster import Seat, Swap
+from moothall.domain.rulebook import fold
+from moothall.errors import BadSetting
+from moothall.ports.plugin import Plan
+from moothall.protocols.pipeline.facts import (
     Artefact,
     GateVerdict,
     PipelineClosed,
@@ -23,9 +23,9 @@ from moot.protocols.pipeline.facts import (
     VerdictGiven,
     WorkDone,
 )
-from moot.protocols.pipeline.plugin import PIPELINE, open_session
-from moot.protocols.pipeline.rules import RULES
-from moot.protocols.pipeline.state import Pipeline
+from moothall.protocols.pipeline.plugin import PIPELINE, open_session
+from moothall.protocols.pipeline.rules import RULES
+from moothall.protocols.pipeline.state import Pipeline
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MODEL = Step(name="model", agent="ada", task="Model it.")

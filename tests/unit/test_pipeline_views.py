@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from tests.unit.test_pipeline_rules import CHECK, MODEL, PAPER, START, Line
 
-from moot.domain.facts import Entry, InputGiven, Language, SeatLost, SessionCancelled
-from moot.domain.ids import SessionId
-from moot.protocols.pipeline.plugin import PIPELINE
-from moot.protocols.pipeline.timeline import PipelineTimeline
-from moot.reports.terminal import render_decision_lines
-from moot.testing.snapshots import check_snapshot
+from moothall.domain.facts import Entry, InputGiven, Language, SeatLost, SessionCancelled
+from moothall.domain.ids import SessionId
+from moothall.protocols.pipeline.plugin import PIPELINE
+from moothall.protocols.pipeline.timeline import PipelineTimeline
+from moothall.reports.terminal import render_decision_lines
+from moothall.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 

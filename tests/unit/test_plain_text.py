@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.codec.choice_words import PositionRead, build_choices, read_choice, read_option, read_position
-from moot.codec.plain_text import read_confidence, read_plain_answer, read_step, suggest_choice
-from moot.domain.facts import Language
-from moot.domain.person import PersonAsk, PersonChoice, PersonStep
-from moot.domain.vocabulary import CHOICE_WORDS
-from moot.errors import BadAnswer
-from moot.reports.person_steps import ask_choice, ask_confidence, ask_position, build_position_choices
-from moot.scoring.positions import VotePosition
+from moothall.codec.choice_words import PositionRead, build_choices, read_choice, read_option, read_position
+from moothall.codec.plain_text import read_confidence, read_plain_answer, read_step, suggest_choice
+from moothall.domain.facts import Language
+from moothall.domain.person import PersonAsk, PersonChoice, PersonStep
+from moothall.domain.vocabulary import CHOICE_WORDS
+from moothall.errors import BadAnswer
+from moothall.reports.person_steps import ask_choice, ask_confidence, ask_position, build_position_choices
+from moothall.scoring.positions import VotePosition
 
 POSITIONS = build_position_choices("en", get_args(VotePosition))
 SURE = ask_confidence("en").choices

@@ -2,8 +2,8 @@
 
 import pytest
 
-from moot.errors import UnknownPlatform
-from moot.participants.platforms import (
+from moothall.errors import UnknownPlatform
+from moothall.participants.platforms import (
     SERVER,
     Platform,
     ProviderKey,

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.play_persona import START, MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat
 
-from moot.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
-from moot.domain.context import (
+from moothall.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
+from moothall.domain.context import (
     LONGEST_DIGEST,
     LONGEST_UTTERANCE,
     MOST_DIGESTS,
@@ -19,8 +19,8 @@ from moot.domain.context import (
     clip_utterance,
     extract_first_sentence,
 )
-from moot.domain.effects import Brief
-from moot.domain.facts import (
+from moothall.domain.effects import Brief
+from moothall.domain.facts import (
     AsksPut,
     AsksWithdrawn,
     BudgetExhausted,
@@ -33,17 +33,17 @@ from moot.domain.facts import (
     SessionForked,
     SessionResumed,
 )
-from moot.domain.ids import USER, AskId, SeatId, SessionId
-from moot.domain.language import detect_language
-from moot.domain.roster import Swap
-from moot.domain.running_time import PendingAsk
-from moot.domain.safe_text import FENCE, one_line, quote_lines, strip_control
-from moot.domain.seeded_random import model_seed, random_unit
-from moot.domain.session_state import REMEMBERED_KEYS, SessionState, apply, build_session_state
-from moot.participants.prompt_assembly import build_user_prompt
-from moot.protocols.persona.facts import IntentDeclared, PersonaSettings
-from moot.protocols.persona.rules import RULES
-from moot.testing.snapshots import check_snapshot
+from moothall.domain.ids import USER, AskId, SeatId, SessionId
+from moothall.domain.language import detect_language
+from moothall.domain.roster import Swap
+from moothall.domain.running_time import PendingAsk
+from moothall.domain.safe_text import FENCE, one_line, quote_lines, strip_control
+from moothall.domain.seeded_random import model_seed, random_unit
+from moothall.domain.session_state import REMEMBERED_KEYS, SessionState, apply, build_session_state
+from moothall.participants.prompt_assembly import build_user_prompt
+from moothall.protocols.persona.facts import IntentDeclared, PersonaSettings
+from moothall.protocols.persona.rules import RULES
+from moothall.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 

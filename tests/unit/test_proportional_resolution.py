@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.scoring import resolution
-from moot.scoring.confidence import CEILING
-from moot.scoring.positions import VotePosition
-from moot.scoring.resolution import Resolution, SeatVote, measure_in_proportion
+from moothall.scoring import resolution
+from moothall.scoring.confidence import CEILING
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.resolution import Resolution, SeatVote, measure_in_proportion
 
 resolve_open_vote = partial(resolution.resolve_open_vote, rule=measure_in_proportion)
 resolve_consensus = partial(resolution.resolve_consensus, rule=measure_in_proportion)

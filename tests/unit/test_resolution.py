@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.scoring.positions import VotePosition
-from moot.scoring.posterior import CEILING
-from moot.scoring.resolution import (
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.posterior import CEILING
+from moothall.scoring.resolution import (
     Resolution,
     Rule,
     SeatVote,

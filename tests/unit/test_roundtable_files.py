@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.domain.facts import Language, Loss
-from moot.domain.ids import SeatId
-from moot.domain.roster import MAILBOX, Seat
-from moot.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings, RoundtableSpeech
-from moot.protocols.roundtable.files import (
+from moothall.domain.facts import Language, Loss
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings, RoundtableSpeech
+from moothall.protocols.roundtable.files import (
     parse_agenda,
     parse_skip_reason,
     render_agenda,
     render_skip_text,
 )
-from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.sections import find_missing_sections, is_speechlike
-from moot.protocols.roundtable.state import Conference, SkippedTurn
+from moothall.protocols.roundtable.rules import RULES
+from moothall.protocols.roundtable.sections import find_missing_sections, is_speechlike
+from moothall.protocols.roundtable.state import Conference, SkippedTurn
 
 ROLES = (SeatId("architect"), SeatId("审查"), SeatId("x_1-y"))
 

@@ -5,15 +5,15 @@ from typing import get_args
 
 import pytest
 
-from moot.app.conferences.guide import read_guide
-from moot.domain.facts import Language
-from moot.protocols.roundtable.facts import RoundtableSpeech
-from moot.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, parse_skip_reason
-from moot.protocols.roundtable.names import RESERVED
-from moot.protocols.roundtable.prompt_text import PROMPT_TEXT
-from moot.protocols.roundtable.sections import find_missing_sections
-from moot.protocols.roundtable.state import Status
-from moot.protocols.roundtable.turn_file import KINDS, LONGEST_PROMPT, parse_turn_file
+from moothall.app.conferences.guide import read_guide
+from moothall.domain.facts import Language
+from moothall.protocols.roundtable.facts import RoundtableSpeech
+from moothall.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, parse_skip_reason
+from moothall.protocols.roundtable.names import RESERVED
+from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moothall.protocols.roundtable.sections import find_missing_sections
+from moothall.protocols.roundtable.state import Status
+from moothall.protocols.roundtable.turn_file import KINDS, LONGEST_PROMPT, parse_turn_file
 
 LANGUAGES = get_args(Language)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.errors import BadName
-from moot.protocols.roundtable.files import format_speech_file_name, parse_speech_file_name
-from moot.protocols.roundtable.names import DEVICES, MOST_BYTES, RESERVED, validate_conference_name, validate_role_name
+from moothall.errors import BadName
+from moothall.protocols.roundtable.files import format_speech_file_name, parse_speech_file_name
+from moothall.protocols.roundtable.names import DEVICES, MOST_BYTES, RESERVED, validate_conference_name, validate_role_name
 
 TAKEN = (
     "cache",

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
-from moot.domain.budget import Usage
-from moot.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCancelled
-from moot.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
-from moot.protocols.roundtable.plugin import ROUNDTABLE
-from moot.protocols.roundtable.report import LONG_AGENDA
-from moot.protocols.roundtable.timeline import RoundtableTimeline
-from moot.reports.terminal import render_decision_lines
-from moot.testing.snapshots import check_snapshot
+from moothall.domain.budget import Usage
+from moothall.domain.facts import BudgetExhausted, CloseCalled, Language, SessionCancelled
+from moothall.protocols.roundtable.facts import RoundtableSettings, RoundtableSpeech
+from moothall.protocols.roundtable.plugin import ROUNDTABLE
+from moothall.protocols.roundtable.report import LONG_AGENDA
+from moothall.protocols.roundtable.timeline import RoundtableTimeline
+from moothall.reports.terminal import render_decision_lines
+from moothall.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)

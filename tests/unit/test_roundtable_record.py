@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
-from moot.domain.effects import Brief
-from moot.domain.facts import Language
-from moot.domain.safe_text import quote_lines
-from moot.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSettings
-from moot.protocols.roundtable.prompts import LONGEST_RECORD
-from moot.protocols.roundtable.report import build_roundtable_report
-from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.sections import extract_minutes_section, find_missing_minutes
-from moot.protocols.roundtable.speech_digest import SpeechText, build_digest, fit_speeches
-from moot.reports.markdown import render_markdown
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.domain.safe_text import quote_lines
+from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSettings
+from moothall.protocols.roundtable.prompts import LONGEST_RECORD
+from moothall.protocols.roundtable.report import build_roundtable_report
+from moothall.protocols.roundtable.rules import RULES
+from moothall.protocols.roundtable.sections import extract_minutes_section, find_missing_minutes
+from moothall.protocols.roundtable.speech_digest import SpeechText, build_digest, fit_speeches
+from moothall.reports.markdown import render_markdown
 
 LANGUAGES = get_args(Language)
 WHOLE = "## Summary\nShort.\n## Consensus reached\nRedis.\n## Disagreements left open\nNone.\n## Action items\nada: do it.\n"

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from moot.domain.budget import Budget
-from moot.domain.effects import Ask, Record
-from moot.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost
-from moot.domain.ids import AskId, SeatId
-from moot.domain.roster import Seat
-from moot.domain.rulebook import fold
-from moot.errors import BadRoster
-from moot.ports.plugin import Plan
-from moot.protocols.roundtable.facts import (
+from moothall.domain.budget import Budget
+from moothall.domain.effects import Ask, Record
+from moothall.domain.facts import CloseCalled, Entry, Fact, InputGiven, SeatLost
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.rulebook import fold
+from moothall.errors import BadRoster
+from moothall.ports.plugin import Plan
+from moothall.protocols.roundtable.facts import (
     ConferenceClosed,
     ConferenceOpened,
     Minutes,
@@ -25,10 +25,10 @@ from moot.protocols.roundtable.facts import (
     SpeechGiven,
     TalkConcluded,
 )
-from moot.protocols.roundtable.plugin import open_session as opened_by
-from moot.protocols.roundtable.rules import RULES
-from moot.protocols.roundtable.state import Conference
-from moot.testing.rulebook_contract import RulebookContract, build_fact_source, check_session
+from moothall.protocols.roundtable.plugin import open_session as opened_by
+from moothall.protocols.roundtable.rules import RULES
+from moothall.protocols.roundtable.state import Conference
+from moothall.testing.rulebook_contract import RulebookContract, build_fact_source, check_session
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTES = "## Summary\nYes.\n## Consensus reached\nYes.\n## Disagreements left open\nNone.\n## Action items\nada: do it."

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.protocols.roundtable.turn_file import KINDS, BadTurn, TurnFile, parse_speaking_order, parse_turn_file, render_turn_file
+from moothall.protocols.roundtable.turn_file import (
+    KINDS,
+    BadTurn,
+    TurnFile,
+    parse_speaking_order,
+    parse_turn_file,
+    render_turn_file,
+)
 
 TURN = TurnFile(
     conference="cache",

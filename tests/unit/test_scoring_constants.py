@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from moot.scoring.independence import (
+from moothall.scoring.independence import (
     compute_correlation,
     compute_independence,
     count_effective_votes,
     presume_correlation,
 )
-from moot.scoring.positions import VotePosition
-from moot.scoring.posterior import (
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.posterior import (
     OPEN_OPTIONS,
     WeighedVote,
     compute_motion_posterior,
@@ -24,7 +24,7 @@ from moot.scoring.posterior import (
     compute_record_weight,
     compute_vote_weights,
 )
-from moot.scoring.resolution import (
+from moothall.scoring.resolution import (
     ConsensusType,
     Resolution,
     SeatVote,
@@ -32,7 +32,7 @@ from moot.scoring.resolution import (
     resolve_consensus,
     resolve_open_vote,
 )
-from moot.scoring.trust import (
+from moothall.scoring.trust import (
     TrackRecord,
     compute_accuracy,
     compute_category_accuracy,

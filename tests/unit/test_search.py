@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.memory.search import HEAVIEST, SNIPPET, Document, SearchIndex, find_snippet
-from moot.memory.tokenize import extract_query_terms, extract_terms, locate_terms
-from moot.scoring.stems import stem
+from moothall.memory.search import HEAVIEST, SNIPPET, Document, SearchIndex, find_snippet
+from moothall.memory.tokenize import extract_query_terms, extract_terms, locate_terms
+from moothall.scoring.stems import stem
 
 TOPICS = {
     "hsm": "Should we adopt HSM architecture for long-context processing?",

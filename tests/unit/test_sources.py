@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moot.memory.facts import DecisionKept, Member, Outcome
-from moot.memory.remembered_decision import OutcomeReview, RememberedDecision
-from moot.memory.track_records import (
+from moothall.memory.facts import DecisionKept, Member, Outcome
+from moothall.memory.remembered_decision import OutcomeReview, RememberedDecision
+from moothall.memory.track_records import (
     Score,
     SourceStanding,
     build_source_trust,
@@ -16,9 +16,9 @@ from moot.memory.track_records import (
     compute_score,
     compute_standing,
 )
-from moot.scoring.positions import VotePosition
-from moot.scoring.resolution import SeatVote, resolve_open_vote
-from moot.scoring.trust import TrackRecord, compute_category_trust, compute_trust
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.resolution import SeatVote, resolve_open_vote
+from moothall.scoring.trust import TrackRecord, compute_category_trust, compute_trust
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 

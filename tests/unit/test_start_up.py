@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from moot.surfaces.cli.main import LazyCommand, main
+from moothall.surfaces.cli.main import LazyCommand, main
 
 LAZY = [command for command in main.commands.values() if isinstance(command, LazyCommand)]
 
@@ -19,10 +19,10 @@ def test_the_list_of_commands_says_what_each_command_says(lazy: LazyCommand) -> 
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        ("moot", ["pydantic", "moot.app"]),
-        ("moot.surfaces.cli.main", ["pydantic", "rich", "moot.app.moot"]),
-        ("moot.surfaces.cli.sessions", ["pydantic_ai", "openai", "mcp", "starlette", "uvicorn", "watchfiles", "asyncpg"]),
-        ("moot.surfaces.http.app", ["pydantic_ai", "openai", "mcp", "mcp_types"]),
+        ("moot", ["pydantic", "moothall.app"]),
+        ("moothall.surfaces.cli.main", ["pydantic", "rich", "moothall.app.moot"]),
+        ("moothall.surfaces.cli.sessions", ["pydantic_ai", "openai", "mcp", "starlette", "uvicorn", "watchfiles", "asyncpg"]),
+        ("moothall.surfaces.http.app", ["pydantic_ai", "openai", "mcp", "mcp_types"]),
     ],
 )
 def test_a_module_is_loaded_without_what_it_does_not_need(module: str, heavy: list[str]) -> None:

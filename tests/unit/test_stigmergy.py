@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.scoring.convergence import (
+from moothall.scoring.convergence import (
     ConvergenceBounds,
     compute_share,
     find_quorum_ideas,
@@ -14,7 +14,7 @@ from moot.scoring.convergence import (
     is_too_fast,
     judge_convergence,
 )
-from moot.scoring.stigmergy import (
+from moothall.scoring.stigmergy import (
     add_deposit,
     apply_stop_signal,
     compute_coverage,

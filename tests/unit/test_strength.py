@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.domain.ids import SeatId, SessionId
-from moot.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
-from moot.scoring.strength import Strength, rate_strength
+from moothall.domain.ids import SeatId, SessionId
+from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
+from moothall.scoring.strength import Strength, rate_strength
 
 AGREED = Decision(
     session=SessionId("s"),

@@ -17,12 +17,12 @@ from tests.support.play_swarm import (
     build_valid_report,
 )
 
-from moot.app.moot import Moot
-from moot.codec.schemas import describe_schema
-from moot.domain.effects import Ask, Brief
-from moot.domain.ids import SeatId
-from moot.domain.replace import fast_replace
-from moot.protocols.swarm.answers import (
+from moothall.app.moot import Moot
+from moothall.codec.schemas import describe_schema
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.ids import SeatId
+from moothall.domain.replace import fast_replace
+from moothall.protocols.swarm.answers import (
     Collision,
     DirectionRating,
     FindingCheck,
@@ -33,14 +33,14 @@ from moot.protocols.swarm.answers import (
     SwarmBallot,
     Validation,
 )
-from moot.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed, RoundBegun, RoundSettled, SwarmCompleted
-from moot.protocols.swarm.records.blackboard import build_board_json
-from moot.protocols.swarm.reports.timeline import build_decision
-from moot.protocols.swarm.reports.what_if import compute_what_if
-from moot.protocols.swarm.rules.evidence import is_clear
-from moot.protocols.swarm.state import Swarm
-from moot.scoring.evidence import ORDINARY_READINGS, ExplorerReading, judge_evidence, scale_deposits
-from moot.testing.careless_model import CarelessModel
+from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed, RoundBegun, RoundSettled, SwarmCompleted
+from moothall.protocols.swarm.records.blackboard import build_board_json
+from moothall.protocols.swarm.reports.timeline import build_decision
+from moothall.protocols.swarm.reports.what_if import compute_what_if
+from moothall.protocols.swarm.rules.evidence import is_clear
+from moothall.protocols.swarm.state import Swarm
+from moothall.scoring.evidence import ORDINARY_READINGS, ExplorerReading, judge_evidence, scale_deposits
+from moothall.testing.careless_model import CarelessModel
 
 QUALITY = {"cache": 0.28, "hardware": 0.12, "rewrite": 0.05}
 """What an explorer deposits on a direction that it reads."""

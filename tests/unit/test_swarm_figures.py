@@ -9,17 +9,17 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.support.play_swarm import Says, SwarmRun, build_deposit, build_swarm_plan, build_valid_report
 
-from moot.domain.effects import Ask, Brief
-from moot.errors import BadSetting
-from moot.protocols.swarm.answers import Collision, SwarmBallot
-from moot.protocols.swarm.facts import ConvergenceMeasured
-from moot.protocols.swarm.prompt_text import agent_name
-from moot.protocols.swarm.records.blackboard import render_blackboard
-from moot.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
-from moot.protocols.swarm.reports.what_if import compute_what_if
-from moot.protocols.swarm.state import Swarm
-from moot.reports.markdown import render_markdown
-from moot.reports.page import render_page
+from moothall.domain.effects import Ask, Brief
+from moothall.errors import BadSetting
+from moothall.protocols.swarm.answers import Collision, SwarmBallot
+from moothall.protocols.swarm.facts import ConvergenceMeasured
+from moothall.protocols.swarm.prompt_text import agent_name
+from moothall.protocols.swarm.records.blackboard import render_blackboard
+from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
+from moothall.protocols.swarm.reports.what_if import compute_what_if
+from moothall.protocols.swarm.state import Swarm
+from moothall.reports.markdown import render_markdown
+from moothall.reports.page import render_page
 
 IDEAS = ("Cache it.", "Cache it now.", "Buy machines.", "Rewrite all of it.", "不要缓存。")
 

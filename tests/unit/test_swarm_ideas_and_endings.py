@@ -12,10 +12,10 @@ from tests.support.play_swarm import (
 )
 from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, exploring, five
 
-from moot.domain.effects import Ask, Brief
-from moot.domain.facts import BudgetExhausted, CloseCalled, InputGiven
-from moot.domain.roster import MAILBOX
-from moot.protocols.swarm.answers import (
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.facts import BudgetExhausted, CloseCalled, InputGiven
+from moothall.domain.roster import MAILBOX
+from moothall.protocols.swarm.answers import (
     Collision,
     ComparedPair,
     RoundReport,
@@ -23,7 +23,7 @@ from moot.protocols.swarm.answers import (
     SimilarityReport,
     Synthesis,
 )
-from moot.protocols.swarm.facts import (
+from moothall.protocols.swarm.facts import (
     AgentsTerminated,
     Compared,
     ConvergenceMeasured,
@@ -35,10 +35,10 @@ from moot.protocols.swarm.facts import (
     SwarmClosed,
     SwarmCompleted,
 )
-from moot.protocols.swarm.prompt_text import agent_name
-from moot.protocols.swarm.reports.timeline import build_decision
-from moot.protocols.swarm.rules.rulebook import RULES
-from moot.protocols.swarm.state import Swarm
+from moothall.protocols.swarm.prompt_text import agent_name
+from moothall.protocols.swarm.reports.timeline import build_decision
+from moothall.protocols.swarm.rules.rulebook import RULES
+from moothall.protocols.swarm.state import Swarm
 
 # Ideas
 

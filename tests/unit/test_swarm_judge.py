@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.support.play_swarm import SwarmRun, build_swarm_plan, build_valid_report
 
-from moot.app.moot import Moot
-from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Language
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.errors import BadSetting
-from moot.protocols.swarm.answers import (
+from moothall.app.moot import Moot
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.errors import BadSetting
+from moothall.protocols.swarm.answers import (
     Collision,
     FindingCheck,
     IdeaJudgements,
@@ -24,15 +24,15 @@ from moot.protocols.swarm.answers import (
     SwarmBallot,
     Validation,
 )
-from moot.protocols.swarm.facts import ConvergenceMeasured, IdeasSorted
-from moot.protocols.swarm.plugin import open_session
-from moot.protocols.swarm.records.blackboard import build_board_json
-from moot.protocols.swarm.reports.standing import build_standing_json
-from moot.protocols.swarm.reports.what_if import compute_what_if
-from moot.protocols.swarm.rules.ideas import MOST_JUDGED, MOST_SECOND_LOOKS, NEAREST, build_comparison
-from moot.protocols.swarm.state import RoundReview, Swarm
-from moot.testing.careless_model import CarelessModel
-from moot.testing.prompt_size import count_instructions
+from moothall.protocols.swarm.facts import ConvergenceMeasured, IdeasSorted
+from moothall.protocols.swarm.plugin import open_session
+from moothall.protocols.swarm.records.blackboard import build_board_json
+from moothall.protocols.swarm.reports.standing import build_standing_json
+from moothall.protocols.swarm.reports.what_if import compute_what_if
+from moothall.protocols.swarm.rules.ideas import MOST_JUDGED, MOST_SECOND_LOOKS, NEAREST, build_comparison
+from moothall.protocols.swarm.state import RoundReview, Swarm
+from moothall.testing.careless_model import CarelessModel
+from moothall.testing.prompt_size import count_instructions
 
 SAME = (
     "Keep the catalogue in a cache at the edge of the network.",

@@ -13,10 +13,10 @@ from tests.support.play_swarm import (
 )
 from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, exploring
 
-from moot.domain.effects import Ask, Brief
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.protocols.swarm.answers import (
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.protocols.swarm.answers import (
     Candidate,
     Collision,
     FindingCheck,
@@ -24,14 +24,14 @@ from moot.protocols.swarm.answers import (
     RoundReport,
     Validation,
 )
-from moot.protocols.swarm.facts import (
+from moothall.protocols.swarm.facts import (
     BarrierPassed,
     OperationsProcessed,
     RoundBegun,
     SwarmClosed,
 )
-from moot.protocols.swarm.prompt_text import agent_name
-from moot.protocols.swarm.state import Swarm
+from moothall.protocols.swarm.prompt_text import agent_name
+from moothall.protocols.swarm.state import Swarm
 
 # Losses
 

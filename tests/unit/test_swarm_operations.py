@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from tests.support.play_swarm import SwarmRun, build_swarm_plan
 
-from moot.domain.ids import SeatId
-from moot.protocols.swarm.answers import Operation
-from moot.protocols.swarm.facts import OperationResult
-from moot.protocols.swarm.rules.operations import OPERATIONS, BlackboardEditor
-from moot.protocols.swarm.state import Swarm
+from moothall.domain.ids import SeatId
+from moothall.protocols.swarm.answers import Operation
+from moothall.protocols.swarm.facts import OperationResult
+from moothall.protocols.swarm.rules.operations import OPERATIONS, BlackboardEditor
+from moothall.protocols.swarm.state import Swarm
 
 ADA, BOB = SeatId("TanWei"), SeatId("SuYuan")
 

@@ -5,12 +5,12 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from moot.domain.budget import Budget
-from moot.domain.facts import Opened, SessionCancelled
-from moot.domain.ids import SeatId
-from moot.domain.roster import MAILBOX, Seat
-from moot.ports.plugin import Plan
-from moot.protocols.swarm.answers import (
+from moothall.domain.budget import Budget
+from moothall.domain.facts import Opened, SessionCancelled
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.ports.plugin import Plan
+from moothall.protocols.swarm.answers import (
     Candidate,
     Collision,
     ComparedPair,
@@ -29,13 +29,13 @@ from moot.protocols.swarm.answers import (
     Synthesis,
     Validation,
 )
-from moot.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, SwarmSettings
-from moot.protocols.swarm.plugin import SWARM, open_session
-from moot.protocols.swarm.records.blackboard import render_blackboard
-from moot.protocols.swarm.reports.timeline import SwarmTimeline
-from moot.protocols.swarm.rules.rulebook import RULES
-from moot.protocols.swarm.state import Swarm
-from moot.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
+from moothall.protocols.swarm.facts import ConvergenceMeasured, Mode, OperationsProcessed, SwarmSettings
+from moothall.protocols.swarm.plugin import SWARM, open_session
+from moothall.protocols.swarm.records.blackboard import render_blackboard
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.rules.rulebook import RULES
+from moothall.protocols.swarm.state import Swarm
+from moothall.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(
     max_examples=60,

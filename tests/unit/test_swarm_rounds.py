@@ -19,20 +19,20 @@ from tests.support.play_swarm import (
 )
 from tests.support.swarm_scenes import ADA, BALLOT, BOB, BUY, CACHE, EVE, explorer, exploring, five
 
-from moot.domain.effects import Ask, Brief, Record
-from moot.domain.facts import AsksPut, Entry, Fact, InputGiven, SessionForked, SessionResumed
-from moot.domain.ids import SeatId
-from moot.domain.replace import fast_replace
-from moot.domain.roster import MAILBOX, Seat
-from moot.errors import BadRoster, BadSetting
-from moot.protocols.swarm import prompts
-from moot.protocols.swarm.answers import (
+from moothall.domain.effects import Ask, Brief, Record
+from moothall.domain.facts import AsksPut, Entry, Fact, InputGiven, SessionForked, SessionResumed
+from moothall.domain.ids import SeatId
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.errors import BadRoster, BadSetting
+from moothall.protocols.swarm import prompts
+from moothall.protocols.swarm.answers import (
     Collision,
     ComparedPair,
     Operation,
     SimilarityReport,
 )
-from moot.protocols.swarm.facts import (
+from moothall.protocols.swarm.facts import (
     KINDS,
     AgentsTerminated,
     BarrierPassed,
@@ -45,16 +45,16 @@ from moot.protocols.swarm.facts import (
     SwarmFormed,
     SwarmOpened,
 )
-from moot.protocols.swarm.plugin import open_session
-from moot.protocols.swarm.prompt_text import agent_name
-from moot.protocols.swarm.records.blackboard import render_blackboard
-from moot.protocols.swarm.rules import compliance, convergence, ideas, operations, round_start, settle_round, shutdown
-from moot.protocols.swarm.rules.execution import ExecutionProgress
-from moot.protocols.swarm.rules.operations import BlackboardEditor
-from moot.protocols.swarm.rules.rulebook import RULES
-from moot.protocols.swarm.state import Swarm
-from moot.scoring.stigmergy import Diversity
-from moot.testing.rulebook_contract import START
+from moothall.protocols.swarm.plugin import open_session
+from moothall.protocols.swarm.prompt_text import agent_name
+from moothall.protocols.swarm.records.blackboard import render_blackboard
+from moothall.protocols.swarm.rules import compliance, convergence, ideas, operations, round_start, settle_round, shutdown
+from moothall.protocols.swarm.rules.execution import ExecutionProgress
+from moothall.protocols.swarm.rules.operations import BlackboardEditor
+from moothall.protocols.swarm.rules.rulebook import RULES
+from moothall.protocols.swarm.state import Swarm
+from moothall.scoring.stigmergy import Diversity
+from moothall.testing.rulebook_contract import START
 
 # Start
 

@@ -12,12 +12,12 @@ import pytest
 from tests.support.play_swarm import SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
 from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, exploring
 
-from moot.domain.effects import Ask, Brief
-from moot.domain.ids import SeatId
-from moot.domain.replace import fast_replace
-from moot.domain.seeded_random import random_unit
-from moot.protocols.swarm.answers import Action, Candidate, Collision, IdeaVote, Operation, RoundReport, SwarmBallot
-from moot.protocols.swarm.facts import (
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.ids import SeatId
+from moothall.domain.replace import fast_replace
+from moothall.domain.seeded_random import random_unit
+from moothall.protocols.swarm.answers import Action, Candidate, Collision, IdeaVote, Operation, RoundReport, SwarmBallot
+from moothall.protocols.swarm.facts import (
     BarrierPassed,
     ConvergenceMeasured,
     Role,
@@ -27,18 +27,18 @@ from moot.protocols.swarm.facts import (
     SwarmCompleted,
     Violation,
 )
-from moot.protocols.swarm.plugin import SWARM
-from moot.protocols.swarm.prompt_text import agent_name
-from moot.protocols.swarm.rules.collisions import build_invitations, choose_mode
-from moot.protocols.swarm.rules.compliance import find_violations
-from moot.protocols.swarm.rules.convergence import measure_convergence
-from moot.protocols.swarm.rules.round_start import apply_barrier, build_barrier, build_orders
-from moot.protocols.swarm.rules.rulebook import RULES
-from moot.protocols.swarm.rules.settle_round import build_settlement, list_open_roles
-from moot.protocols.swarm.rules.shutdown import build_resolutions, find_vote
-from moot.protocols.swarm.state import Agent, Board, CollisionReview, Finding, Pheromone, Signal, Swarm
-from moot.reports.terminal import render_decision_lines
-from moot.scoring.confidence import ORDINARY_CONFIDENCE
+from moothall.protocols.swarm.plugin import SWARM
+from moothall.protocols.swarm.prompt_text import agent_name
+from moothall.protocols.swarm.rules.collisions import build_invitations, choose_mode
+from moothall.protocols.swarm.rules.compliance import find_violations
+from moothall.protocols.swarm.rules.convergence import measure_convergence
+from moothall.protocols.swarm.rules.round_start import apply_barrier, build_barrier, build_orders
+from moothall.protocols.swarm.rules.rulebook import RULES
+from moothall.protocols.swarm.rules.settle_round import build_settlement, list_open_roles
+from moothall.protocols.swarm.rules.shutdown import build_resolutions, find_vote
+from moothall.protocols.swarm.state import Agent, Board, CollisionReview, Finding, Pheromone, Signal, Swarm
+from moothall.reports.terminal import render_decision_lines
+from moothall.scoring.confidence import ORDINARY_CONFIDENCE
 
 BUSY = Operation(operation="claim_subtask", params={"description": "A part."})
 
@@ -506,7 +506,7 @@ def punish(score: int, *severities: Severity) -> tuple[str, int, list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         found = {ADA: list(broken)}
         patch.setattr(
-            "moot.protocols.swarm.rules.round_start.find_violations", lambda state, agent, report: found.get(agent.seat, [])
+            "moothall.protocols.swarm.rules.round_start.find_violations", lambda state, agent, report: found.get(agent.seat, [])
         )
         barrier = build_barrier(state)
     agent = apply_barrier(state, barrier)[ADA]

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.play_swarm import SESSION, SwarmRun, build_deposit, build_stop_signal, build_swarm_plan, build_valid_report
 
-from moot.domain.effects import Ask, Brief
-from moot.domain.facts import Language
-from moot.domain.ids import SeatId
-from moot.domain.roster import Seat
-from moot.protocols.swarm.answers import (
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.protocols.swarm.answers import (
     CheckVerdict,
     Collision,
     FindingCheck,
@@ -27,19 +27,19 @@ from moot.protocols.swarm.answers import (
     Synthesis,
     Validation,
 )
-from moot.protocols.swarm.plugin import SWARM
-from moot.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
-from moot.protocols.swarm.records.files import file_name, folder_name, run_files, task_slug
-from moot.protocols.swarm.reports.citations import check_citations
-from moot.protocols.swarm.reports.live_lines import add_and_describe_entry
-from moot.protocols.swarm.reports.report_text import REPORT_TEXT
-from moot.protocols.swarm.reports.standing import build_standing_json
-from moot.protocols.swarm.reports.timeline import SwarmTimeline
-from moot.protocols.swarm.rules.rulebook import RULES
-from moot.protocols.swarm.state import Finding, Swarm
-from moot.reports.terminal import render_decision_lines
-from moot.scoring.positions import VotePosition
-from moot.testing.snapshots import check_snapshot
+from moothall.protocols.swarm.plugin import SWARM
+from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
+from moothall.protocols.swarm.records.files import file_name, folder_name, run_files, task_slug
+from moothall.protocols.swarm.reports.citations import check_citations
+from moothall.protocols.swarm.reports.live_lines import add_and_describe_entry
+from moothall.protocols.swarm.reports.report_text import REPORT_TEXT
+from moothall.protocols.swarm.reports.standing import build_standing_json
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.rules.rulebook import RULES
+from moothall.protocols.swarm.state import Finding, Swarm
+from moothall.reports.terminal import render_decision_lines
+from moothall.scoring.positions import VotePosition
+from moothall.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"

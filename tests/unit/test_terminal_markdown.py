@@ -4,10 +4,10 @@ import io
 
 from rich.console import Console
 
-from moot.domain.ids import SessionId
-from moot.reports.blocks import Quote, Report
-from moot.reports.spoken_line import SpokenLine
-from moot.surfaces.cli.render import show_report
+from moothall.domain.ids import SessionId
+from moothall.reports.blocks import Quote, Report
+from moothall.reports.spoken_line import SpokenLine
+from moothall.surfaces.cli.render import show_report
 
 SAID = (
     "# Mine\n\nUse **Postgres**, see `List<int>`:\n- one\n- two\n\nthis line\nand that <b>one</b> [go](javascript:x)\x1b[2J\u202e"

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from moot.scoring.text_groups import MOST_LOOKS, TextGroups, Verdicts, order_pair
+from moothall.scoring.text_groups import MOST_LOOKS, TextGroups, Verdicts, order_pair
 
 
 def build_verdicts(**weights: float) -> Verdicts:

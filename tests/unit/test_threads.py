@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from moot.domain.facts import Entry, Fact
-from moot.memory.facts import (
+from moothall.domain.facts import Entry, Fact
+from moothall.memory.facts import (
     DecisionKept,
     OutcomeReviewed,
     ThreadCreated,
@@ -13,7 +13,7 @@ from moot.memory.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
-from moot.memory.threads import (
+from moothall.memory.threads import (
     EventCount,
     ThreadDecision,
     ThreadEvent,

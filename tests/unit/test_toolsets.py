@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from moot.surfaces.api.deliberation import _spell_fields
-from moot.surfaces.api.method import Caller
-from moot.surfaces.api.methods import TABLE, TOOLS
-from moot.surfaces.api.shapes import ContributeParams, OpenParams, ParticipantIn
-from moot.surfaces.api.toolsets import (
+from moothall.surfaces.api.deliberation import _spell_fields
+from moothall.surfaces.api.method import Caller
+from moothall.surfaces.api.methods import TABLE, TOOLS
+from moothall.surfaces.api.shapes import ContributeParams, OpenParams, ParticipantIn
+from moothall.surfaces.api.toolsets import (
     ALL_TOOLS,
     MOST_TOKENS,
     MOST_TOOLS,
@@ -21,8 +21,8 @@ from moot.surfaces.api.toolsets import (
     estimate_tokens,
     select_seat_tools,
 )
-from moot.surfaces.cli.tools import RoleTools, list_roles, tools
-from moot.surfaces.mcp.server import _reword
+from moothall.surfaces.cli.tools import RoleTools, list_roles, tools
+from moothall.surfaces.mcp.server import _reword
 
 ROLES = [role for role in list_roles() if role.tools != ALL_TOOLS]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.scoring.calibration import ReliabilityBin, build_reliability_table, compute_brier_score, compute_calibration_gap
-from moot.scoring.trust import (
+from moothall.scoring.calibration import ReliabilityBin, build_reliability_table, compute_brier_score, compute_calibration_gap
+from moothall.scoring.trust import (
     TrackRecord,
     compute_brier,
     compute_category_trust,

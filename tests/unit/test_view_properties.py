@@ -5,15 +5,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.test_consultation_properties import CONTRACTS
 
-from moot.app.folded_sessions import FoldedSession
-from moot.app.protocols import find_plugin
-from moot.domain.facts import Entry
-from moot.domain.session_state import build_session_state
-from moot.engine.snapshot import Snapshot
-from moot.reports.json_text import dump_json
-from moot.surfaces.api.session_view import SessionView, build_view, encode_item
-from moot.surfaces.api.view_store import StoredView, advance_view, build_changes
-from moot.testing.rulebook_contract import PlayedSession, play_session
+from moothall.app.folded_sessions import FoldedSession
+from moothall.app.protocols import find_plugin
+from moothall.domain.facts import Entry
+from moothall.domain.session_state import build_session_state
+from moothall.engine.snapshot import Snapshot
+from moothall.reports.json_text import dump_json
+from moothall.surfaces.api.session_view import SessionView, build_view, encode_item
+from moothall.surfaces.api.view_store import StoredView, advance_view, build_changes
+from moothall.testing.rulebook_contract import PlayedSession, play_session
 
 FEW = settings(
     max_examples=4,

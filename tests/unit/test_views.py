@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, build_draft, build_seat, build_stand
 
-from moot.domain.budget import Budget, Spent, Usage
-from moot.domain.facts import Language, SessionCancelled, SessionImported
-from moot.domain.ids import SeatId, SessionId
-from moot.errors import BadImport
-from moot.protocols.persona.context import ContextLedger, render_context_ledger
-from moot.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
-from moot.protocols.persona.plugin import PERSONA
-from moot.protocols.persona.timeline import PersonaTimeline, build_decision
-from moot.reports.markdown import format_cell, format_table, quote_markdown
-from moot.reports.shared_text import SHARED_REPORT_TEXT
-from moot.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
-from moot.testing.snapshots import check_snapshot
+from moothall.domain.budget import Budget, Spent, Usage
+from moothall.domain.facts import Language, SessionCancelled, SessionImported
+from moothall.domain.ids import SeatId, SessionId
+from moothall.errors import BadImport
+from moothall.protocols.persona.context import ContextLedger, render_context_ledger
+from moothall.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
+from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
+from moothall.reports.markdown import format_cell, format_table, quote_markdown
+from moothall.reports.shared_text import SHARED_REPORT_TEXT
+from moothall.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
+from moothall.testing.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)

@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
-from moot.app.conferences.wake_agents import (
+from moothall.app.conferences.wake_agents import (
     MENTIONING,
     WITHOUT_TOOLS,
     build_wake_recipe,
     build_wake_text,
     is_without_tools,
 )
-from moot.domain.effects import Brief
-from moot.domain.facts import Language
-from moot.domain.safe_text import quote_lines
-from moot.participants.agent_recipes import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
-from moot.protocols.roundtable.facts import RoundtableSettings
-from moot.protocols.roundtable.rules import RULES
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.domain.safe_text import quote_lines
+from moothall.participants.agent_recipes import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
+from moothall.protocols.roundtable.facts import RoundtableSettings
+from moothall.protocols.roundtable.rules import RULES
 
 WAKE = "请阅读 .roundtable/GUIDE.md 并以 bob 的身份加入 cache 会议。你的指示是: 回应 ada"
 STANCE = "## 立场\n用内存缓存。\n## 分析论证\n快。\n## 回应/提问\n无。"

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp import Client
 from tests.acceptance.mcp_doors import Json, plain
 
-from moot.surfaces.api.methods import TOOLS
+from moothall.surfaces.api.methods import TOOLS
 
 _WORD = re.compile(r"[a-z_]+")
 STATES = {"your_turn"}

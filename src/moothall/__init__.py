@@ -1,0 +1,75 @@
+"""Moot puts a question to a group of participants and returns a decision that can be audited."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Unpack
+
+if TYPE_CHECKING:
+    from moothall.app.consultations import Consult
+    from moothall.app.moot import Moot, Options
+    from moothall.app.panels import Panel
+    from moothall.domain.budget import Budget
+    from moothall.domain.roster import Seat
+    from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
+    from moothall.errors import CallerError, MootError, WorldError
+    from moothall.reports.decision import Decision
+else:
+    # Loaded on first use: a program that imports one module of Moot does not import all of them.
+    _PLACES = {
+        "Budget": "domain.budget",
+        "CallerError": "errors",
+        "Consult": "app.consultations",
+        "Decision": "reports.decision",
+        "EntryAdded": "engine.events",
+        "Event": "engine.events",
+        "Moot": "app.moot",
+        "MootError": "errors",
+        "Options": "app.moot",
+        "Panel": "app.panels",
+        "Seat": "domain.roster",
+        "SeatWaiting": "engine.events",
+        "TextDelta": "engine.events",
+        "WorldError": "errors",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        # Cached, so that `__getattr__` runs once per name.
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
+
+__all__ = [
+    "Budget",
+    "CallerError",
+    "Consult",
+    "Decision",
+    "EntryAdded",
+    "Event",
+    "Moot",
+    "MootError",
+    "Options",
+    "Panel",
+    "Seat",
+    "SeatWaiting",
+    "TextDelta",
+    "WorldError",
+    "hold",
+]
+
+
+def hold(topic: str, **options: "Unpack[Options]") -> "Decision":
+    """Hold a meeting and wait for its decision; takes what `Moot.open` takes. Also where an event loop runs, as in a notebook."""
+    from moothall.app.blocking import run_blocking
+
+    async def meeting() -> "Decision":
+        from moothall.app.moot import Moot
+
+        async with Moot() as moot:
+            return await moot.hold(topic, **options)
+
+    return run_blocking(meeting)

@@ -1,0 +1,325 @@
+"""Scans a conference's folder and finds its damage. Reads only."""
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from moothall.app.conferences.sync_state import SyncState, compute_digest
+from moothall.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
+from moothall.protocols.roundtable.facts import RoundtableSpeech
+from moothall.protocols.roundtable.files import (
+    AGENDA,
+    MINUTES,
+    OWN,
+    QUARANTINE_FOLDER,
+    TURN,
+    SpeechFileName,
+    format_speech_file_name,
+    is_input_file_name,
+    parse_skip_reason,
+    parse_speech_file_name,
+    render_finished_turn,
+    render_input_file,
+    render_minutes_file,
+)
+from moothall.protocols.roundtable.state import Conference, SkippedTurn
+from moothall.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
+
+LONGEST_SPEECH: Final = 50_000
+SETTLE_SECONDS: Final = 90.0
+"""How long a speaker may take between its two writes, the speech and `turn.json`, before Moot completes them."""
+
+QUIET_SECONDS: Final = 5.0
+"""After how long a file that does not change counts as written to its end."""
+
+_MISNAMED: Final = re.compile(r"0*(\d{1,6})[_\- .]+(.+?)\.(?:md|markdown|txt)", re.IGNORECASE)
+
+DamageKind = Literal[
+    "turn_missing",
+    "turn_torn",
+    "turn_wrong",
+    "speech_missing",
+    "speech_renamed",
+    "speech_altered",
+    "speech_unreadable",
+    "number_taken",
+    "gap",
+    "out_of_turn",
+    "misnamed",
+    "minutes_early",
+    "minutes_altered",
+    "minutes_missing",
+    "minutes_unreadable",
+    "aside_blocked",
+    "agenda_altered",
+    "input_missing",
+    "input_altered",
+    "input_unknown",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """One fault. `rename` is the name that the file should have, or had."""
+
+    file: str
+    line: int
+    kind: DamageKind
+    said: str
+    rename: str = ""
+
+    def __str__(self) -> str:
+        return f"{escape_name(self.file)}:{self.line}: {self.said}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderScan:
+    """The content of a folder. `turn_raw` is None without a turn.json; `turn` is None if it is not valid."""
+
+    files: dict[str, FolderEntry]
+    speeches: dict[str, SpeechFileName]
+    turn_raw: str | None
+    turn: TurnFile | None
+    turn_fault: Damage | None = None
+    misnamed: tuple[str, ...] = field(default=())
+
+    @property
+    def highest(self) -> int:
+        return max((name.number for name in self.speeches.values()), default=0)
+
+
+def scan_folder(folder: Folder) -> FolderScan:
+    """Scan a folder: all names, and `turn.json`."""
+    files = {each.name: each for each in folder.list_entries()}
+    speeches = {name: parsed for name in files if (parsed := parse_speech_file_name(name)) is not None}
+    misnamed = tuple(name for name in files if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name))
+    raw, turn, fault = None, None, None
+    try:
+        raw = folder.read(TURN)
+        if raw is None:
+            fault = Damage(file=TURN, line=1, kind="turn_missing", said="is missing")
+        else:
+            turn = parse_turn_file(raw)
+    except UnreadableFile as cause:
+        raw, fault = "", Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
+    except BadTurn as cause:
+        fault = Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
+    return FolderScan(files=files, speeches=speeches, turn_raw=raw, turn=turn, turn_fault=fault, misnamed=misnamed)
+
+
+def find_damage(folder: Folder, seen: FolderScan, conference: Conference, mark: SyncState, *, whole: bool) -> list[Damage]:
+    """Return the damage of a folder, given the conference's state. Old speeches are read and compared only with `whole`."""
+    damage = [*_find_turn_damage(seen, conference, mark), *_find_number_damage(folder, seen, conference)]
+    damage += _find_old_damage(folder, seen, conference, whole=whole)
+    damage += _find_other_damage(folder, seen, conference, mark, whole=whole)
+    return damage
+
+
+def _find_turn_damage(seen: FolderScan, conference: Conference, mark: SyncState) -> Iterator[Damage]:
+    if seen.turn is None:
+        assert seen.turn_fault is not None
+        yield seen.turn_fault
+        return
+    expected, turn = build_turn_file(conference), seen.turn
+    for name in ("conference", "status", "round", "max_rounds", "speaker_order", "current_speaker_index", "current_speaker"):
+        wanted, said = getattr(expected, name), getattr(turn, name)
+        if wanted != said:
+            line = find_field_line(seen.turn_raw or "", name)
+            fault = (
+                f"{name} does not follow from the speeches: {_format_value(wanted)} was expected, it says {_format_value(said)}"
+            )
+            yield Damage(file=TURN, line=line, kind="turn_wrong", said=fault)
+
+
+def _format_value(value: object) -> str:
+    return repr(list(value)) if isinstance(value, tuple) else repr(value)
+
+
+def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference) -> Iterator[Damage]:
+    """Yield speeches without a place: after the last turn, or in addition to one."""
+    taken = {turn.number: render_finished_turn(conference, turn)[0] for turn in conference.turns}
+    coming = format_speech_file_name(conference.taken + 1, conference.current) if conference.status == "open" else ""
+    # A renamed file is reported once: as the file that is missing.
+    for name, speech in sorted(seen.speeches.items(), key=lambda each: (each[1].number, each[0])):
+        if name == taken.get(speech.number):
+            continue
+        if name == coming:
+            yield from _find_unreadable(folder, name)
+        elif speech.number in taken:
+            fault = f"the number {speech.number:03d} is {taken[speech.number]}'s"
+            yield Damage(
+                file=name, line=1, kind="number_taken", said=fault, rename=_find_missing_name(folder, name, seen, conference)
+            )
+        elif speech.role == conference.current and conference.status == "open":
+            fault = f"a gap in the numbers: {conference.taken + 1:03d} comes next"
+            home = _find_missing_name(folder, name, seen, conference) or ("" if coming in seen.files else coming)
+            yield Damage(file=name, line=1, kind="gap", said=fault, rename=home)
+        else:
+            fault = f"{speech.role!r} spoke out of turn: it is {conference.current}'s turn"
+            if conference.status != "open":
+                fault = "the speeches are over"
+            yield Damage(
+                file=name, line=1, kind="out_of_turn", said=fault, rename=_find_missing_name(folder, name, seen, conference)
+            )
+    for name in seen.misnamed:
+        match = _MISNAMED.fullmatch(name)
+        if match is None or match[2] not in conference.speakers:
+            # Some other file, not a speech: it is left alone.
+            continue
+        home = format_speech_file_name(int(match[1]), match[2])
+        fits = home not in seen.files and (home == coming or home in taken.values())
+        told = f"is not the name of a speech; expected {home}"
+        yield Damage(file=name, line=1, kind="misnamed", said=told, rename=home if fits else "")
+
+
+def is_settled(folder: Folder, name: str, seconds: float = SETTLE_SECONDS) -> bool:
+    """Whether a file has not changed for so long that its author has certainly finished."""
+    # `abs`: on a shared disk the file's time can lie ahead of our clock.
+    return abs(time.time() - folder.read_mtime(name)) > seconds
+
+
+def is_next_turn(turn: TurnFile, conference: Conference) -> bool:
+    """Whether a `turn.json` is what whoever has the turn would write after its speech, or after the minutes."""
+    expected = build_turn_file(conference)
+    if (turn.conference, turn.max_rounds, turn.speaker_order) != (
+        expected.conference,
+        expected.max_rounds,
+        expected.speaker_order,
+    ):
+        return False
+    if conference.status == "concluding":
+        return turn.status == "closed"
+    # Whoever ends the talk itself may leave index and round as they are.
+    steps = {conference.taken + 1} if turn.status == "open" else {conference.taken, conference.taken + 1}
+    return conference.status == "open" and turn.status != "closed" and turn.taken in steps
+
+
+def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unreadable") -> Iterator[Damage]:
+    """Yield why the next text cannot be recorded, if so."""
+    try:
+        text = folder.read(name) or ""
+    except UnreadableFile as cause:
+        yield Damage(file=name, line=cause.line, kind=kind, said=cause.why)
+        return
+    if not text.strip() and is_settled(folder, name, QUIET_SECONDS):
+        yield Damage(file=name, line=1, kind=kind, said="is empty")
+    if len(text) > LONGEST_SPEECH:
+        yield Damage(file=name, line=1, kind=kind, said=f"more than {LONGEST_SPEECH} characters")
+
+
+def _find_missing_name(folder: Folder, name: str, seen: FolderScan, conference: Conference) -> str:
+    """Return the missing file that this one is under another name, or an empty text."""
+    missing = [render_finished_turn(conference, turn) for turn in conference.turns]
+    missing = [(home, text) for home, text in missing if home not in seen.files]
+    if not missing:
+        return ""
+    content = read_normalized(folder, name)
+    return next((home for home, text in missing if content is not None and content == normalize_speech(text)), "")
+
+
+def _find_renamed(folder: Folder, seen: FolderScan, text: str, recorded: Mapping[str, str]) -> str:
+    """Return the file that a missing speech was renamed to, or an empty text.
+
+    A file that holds what the record says of it is in its place, even if it says the same: to move it away would make it the
+    next missing one, without end.
+    """
+    wanted = normalize_speech(text)
+    for other in (*seen.speeches, *seen.misnamed):
+        is_in_place = other in recorded and normalize_speech(recorded[other]) == wanted
+        if not is_in_place and read_normalized(folder, other) == wanted:
+            return other
+    return ""
+
+
+def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
+    recorded = dict(render_finished_turn(conference, turn) for turn in conference.turns)
+    for turn, (name, text) in zip(conference.turns, recorded.items(), strict=True):
+        file = seen.files.get(name)
+        if file is None:
+            # Comparing contents reads every file, hence only for a full check.
+            moved = _find_renamed(folder, seen, text, recorded) if whole else ""
+            if moved:
+                yield Damage(file=name, line=1, kind="speech_renamed", said=f"was renamed to {moved}", rename=moved)
+            else:
+                yield Damage(file=name, line=1, kind="speech_missing", said="is missing")
+        elif file.kind != "file":
+            yield Damage(file=name, line=1, kind="speech_unreadable", said=f"is a {file.kind}, not a plain file")
+        elif whole and (line := _find_first_difference(folder, name, text, is_skip=isinstance(turn, SkippedTurn))):
+            yield Damage(file=name, line=line, kind="speech_altered", said="differs from the record from this line on")
+
+
+def _find_other_damage(
+    folder: Folder, seen: FolderScan, conference: Conference, mark: SyncState, *, whole: bool
+) -> Iterator[Damage]:
+    if conference.status == "open" and MINUTES in seen.files:
+        said = f"minutes before the end: it is {conference.current}'s turn"
+        yield Damage(file=MINUTES, line=1, kind="minutes_early", said=said)
+    if conference.status == "concluding" and MINUTES in seen.files:
+        yield from _find_unreadable(folder, MINUTES, "minutes_unreadable")
+    if QUARANTINE_FOLDER in seen.files and seen.files[QUARANTINE_FOLDER].kind != "folder":
+        said = f"is a {seen.files[QUARANTINE_FOLDER].kind}; a folder with that name is needed for quarantined texts"
+        yield Damage(file=QUARANTINE_FOLDER, line=1, kind="aside_blocked", said=said)
+    if conference.status == "closed":
+        if MINUTES not in seen.files:
+            yield Damage(file=MINUTES, line=1, kind="minutes_missing", said="is missing")
+        elif whole and (line := _find_first_difference(folder, MINUTES, render_minutes_file(conference))):
+            yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from the record from this line on")
+    yield from _find_input_damage(folder, seen, conference, whole=whole)
+    if not mark.agenda:
+        return
+    try:
+        agenda = folder.read(AGENDA)
+        if agenda is None:
+            yield Damage(file=AGENDA, line=1, kind="agenda_altered", said="is missing")
+        elif compute_digest(agenda) != mark.agenda:
+            said = "was changed after the conference began; address everyone with `moot input` instead"
+            yield Damage(file=AGENDA, line=1, kind="agenda_altered", said=said)
+    except UnreadableFile as cause:
+        yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=cause.why)
+
+
+def _find_input_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
+    recorded = dict(map(render_input_file, conference.inputs))
+    for name, text in recorded.items():
+        if name not in seen.files:
+            yield Damage(file=name, line=1, kind="input_missing", said="is missing")
+        elif whole and (line := _find_first_difference(folder, name, text)):
+            yield Damage(file=name, line=line, kind="input_altered", said="differs from the record from this line on")
+    for name in seen.files:
+        if is_input_file_name(name) and name not in recorded:
+            # The word of the user counts for more than that of an agent: a file alone is not enough for it.
+            said = f"no input of the user's; give one with `moot roundtable input {conference.opened.settings.conference} TEXT`"
+            yield Damage(file=name, line=1, kind="input_unknown", said=said)
+
+
+def normalize_speech(text: str) -> str:
+    """Return a speech's text in the form in which the ledger stores it."""
+    return RoundtableSpeech.from_text(text).content
+
+
+def read_normalized(folder: Folder, name: str) -> str | None:
+    """Return a file's text in the stored form; None if it cannot be read."""
+    try:
+        text = folder.read(name)
+    except UnreadableFile:
+        return None
+    return None if text is None else normalize_speech(text)
+
+
+def _find_first_difference(folder: Folder, name: str, text: str, *, is_skip: bool = False) -> int:
+    """Return the first line in which a file differs from a text; 0 if it does not."""
+    try:
+        existing = folder.read(name)
+    except UnreadableFile as cause:
+        return cause.line
+    if (
+        existing is None
+        or normalize_speech(existing) == normalize_speech(text)
+        or (is_skip and parse_skip_reason(existing) is not None)
+    ):
+        return 0
+    lines, wanted = existing.rstrip().split("\n"), text.rstrip().split("\n")
+    same = next((at for at, (one, other) in enumerate(zip(lines, wanted, strict=False)) if one != other), None)
+    return (min(len(lines), len(wanted)) if same is None else same) + 1

@@ -1,0 +1,340 @@
+"""Deliberations with outside participants: open, contribute, wait, close, across processes and days."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Final, Literal, Unpack
+
+from pydantic import ValidationError
+
+from moothall.app.change_watch import ChangeWatch
+from moothall.app.moot import Moot, Options
+from moothall.codec.answers import parse_answer
+from moothall.codec.schemas import get_adapter
+from moothall.domain.effects import Ask
+from moothall.domain.facts import Entry, Opened
+from moothall.domain.ids import USER, SeatId, SessionId, parse_seat_id, parse_session_id
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
+from moothall.engine.outside_answers import OutstandingAsk
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import BadRoster, KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
+from moothall.protocols.consultation.rules import ConsultingRulebook
+from moothall.protocols.council.ballots import find_candidate_ids, find_early_votes
+from moothall.protocols.council.facts import FORMS, Contribution
+from moothall.protocols.council.rules import CouncilRules
+from moothall.protocols.council.state import Council, CouncilLine, has_voted
+from moothall.protocols.council.validation import AllowedTypes
+from moothall.scoring.independence import is_same_family
+
+PROGRESS_SECONDS: Final = 10.0
+MOST_WAIT_SECONDS: Final = 600.0
+ANSWER_SECONDS: Final = 0.1
+"""How long the answers to those who took part in a session that has ended come before the memory of it."""
+
+_OTHER_TOOLS: Final = {"swarm": "swarm_round and swarm_report"}
+
+Progress = Callable[[float, float], Awaitable[None]]
+Nudge = Callable[[SessionId], None]
+
+
+@dataclass(frozen=True)
+class DeliberationState:
+    """The state of a deliberation."""
+
+    snapshot: Snapshot
+    rules: CouncilRules
+    council: Council
+
+    @property
+    def allowed(self) -> dict[SeatId, tuple[str, ...]]:
+        """What each seat may contribute now."""
+        types = AllowedTypes.of(self.rules.course, self.council)
+        return {seat.id: types.list_types(seat) for seat in self.council.seats}
+
+    def list_allowed(self, name: SeatId) -> tuple[str, ...] | None:
+        """Return what one seat may contribute now; None if there is no such seat."""
+        seat = next((each for each in self.council.seats if each.id == name), None)
+        return None if seat is None else AllowedTypes.of(self.rules.course, self.council).list_types(seat)
+
+    @cached_property
+    def waiting_for(self) -> list[SeatId]:
+        """The seats whose turn it is."""
+        asks = [effect for effect in self.rules.decide(self.council) if isinstance(effect, Ask)]
+        return [ask.seat for ask in asks if not ask.invited]
+
+    def lines(self, seat: SeatId | None, since: int = 0) -> list[CouncilLine]:
+        """Return the lines that a seat (None: anyone) may read, and that were written or revealed after a ledger entry."""
+        return [line for line in self.council.list_visible_lines(seat) if self.find_reveal_entry(line, seat) > since]
+
+    def find_reveal_entry(self, line: CouncilLine, seat: SeatId | None) -> int:
+        """Return the entry from which on a seat can read a line: sealed lines of others are revealed later."""
+        return line.seq if line.seat in {seat, USER} else self.council.find_reveal_entry(line)
+
+    def last_visit(self, seat: SeatId) -> int:
+        """Return the entry up to which a seat has surely read: that of its last line but one."""
+        # A seat may have written its last line without reading what came before it.
+        own = [line.seq for line in self.council.lines if line.seat == seat]
+        return own[-2] if len(own) > 1 else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitResult:
+    """The result of waiting. `cursor` is where to continue reading."""
+
+    status: Literal["your_turn", "pending", "closed"]
+    place: DeliberationState
+    new: tuple[CouncilLine, ...]
+    cursor: int
+    ask: OutstandingAsk | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedContribution:
+    """The entry that holds a contribution, and the state after it."""
+
+    entry: Entry
+    state: DeliberationState
+
+
+class Deliberations:
+    """Works on the sessions of one `Moot`; `nudge` signals whoever runs sessions that one has changed."""
+
+    def __init__(self, moot: Moot, nudge: Nudge | None = None) -> None:
+        self._moot = moot
+        self._nudge = nudge or (lambda session: None)
+        self.stopping = asyncio.Event()
+
+    @cached_property
+    def _changes(self) -> ChangeWatch:
+        return ChangeWatch(self._moot.engine, self.stopping)
+
+    async def open(self, topic: str, *, key: str = "", by: str = "", **options: Unpack[Options]) -> SessionId:
+        """Open a deliberation; the same `key` of the same caller returns the existing one. Raises as `Moot.open`."""
+        if not key:
+            session = await self._moot.open(topic, **options)
+            self._nudge(session)
+            return session
+        session = derive_session_id(by, key)
+        options["session"] = session
+        try:
+            await self._moot.open(topic, **options)
+        except SessionExists:
+            await self._check_same(session, topic, key, options)
+        self._nudge(session)
+        return session
+
+    async def _check_same(self, session: SessionId, topic: str, key: str, options: Options) -> None:
+        """Raise KeyReused if the key opened something different before."""
+        opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
+        again = options.copy()
+        again["session"], again["memory"] = None, False
+        wanted = (await self._moot.plan_session(topic, **again)).opened
+        if _normalize_opening(opened) != _normalize_opening(wanted):
+            raise KeyReused(f"the key {key!r} was used to open another deliberation ({session}); use a new key")
+
+    async def load_state(self, session: str) -> DeliberationState:
+        """Return the state of a deliberation; raises UnknownSession also for sessions of other protocols."""
+        return build_deliberation_state(await self._moot.engine.load_snapshot(parse_session_id(session)))
+
+    async def contribute(
+        self, session: str, seat: str, said: dict[str, Any], key: str = "", *, via: str = ""
+    ) -> RecordedContribution:
+        """Record what a seat says; the same content, or the same key, counts once. The ledger is read once. `via` is the door.
+
+        Raises OutOfTurn, UnknownSeat, BadAnswer, KeyReused, SessionClosed, UnknownSession.
+        """
+        name, speaker = parse_session_id(session), parse_seat_id(seat)
+        contribution = _read_contribution(said)
+
+        def find_earlier(snapshot: Snapshot) -> int | None:
+            place = build_deliberation_state(snapshot)
+            before = _find_repeat(place.council, speaker, contribution)
+            if before is not None:
+                return before.seq
+            _check_turn(place, speaker, contribution)
+            return None
+
+        # What was parsed here is not parsed again: a value of the right shape is taken as it is.
+        entry = await self._moot.engine.contribute(name, speaker, contribution, key, said_before=find_earlier, via=via)
+        return RecordedContribution(entry, build_deliberation_state(await self._follow_up(name)))
+
+    async def state_family(self, session: str, seat: str, family: str, *, via: str = "") -> None:
+        """Record of which model family the agent in a seat is (D-20): before its first vote, and not against the opening.
+
+        In a session that has ended nothing changes. Raises UnknownSeat, BadRoster, OutOfTurn, UnknownSession.
+        """
+        name, speaker = parse_session_id(session), parse_seat_id(seat)
+        place = await self.load_state(name)
+        held = next((each for each in place.council.seats if each.id == speaker), None)
+        if place.snapshot.is_closed or (held is not None and held.family and is_same_family(held.family, family)):
+            return
+        given = {each.id: each.family for each in place.council.opened.seats}
+
+        def check(snapshot: Snapshot, seat: Seat) -> None:
+            if given[seat.id]:
+                raise BadRoster(f"{seat.id!r} was opened with the family {given[seat.id]!r}; it cannot be of {family!r}")
+            if has_voted(build_deliberation_state(snapshot).council, seat.id):
+                raise OutOfTurn(f"{seat.id!r} has voted already; its family is fixed from its first vote on")
+
+        try:
+            await self._moot.engine.state_family(name, speaker, family, via=via, check=check)
+        except SessionClosed:
+            return
+
+    async def close(self, session: str, *, by: str = "", force: bool = False) -> DeliberationState:
+        """Compute and record the decision from the existing votes; a closed one is returned unchanged. Raises OutOfTurn."""
+        name = parse_session_id(session)
+        place = await self.load_state(name)
+        if place.snapshot.is_closed:
+            return place
+        council = place.council
+        has_votes = council.votes or find_early_votes(council, find_candidate_ids(place.rules.course, council))
+        if not force and council.phase not in {"vote", "decide"} and not has_votes:
+            waiting = ", ".join(place.waiting_for) or "nobody"
+            raise OutOfTurn(
+                f"no vote has been cast: the deliberation is in the phase {place.council.phase!r} and waits for: {waiting}; "
+                "contribute first, or close it now with force"
+            )
+        try:
+            await self._moot.engine.call_close(name, by)
+        except SessionClosed:
+            return await self.load_state(name)
+        await self._follow_up(name)
+        return await self.load_state(name)
+
+    async def wait(
+        self,
+        session: str,
+        seat: str,
+        *,
+        reader: SeatId | None = None,
+        cursor: int | None = None,
+        timeout: float = 45.0,
+        progress: Progress | None = None,
+    ) -> WaitResult:
+        """Wait until a seat has a turn or the session ends; `pending` on a timeout, or when this process is `stopping`.
+
+        `reader` is as whom new lines are read: blind lines are visible to their author only.
+        """
+        name, speaker = parse_session_id(session), parse_seat_id(seat)
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        ends = started + min(max(0.0, timeout), MOST_WAIT_SECONDS)
+        # The process that ran the session may be gone: somebody must run it while we wait.
+        self._nudge(name)
+        seen: int | None = None
+        while True:
+            if progress is not None:
+                await progress(loop.time() - started, timeout)
+            # Only who was told of a change need not look at the ledger itself.
+            place = await self.load_state(name) if seen is None else await self._load_state_after(name, seen)
+            _check_seat(place, speaker)
+            ask = self._moot.engine.find_turn(place.snapshot, speaker)
+            if ask is not None and (await self._moot.engine.load_recent(name)).seq > place.snapshot.seq:
+                # It went on in between: a turn may be over.
+                seen = place.snapshot.seq
+                continue
+            left = ends - loop.time()
+            if ask is not None or place.snapshot.is_closed or left <= 0 or self.stopping.is_set():
+                return _build_wait_result(place, speaker, reader, cursor, ask)
+            # Woken at least every PROGRESS_SECONDS, so that the caller's connection sees progress.
+            is_changed = await self.wait_for_change(name, place.snapshot.seq, min(left, PROGRESS_SECONDS))
+            seen = place.snapshot.seq if is_changed else None
+            if is_changed:
+                self._nudge(name)
+
+    async def _load_state_after(self, session: SessionId, after: int) -> DeliberationState:
+        return build_deliberation_state(await self._moot.engine.load_after(session, after))
+
+    async def wait_for_change(self, session: SessionId, after: int, timeout: float) -> bool:
+        """Whether a session changed within a time; returns at once when this process is `stopping`."""
+        return await self._changes.wait(session, after, timeout)
+
+    async def _follow_up(self, session: SessionId) -> Snapshot:
+        """Let the session continue after a change, have it remembered when it has ended, and return its snapshot."""
+        self._nudge(session)
+        snapshot = await self._moot.engine.load_recent(session)
+        if snapshot.is_closed:
+            self._moot.remember_soon(session, ANSWER_SECONDS)
+        return snapshot
+
+
+def _check_seat(place: DeliberationState, seat: SeatId) -> None:
+    known = [each.id for each in place.council.seats]
+    if seat not in known:
+        raise UnknownSeat(f"{seat!r} has no seat in {place.snapshot.session!r}; the seats are: {', '.join(known)}")
+
+
+def _build_wait_result(
+    place: DeliberationState, seat: SeatId, reader: SeatId | None, cursor: int | None, ask: OutstandingAsk | None
+) -> WaitResult:
+    since = place.last_visit(seat) if cursor is None else cursor
+    return WaitResult(
+        status="closed" if place.snapshot.is_closed else "pending" if ask is None else "your_turn",
+        place=place,
+        new=tuple(line for line in place.lines(reader, since) if cursor is not None or line.seat != seat),
+        cursor=place.snapshot.seq,
+        ask=ask,
+    )
+
+
+def derive_session_id(by: str, key: str) -> SessionId:
+    """The id that follows from a caller and its key, so that a retry, even in another process, meets the same session."""
+    return SessionId(f"d_{sha256(chr(0x1F).join((by, key)).encode()).hexdigest()[:24]}")
+
+
+def _normalize_opening(opened: Opened) -> Opened:
+    """Return an opening without its random values and without what memory added."""
+    seats = tuple(replace(seat, trust=NEUTRAL_TRUST, accuracy=None) for seat in opened.seats)
+    consult = None if opened.consult is None else replace(opened.consult, token="")
+    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=(), precedents=()), consult=consult)
+
+
+def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:
+    """The rules of a deliberation, be it with consultations or without; None for a session of another protocol."""
+    rules = snapshot.rules.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.rules
+    return rules if isinstance(rules, CouncilRules) else None
+
+
+def build_deliberation_state(snapshot: Snapshot) -> DeliberationState:
+    """The state of a deliberation after a snapshot; raises UnknownSession for a session of another protocol."""
+    rules = find_council_rules(snapshot)
+    if rules is None:
+        name = snapshot.rules.name
+        others = _OTHER_TOOLS.get(name, "get_asks and answer_ask")
+        raise UnknownSession(f"session {snapshot.session!r} is a {name}, not a deliberation; take part in it with {others}")
+    state = snapshot.state.inner if isinstance(snapshot.rules, ConsultingRulebook) else snapshot.state
+    return DeliberationState(snapshot, rules, state)
+
+
+def _read_contribution(said: dict[str, Any]) -> Contribution:
+    """Return a contribution; raises BadAnswer with what was expected."""
+    ballot = said.get("ballot") or ()
+    # Bare positions leave nothing to interpret, and a ballot on many candidates has very many of them.
+    is_bare = ballot and all(isinstance(vote, dict) and not vote.get("condition") and not vote.get("due") for vote in ballot)
+    if is_bare:
+        with suppress(ValidationError):
+            votes = get_adapter(Contribution).validate_python({"type": "vote", "ballot": ballot}).ballot
+            return replace(_read_contribution({**said, "ballot": ()}), ballot=votes)
+    contribution = parse_answer(FORMS["free"], said)
+    assert isinstance(contribution, Contribution)
+    return contribution
+
+
+def _find_repeat(council: Council, seat: SeatId, said: Contribution) -> CouncilLine | None:
+    """Return the line with the same content of the same seat in this round: a retry without a key."""
+    own = [line for line in council.lines if line.seat == seat and line.round == council.round]
+    return own[-1] if own and own[-1].said == said else None
+
+
+def _check_turn(place: DeliberationState, seat: SeatId, said: Contribution) -> None:
+    """Raise OutOfTurn with what was expected. The engine refuses unknown seats and closed sessions."""
+    allowed = place.list_allowed(seat)
+    if allowed is None or place.snapshot.is_closed or said.type in allowed:
+        return
+    phase, waiting = place.council.phase, ", ".join(place.waiting_for) or "nobody"
+    expected = f"expected of {seat!r} now: {', '.join(allowed)}" if allowed else f"nothing is expected of {seat!r} now"
+    raise OutOfTurn(f"{said.type!r} is not allowed in the phase {phase!r}; {expected}; waiting for: {waiting}")

@@ -1,0 +1,136 @@
+"""Demos: meetings that were written in advance and ship with Moot, one for each protocol and language.
+
+A demo is played by the real engine and the real rules; only the words of its seats come from a file. It is recorded like any
+other session and marked on its opening, so that it stays out of decision memory, trust and breakers.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from moothall.app.consultations import Consult
+from moothall.app.environment import resolve_home
+from moothall.app.moot import Options
+from moothall.app.panels import Panel, SeatForm
+from moothall.disk.private import make_private_folder
+from moothall.domain.budget import Budget
+from moothall.domain.facts import Language
+from moothall.domain.ids import parse_seat_id
+from moothall.domain.roster import DEMO, Seat
+from moothall.domain.topic import build_topic
+from moothall.errors import BadSetting
+from moothall.participants.demo import PACES, Pace, list_scripts
+
+FIRST = "persona"
+"""The demo that is played where none is named."""
+
+
+class DemoForm(BaseModel):
+    """The part of a demo's file that describes the meeting; `seats` and `texts` are the script."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    protocol: str
+    rank: int
+    title: str
+    summary: str
+    topic: str
+    seed: int = 1
+    stakes: str = "medium"
+    category: str = ""
+    options: list[str] = []
+    turns: int | None = None
+    consult: bool = False
+    settings: dict[str, Any] = {}
+    seat: list[SeatForm] = Field(min_length=1)
+    seats: dict[str, Any]
+    texts: dict[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """A meeting that can be played. `title` is its question in a few words, `summary` what there is to see."""
+
+    name: str
+    language: Language
+    protocol: str
+    title: str
+    summary: str
+    topic: str
+    form: DemoForm
+
+
+def list_demos(language: Language) -> list[Demo]:
+    """The demos of a language, in the order in which a newcomer may want to see them."""
+    return sorted(
+        (demo for demo in _load_demos().values() if demo.language == language), key=lambda demo: (demo.form.rank, demo.name)
+    )
+
+
+def load_demo(name: str, language: Language) -> Demo:
+    """The demo of this name; raises BadSetting."""
+    found = _load_demos().get((name, language))
+    if found is None:
+        known = ", ".join(each.name for each in list_demos(language))
+        raise BadSetting(f"no demo is called {name[:80]!r}; the demos are: {known}")
+    return found
+
+
+def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "reading", hosted: bool = False) -> Options:
+    """The options of a session that plays the demo."""
+    if pace not in PACES:
+        raise BadSetting(f"pace = {pace!r}; expected one of: {', '.join(PACES)}")
+    form = demo.form
+    platform = f"{DEMO}:{demo.name}.{demo.language}" + ("" if pace == "reading" else f"@{pace}")
+    options: Options = {
+        "protocol": demo.protocol,
+        "demo": demo.name,
+        "language": demo.language,
+        "panel": Panel(seats=tuple(_build_seat(seat, platform) for seat in form.seat)),
+        "settings": dict(form.settings),
+        "seed": form.seed,
+        "budget": Budget(turns=form.turns),
+        "subject": build_topic(category=form.category, stakes=form.stakes, options=form.options),
+        "hosted": hosted,
+    }
+    if form.consult:
+        # Not the user's project: records of a demo are nobody's work.
+        folder = resolve_home(environ) / "demos"
+        make_private_folder(folder)
+        options["consult"] = Consult(folder=folder, patience=3_600.0)
+    return options
+
+
+def _build_seat(form: SeatForm, platform: str) -> Seat:
+    return Seat(
+        id=parse_seat_id(form.id),
+        platform=form.platform or platform,
+        stance=form.stance,
+        weight=form.weight,
+        instructions=form.instructions.strip(),
+    )
+
+
+@cache
+def _load_demos() -> dict[tuple[str, str], Demo]:
+    found = [_load_demo(path) for path in list_scripts()]
+    return {(demo.name, demo.language): demo for demo in found}
+
+
+def _load_demo(path: Path) -> Demo:
+    name, language, _ = path.name.split(".")
+    form = DemoForm.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    return Demo(
+        name=name,
+        language="zh" if language == "zh" else "en",
+        protocol=form.protocol,
+        title=form.title,
+        summary=form.summary,
+        topic=form.topic.strip(),
+        form=form,
+    )

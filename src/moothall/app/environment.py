@@ -1,0 +1,106 @@
+"""Where Moot keeps its data, by environment variables.
+
+MOOT_HOME     the folder of the ledger, the embedded model and the search vectors (default: ~/.moot)
+MOOT_MEMORY   `off` tells no seat of earlier decisions on similar questions
+MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
+"""
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from moothall.disk.private import tighten_folder
+from moothall.errors import BadSetting, MissingExtra, describe_install
+from moothall.ledgers.memory import MemoryLedger
+from moothall.ledgers.sqlite import SqliteLedger
+from moothall.ports.ledger import Ledger
+
+OWN_NAMES: Final = (
+    "ledger.db",
+    "owner.key",
+    "server.toml",
+    "agents",
+    "connections",
+    "demos",
+    "drafts",
+    "history",
+    "models",
+    "search",
+)
+"""How the names in MOOT_HOME begin that are Moot's: whoever points it at a folder of other things keeps those as they are."""
+
+log = logging.getLogger("moot")
+
+
+def resolve_home(environ: Mapping[str, str]) -> Path:
+    """Return the folder that Moot owns."""
+    return Path(environ.get("MOOT_HOME") or Path.home() / ".moot").expanduser().absolute()
+
+
+def tighten_home(environ: Mapping[str, str]) -> None:
+    """Close an existing MOOT_HOME to other users of this machine, with a word about it."""
+    home = resolve_home(environ)
+    if tighten_folder(home, OWN_NAMES):
+        log.warning("other users of this machine could read %s; now only you can", home)
+
+
+def resolve_ledger_address(environ: Mapping[str, str]) -> str:
+    return environ.get("MOOT_LEDGER") or str(resolve_home(environ) / "ledger.db")
+
+
+def resolve_vectors_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that keeps what search by meaning has computed; None where nothing is kept."""
+    if resolve_ledger_address(environ) == "memory:":
+        return None
+    return resolve_home(environ) / "search" / "vectors.bin"
+
+
+def resolve_index_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that keeps the search index of the ledger; None where nothing is kept."""
+    return _resolve_kept_path(environ, "index-{}.bin")
+
+
+def resolve_list_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the file that keeps the list of the ledger's sessions; None where nothing is kept."""
+    return _resolve_kept_path(environ, "list-{}.json")
+
+
+def _resolve_kept_path(environ: Mapping[str, str], name: str) -> Path | None:
+    address = resolve_ledger_address(environ)
+    # Each ledger has its own: an address may hold a password, and is no name for a file.
+    digest = sha256(address.encode()).hexdigest()[:16]
+    return None if address == "memory:" else resolve_home(environ) / "search" / name.format(digest)
+
+
+@asynccontextmanager
+async def open_ledger(address: str, *, name: str = "moot") -> AsyncIterator[Ledger]:
+    """Open the ledger at an address; raises LedgerUnavailable, LedgerNewer, BadSetting or MissingExtra.
+
+    `name` is what the connections to a database server are called there.
+    """
+    if address == "memory:":
+        yield MemoryLedger()
+    elif is_postgres(address):
+        try:
+            from moothall.ledgers.postgres import PostgresLedger
+        except ImportError as cause:
+            raise MissingExtra(f"a PostgreSQL ledger needs an extra package: {describe_install('postgres')}") from cause
+        async with PostgresLedger(address, name=name) as postgres:
+            yield postgres
+    elif "://" in address:
+        raise BadSetting(f"MOOT_LEDGER = {address!r} is not a ledger; expected a file, `memory:` or postgresql://…")
+    else:
+        async with SqliteLedger(resolve_file_path(address)) as sqlite:
+            yield sqlite
+
+
+def resolve_file_path(address: str) -> Path:
+    """Return the path of a ledger file."""
+    return Path(address).expanduser().absolute()
+
+
+def is_postgres(address: str) -> bool:
+    return address.startswith(("postgresql://", "postgres://"))

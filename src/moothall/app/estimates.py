@@ -1,0 +1,132 @@
+"""What a session is expected to cost before it is held: calls, tokens and money, at least and at most (W-1)."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from moothall.app.protocols import find_plugin
+from moothall.domain.facts import Opened
+from moothall.domain.roster import Seat, parse_kind
+from moothall.errors import UnknownPlatform
+from moothall.participants.kinds import ADDRESS, MODEL, KindTable
+from moothall.participants.platforms import parse_platform
+from moothall.reports.two_languages import TwoLanguages, both, in_each_language
+
+SHORT_PROMPT: Final = 900
+LONG_PROMPT: Final = 4_500
+"""Tokens of a prompt at the beginning of a session, and of a long one: prompts are bounded."""
+CHARACTERS_PER_TOKEN: Final = 3.5
+_FREE: Final = frozenset({"embedded", "measure", "script"})
+
+
+class EstimateText(TwoLanguages):
+    """Every text, in one language."""
+
+    rough = both(
+        "A rough estimate: answers differ in length, and a session may end early.", "粗略估计：回答长短不一，会议也可能提前结束。"
+    )
+    no_price = both("The price of these is not known: {platforms}.", "以下平台的价格未知：{platforms}。")
+    outside = both("Not counted, because Moot does not ask them itself: {seats}.", "未计入（不由 Moot 直接询问）：{seats}。")
+    unknown = both(
+        "The protocol {name} does not say how much it asks; one call for each seat is counted.",
+        "协议 {name} 未说明会询问多少次；每个席位按一次计算。",
+    )
+    capped = both("The budget ends it earlier than the protocol would.", "预算会比协议更早结束会议。")
+
+
+ESTIMATE_TEXT = in_each_language(EstimateText)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """At least, and at most."""
+
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEstimate:
+    """Calls to models, their tokens, and their price in US dollars; None where a price is not known."""
+
+    calls: Range
+    tokens: Range
+    usd: Range | None
+    notes: tuple[str, ...]
+
+
+def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
+    """Return what a session of this opening is expected to cost."""
+    plugin, words = find_plugin(opened), ESTIMATE_TEXT[opened.language]
+    notes = [words.rough]
+    seats = {seat.id: seat for seat in opened.seats}
+    asked = {name for name, seat in seats.items() if kinds.find(seat.platform).name in {MODEL, ADDRESS, "embedded", "command"}}
+    if plugin.expect is None:
+        notes.append(words.unknown.format(name=plugin.name))
+        rows = [(name, 1.0, 1.0, 500) for name in seats]
+    else:
+        rows = [(name, each.least, each.most, each.tokens_out) for each in plugin.expect(opened) for name in each.seats]
+    given = (len(opened.topic) + sum(len(each.text) for each in opened.subject.context)) / CHARACTERS_PER_TOKEN
+    calls, tokens, usd = [0.0, 0.0], [0.0, 0.0], [Decimal(0), Decimal(0)]
+    unpriced: set[str] = set()
+    for name, least, most, size in rows:
+        if name not in asked:
+            continue
+        for at, (count, prompt) in enumerate(((least, SHORT_PROMPT), (most, LONG_PROMPT))):
+            sent, written = count * (prompt + given), count * size
+            calls[at] += count
+            tokens[at] += sent + written
+            price = find_price(seats[name], round(sent), round(written))
+            if price is None:
+                unpriced.add(seats[name].platform)
+            else:
+                usd[at] += price
+    outside = sorted(name for name in seats if name not in asked and parse_kind(seats[name].platform) not in _FREE)
+    if outside:
+        notes.append(words.outside.format(seats=", ".join(outside)))
+    if unpriced:
+        notes.append(words.no_price.format(platforms=", ".join(sorted(unpriced))))
+    limits = (opened.budget.tokens, None if opened.budget.money is None else opened.budget.money / 1e6)
+    if (limits[0] is not None and tokens[1] > limits[0]) or (limits[1] is not None and float(usd[1]) > limits[1]):
+        notes.append(words.capped)
+        tokens[1] = min(tokens[1], limits[0] if limits[0] is not None else tokens[1])
+        usd[1] = min(usd[1], Decimal(str(limits[1])) if limits[1] is not None else usd[1])
+    return SessionEstimate(
+        calls=Range(_round_up(calls[0]), _round_up(calls[1])),
+        tokens=Range(_round_figures(min(tokens)), _round_figures(tokens[1])),
+        usd=None if unpriced else Range(round(float(min(usd)), 4), round(float(usd[1]), 4)),
+        notes=tuple(notes),
+    )
+
+
+def find_price(seat: Seat, tokens_in: int, tokens_out: int) -> Decimal | None:
+    """The price in US dollars of what a seat's model is sent and writes; None where the price table does not have it."""
+    if parse_kind(seat.platform) in _FREE:
+        return Decimal(0)
+    try:
+        platform = parse_platform(seat.platform)
+    except UnknownPlatform:
+        return None
+    if platform.is_local:
+        return Decimal(0)
+    if platform.model is None:
+        return None
+    # Imported here: the table of prices takes longer to load than the rest of a command.
+    from genai_prices import Usage, calc_price
+
+    used = Usage(input_tokens=tokens_in, output_tokens=tokens_out)
+    try:
+        return calc_price(
+            used, platform.model, provider_id=platform.provider.removesuffix("-chat").removesuffix("-responses")
+        ).total_price
+    except LookupError:
+        return None
+
+
+def _round_figures(value: float) -> int:
+    """Two figures: more would look exact."""
+    return int(float(f"{value:.2g}"))
+
+
+def _round_up(value: float) -> int:
+    return int(value) + (value > int(value) + 1e-9)

@@ -1,0 +1,185 @@
+"""Panels: the roster of a session, from a preset, a TOML file or words such as `name=platform`."""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from moothall.app.plugins import load_kinds
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId, parse_seat_id
+from moothall.domain.roster import Seat
+from moothall.errors import BadPanel, BadRoster, MootError
+from moothall.participants.kinds import KindTable
+
+
+class SeatForm(BaseModel):
+    """A seat in a panel file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    platform: str = ""
+    stance: str = Field(default="", max_length=200)
+    weight: float = 1.0
+    instructions: str = Field(default="", max_length=8_000)
+    patience: float | None = None
+
+
+class PanelForm(BaseModel):
+    """A panel file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = ""
+    language: Language | None = None
+    title: str = ""
+    description: str = ""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    seat: list[SeatForm] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Seats, some of them possibly without a platform."""
+
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    language: Language | None = None
+    seats: tuple[Seat, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def list_presets() -> list[str]:
+    """Return the names of the panels that ship with Moot."""
+    return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".toml")})
+
+
+def load_preset(name: str, language: Language) -> Panel:
+    """Load a panel that ships with Moot; raises BadPanel."""
+    if name not in list_presets():
+        raise BadPanel(f"no panel is called {name!r}; known: {', '.join(list_presets())}, or give a .toml file")
+    path = _folder() / f"{name}.{language}.toml"
+    return parse_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
+
+
+def load_panel_file(path: Path) -> Panel:
+    """Load a panel from a file; raises BadPanel with the place of the fault."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as cause:
+        raise BadPanel(f"the panel file {path} cannot be read: {cause.strerror}") from cause
+    except UnicodeDecodeError as cause:
+        raise BadPanel(f"the panel file {path} is not UTF-8") from cause
+    return parse_panel(text, f"the panel file {path}", path.parent)
+
+
+def parse_panel(text: str, what: str, folder: Path) -> Panel:
+    """Parse a panel. Scripts that it names are resolved against `folder`."""
+    try:
+        form = PanelForm.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as cause:
+        raise BadPanel(f"{what} is not valid TOML: {cause}") from cause
+    except ValidationError as cause:
+        raise BadPanel(f"{what}: {_explain(cause)}") from cause
+    try:
+        seats = tuple(_build_seat(seat, folder) for seat in form.seat)
+    except MootError as cause:
+        raise BadPanel(f"{what}: {cause}") from cause
+    return Panel(
+        name=form.name,
+        title=form.title,
+        description=form.description,
+        language=form.language,
+        seats=seats,
+        settings=form.settings,
+    )
+
+
+def _explain(cause: ValidationError) -> str:
+    first = cause.errors(include_url=False)[0]
+    *place, key = first["loc"]
+    seat = f"seat {int(place[1]) + 1}: " if len(place) > 1 else ""
+    match first["type"]:
+        case "missing":
+            return f"{seat}{key!r} is missing"
+        case "extra_forbidden":
+            known = SeatForm.model_fields if seat else PanelForm.model_fields
+            return f"{seat}{key!r} is not a known key; known: {', '.join(known)}"
+        case _:
+            return f"{seat}{key}: {first['msg']} (given: {str(first['input'])[:60]!r})"
+
+
+def load_panel(name: str, language: Language) -> Panel:
+    """Load a panel by its preset name or its file."""
+    return load_panel_file(Path(name)) if name.endswith(".toml") or "/" in name else load_preset(name, language)
+
+
+def parse_seat_word(text: str) -> Seat:
+    """Parse a seat from `name=platform`; raises BadRoster or BadName."""
+    name, equals, platform = text.partition("=")
+    if not equals or not platform.strip():
+        raise BadRoster(f"--seat {text!r}: expected name=platform, such as ada=openai:gpt-5-mini or bob=embedded")
+    return Seat(id=parse_seat_id(name), platform=resolve_platform_path(platform.strip(), Path()))
+
+
+def resolve_platform_path(platform: str, folder: Path) -> str:
+    """The platform with the file in it, if it has one, made absolute: a resumed session may be run from elsewhere."""
+    kind, _, name = platform.partition(":")
+    rule = load_kinds().find(platform).file
+    if name and (rule == "any" or (rule == "toml" and name.endswith(".toml"))):
+        return f"{kind}:{(folder / Path(name).expanduser()).absolute()}"
+    return platform
+
+
+def assign_seats(panel: Panel, words: Sequence[Seat], platforms: Sequence[str], kinds: KindTable) -> tuple[Seat, ...]:
+    """The panel's seats with those of `words` put over or beside them; seats still without a platform share `platforms` in turn.
+
+    Raises BadRoster if there is no platform to share.
+    """
+    given = {seat.id: seat for seat in words}
+    if len(given) < len(words):
+        twice = next(seat.id for seat in words if [other.id for other in words].count(seat.id) > 1)
+        raise BadRoster(f"two seats are called {twice!r}; each needs an id of its own")
+    seats = [replace(seat, platform=given[seat.id].platform) if seat.id in given else seat for seat in panel.seats]
+    seats += [seat for seat in words if seat.id not in {known.id for known in panel.seats}]
+    return tuple(_with_patience(seat, kinds) for seat in _fill_platforms(seats, platforms))
+
+
+def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Seat]:
+    filled: list[Seat] = []
+    shared = 0
+    for seat in seats:
+        if seat.platform:
+            filled.append(seat)
+            continue
+        if not platforms:
+            raise BadRoster(f"seat {seat.id!r} has no platform, and none was found; see `moot doctor`")
+        filled.append(replace(seat, platform=platforms[shared % len(platforms)]))
+        shared += 1
+    return filled
+
+
+def _with_patience(seat: Seat, kinds: KindTable) -> Seat:
+    usual = kinds.find(seat.platform).patience
+    return replace(seat, patience=usual) if usual is not None and seat.patience is None else seat
+
+
+def _build_seat(form: SeatForm, folder: Path) -> Seat:
+    return Seat(
+        id=SeatId(parse_seat_id(form.id)),
+        platform=resolve_platform_path(form.platform, folder),
+        stance=form.stance,
+        weight=form.weight,
+        instructions=form.instructions.strip(),
+        patience=form.patience,
+    )
+
+
+def _folder() -> Any:
+    return files("moothall.app") / "presets"

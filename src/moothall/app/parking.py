@@ -1,0 +1,81 @@
+"""Parked sessions: when to look again whether the seats that were out can be asked, and who still cannot."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.seeded_random import random_unit
+from moothall.engine.engine import Engine
+from moothall.engine.outages import explain_unready
+from moothall.engine.session_loop import ParticipantFactory
+from moothall.engine.snapshot import Snapshot
+
+FIRST_SECONDS: Final = 5.0
+LONGEST_SECONDS: Final = 300.0
+JITTER: Final = 0.2
+LONGEST_OUTAGE: Final = 604_800.0
+"""For how long, in seconds, a parked session is looked at again unless somebody says otherwise: a week."""
+CHECK_SECONDS: Final = 120.0
+"""How long `ready` may take, including imports on a busy machine; a participant's requests have their own deadlines."""
+
+Delays = Callable[[int], Iterator[float]]
+"""Says, by a seed, how long to wait before each look at a parked session."""
+
+OnParked = Callable[[str, float], None]
+"""Told why a session is parked, and in how many seconds it is tried again."""
+
+
+def iterate_delays(seed: int) -> Iterator[float]:
+    """Yield how long to wait before each look: doubling up to five minutes, spread so that sessions do not look all at once."""
+    delay, number = FIRST_SECONDS, 0
+    while True:
+        yield min(delay, LONGEST_SECONDS) * (1 + JITTER * (random_unit(seed, "parking", number) - 0.5))
+        delay, number = min(2 * delay, LONGEST_SECONDS), number + 1
+
+
+def find_retry_delay(snapshot: Snapshot, tries: int, now: datetime, delays: Delays = iterate_delays) -> float | None:
+    """In how many seconds a parked session is looked at again after so many looks; None once it has been parked too long."""
+    state = snapshot.session_state
+    if (now - state.at).total_seconds() > LONGEST_OUTAGE:
+        return None
+    return next(islice(delays(state.opened.seed), tries, None))
+
+
+async def explain_unready_seats(snapshot: Snapshot, seating: ParticipantFactory) -> dict[SeatId, str]:
+    """Return why seats of a parked session still cannot be asked; empty if all that were out can, or if it is not parked."""
+    state = snapshot.session_state
+    out = () if state.parked is None else state.parked.seats
+    return await explain_unready({seat.id: seating(seat) for seat in state.seats if seat.id in out}, CHECK_SECONDS)
+
+
+async def run_through_outages(
+    engine: Engine, session: SessionId, seating: ParticipantFactory, *, seconds: float, on_parked: OnParked | None = None
+) -> Snapshot:
+    """Run a session, and again whenever an outage that parked it is over; outside seats are waited for, too.
+
+    Returns when the session is closed, or still waits `seconds` from now.
+    """
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+    delays: Iterator[float] | None = None
+    while True:
+        started = loop.time()
+        snapshot = await engine.run(session, seating, wait_outside=ends - started)
+        if delays is None or loop.time() - started > LONGEST_SECONDS:
+            # It went on for a while: this outage is another one.
+            delays = iterate_delays(snapshot.session_state.opened.seed)
+        while snapshot.session_state.parked is not None:
+            delay = min(next(delays), ends - loop.time())
+            if delay <= 0:
+                return snapshot
+            if on_parked is not None:
+                on_parked(snapshot.session_state.parked.reason, delay)
+            await asyncio.sleep(delay)
+            snapshot = await engine.load_snapshot(session)
+            if not await explain_unready_seats(snapshot, seating):
+                break
+        else:
+            return snapshot

@@ -1,0 +1,216 @@
+"""Pipelines from TOML files: agents, steps, what is passed on, gates, and what follows a rejection.
+
+[pipeline]
+task = "Forecast the demand of the city's bikes."
+
+[[agent]]
+id = "modeler"
+platform = "openai:gpt-5-mini"      # optional: `--model` fills it
+
+[[pair]]                            # whom an agent usually consults; it may consult anyone
+from = "modeler"
+to = "researcher"
+about = "which method to choose"
+
+[[step]]
+name = "model"
+agent = "modeler"
+task = "Write down the model."
+
+[[step]]
+name = "check"
+agent = "validator"
+task = "Is the model sound?"
+gate = true
+on_reject = "back"                  # or "consult", "stop"
+back_to = "model"
+most = 2
+"""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from moothall.app.consultations import Consult
+from moothall.app.moot import Options
+from moothall.app.panels import Panel, SeatForm, parse_seat_word, resolve_platform_path
+from moothall.domain.facts import Language
+from moothall.domain.ids import parse_seat_id
+from moothall.domain.roster import Seat
+from moothall.errors import BadSetting, MootError
+
+_USUALLY: dict[Language, str] = {"en": "You usually consult: {pairs}.", "zh": "你通常咨询：{pairs}。"}
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class HeadForm(_Form):
+    """`[pipeline]`"""
+
+    task: str = ""
+    language: Language | None = None
+    patience: Annotated[float, Field(gt=0)] = 600.0
+    consult_limit: Annotated[int, Field(ge=0, le=100)] = 3
+    consult_total: Annotated[int, Field(ge=0, le=1_000)] = 24
+
+
+class PairForm(_Form):
+    """`[[pair]]`: a habit, not a limit."""
+
+    asker: Annotated[str, Field(alias="from")]
+    to: str
+    about: str = ""
+
+
+class StepForm(_Form):
+    """`[[step]]`; the protocol itself validates its content."""
+
+    name: str
+    agent: str
+    task: str
+    uses: list[str] = []
+    gate: bool = False
+    on_reject: str = "back"
+    back_to: str = ""
+    most: int = 2
+
+
+class PipelineForm(_Form):
+    pipeline: HeadForm = HeadForm()
+    agent: Annotated[list[SeatForm], Field(min_length=1)]
+    pair: list[PairForm] = []
+    step: Annotated[list[StepForm], Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineFile:
+    """A parsed pipeline file; agents may still lack a platform."""
+
+    task: str
+    language: Language | None
+    agents: tuple[Seat, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    consult: Consult = Consult()
+
+
+def list_shipped() -> list[str]:
+    """Return the names of the pipelines that ship with Moot."""
+    return sorted({path.name.split(".")[0] for path in _folder().iterdir() if path.name.endswith(".pipeline.toml")})
+
+
+def get_shipped_path(name: str, language: Language = "en") -> Path:
+    """Return the file of a pipeline that ships with Moot; raises BadSetting."""
+    if name not in list_shipped():
+        raise BadSetting(f"no pipeline is called {name!r}; known: {', '.join(list_shipped())}, or give a .toml file")
+    return Path(str(_folder() / f"{name}.{language}.pipeline.toml"))
+
+
+def read_shipped_text(name: str, language: Language = "en") -> str:
+    """Return the text of a pipeline that ships with Moot, with absolute script paths, so that it can be copied elsewhere."""
+    path = get_shipped_path(name, language)
+    return path.read_text(encoding="utf-8").replace('"script:', f'"script:{path.parent.as_posix()}/')
+
+
+def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
+    """Load a pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
+    path = Path(name) if name.endswith(".toml") or "/" in name else get_shipped_path(name, language)
+    try:
+        text = path.expanduser().read_text(encoding="utf-8")
+    except OSError as cause:
+        raise BadSetting(f"the pipeline file {path} cannot be read: {cause.strerror}") from cause
+    except UnicodeDecodeError as cause:
+        raise BadSetting(f"the pipeline file {path} is not UTF-8") from cause
+    return parse_pipeline(text, f"the pipeline file {path}", path.expanduser().absolute().parent)
+
+
+def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
+    """Parse a pipeline. Scripts that it names are resolved against `folder`. Raises BadSetting."""
+    try:
+        form = PipelineForm.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as cause:
+        raise BadSetting(f"{what} is not valid TOML: {cause}") from cause
+    except ValidationError as cause:
+        raise BadSetting(f"{what}: {_explain(cause)}") from cause
+    try:
+        agents = tuple(_build_agent(form, each, folder) for each in form.agent)
+    except MootError as cause:
+        raise BadSetting(f"{what}: {cause}") from cause
+    known = [agent.id for agent in agents]
+    for pair in form.pair:
+        if not {pair.asker, pair.to} <= set(known):
+            raise BadSetting(f"{what}: the pair {pair.asker} → {pair.to} names an unknown agent; agents: {', '.join(known)}")
+    return PipelineFile(
+        task=form.pipeline.task.strip(),
+        language=form.pipeline.language,
+        agents=agents,
+        settings={"steps": [step.model_dump() for step in form.step], "patience": form.pipeline.patience},
+        consult=Consult(per_seat=form.pipeline.consult_limit, per_session=form.pipeline.consult_total),
+    )
+
+
+def build_options(
+    found: PipelineFile,
+    *,
+    models: Sequence[str] = (),
+    seats: Sequence[str] = (),
+    project: str | None = None,
+    language: Language | None = None,
+) -> Options:
+    """Return the options of a session that runs the pipeline. `models` fill all agents in turn, `seats` (name=platform) some."""
+    named = {seat.id: seat.platform for seat in (parse_seat_word(word) for word in seats)}
+    unknown = sorted(set(named) - {agent.id for agent in found.agents})
+    if unknown:
+        raise BadSetting(f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in found.agents)}")
+    agents = [
+        replace(
+            agent,
+            platform=named.get(agent.id)
+            or (resolve_platform_path(models[at % len(models)], Path()) if models else agent.platform),
+        )
+        for at, agent in enumerate(found.agents)
+    ]
+    return {
+        "protocol": "pipeline",
+        "seats": [],
+        "panel": Panel(seats=tuple(agents)),
+        "language": language or found.language,
+        "settings": dict(found.settings),
+        "consult": replace(found.consult, folder=project),
+    }
+
+
+def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
+    pairs = [pair for pair in form.pair if pair.asker == agent.id]
+    partners = ", ".join(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs)
+    usual = _USUALLY[form.pipeline.language or "en"].format(pairs=partners) if pairs else ""
+    return Seat(
+        id=parse_seat_id(agent.id),
+        platform=resolve_platform_path(agent.platform, folder),
+        stance=agent.stance,
+        weight=agent.weight,
+        instructions="\n".join(part for part in (agent.instructions.strip(), usual) if part),
+        patience=agent.patience,
+    )
+
+
+def _explain(cause: ValidationError) -> str:
+    first = cause.errors(include_url=False)[0]
+    where = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in first["loc"])
+    match first["type"]:
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden":
+            return f"{where} is not a known key"
+        case _:
+            return f"{where}: {first['msg']} (given: {str(first['input'])[:60]!r})"
+
+
+def _folder() -> Any:
+    return files("moothall.app") / "pipelines_shipped"

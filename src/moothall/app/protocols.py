@@ -1,0 +1,127 @@
+"""The protocols that are installed: Moot's own, and those that other distributions bring. Each is imported at its first use."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+from moothall.domain.facts import Fact, Opened
+from moothall.domain.rulebook import Rulebook
+from moothall.errors import UnknownProtocol
+from moothall.ports.plugin import AnyPlugin
+
+_PLACES: Final[Mapping[str, str]] = {
+    "persona": "persona.plugin:PERSONA",
+    "debate": "council.debate:DEBATE",
+    "advisory": "council.advisory:ADVISORY",
+    "consensus": "council.consensus:CONSENSUS",
+    "roundtable": "roundtable.plugin:ROUNDTABLE",
+    "swarm": "swarm.plugin:SWARM",
+    "consultation": "consultation.plugin:CONSULTATION",
+    "pipeline": "pipeline.plugin:PIPELINE",
+}
+"""Where each of Moot's own protocols lies."""
+OWN_PROTOCOLS: Final = frozenset(_PLACES)
+
+_WIRE_NAMES: Final[Mapping[str, str]] = {"structured_debate": "debate", "advisory_panel": "advisory"}
+"""Those of Moot's own protocols that have another name on the wire."""
+
+_OWNERS: Final[Mapping[str, str]] = {"council": "debate"}
+"""A protocol that has the stored facts of a name that is no protocol's."""
+
+_loaded: dict[str, AnyPlugin] = {}
+
+
+def load_protocols() -> dict[str, AnyPlugin]:
+    """Import every protocol; by name. One of another distribution cannot take the place of Moot's own."""
+    return {**_load_others(), **{name: _load_own(name) for name in _PLACES}}
+
+
+def list_protocol_names() -> list[str]:
+    """The names of all protocols that are installed here."""
+    return sorted({*_PLACES, *_load_others()})
+
+
+def get_protocol(name: str) -> AnyPlugin:
+    """The protocol of this name, or of this name on the wire; raises UnknownProtocol."""
+    # Moot's own first: no plugin of another distribution is imported, and none can take its place.
+    own = _WIRE_NAMES.get(name, name)
+    if own in _PLACES:
+        return _load_own(own)
+    from moothall.app.plugins import load_plugins
+
+    others = _load_others()
+    plugin = others.get(name) or next((plugin for plugin in others.values() if plugin.wire_name == name), None)
+    if plugin is None:
+        fault = next((f"; {fault}" for fault in load_plugins().faults if fault.name == name), "")
+        raise UnknownProtocol(f"unknown protocol {name!r}; known: {', '.join(sorted({*_PLACES, *others}))}{fault}")
+    return plugin
+
+
+def _load_own(name: str) -> AnyPlugin:
+    if name not in _loaded:
+        module, _, constant = _PLACES[name].partition(":")
+        _loaded[name] = getattr(import_module(f"moothall.protocols.{module}"), constant)
+    return _loaded[name]
+
+
+def _load_others() -> dict[str, AnyPlugin]:
+    # Imported here: only few have protocols of other distributions, and everybody would pay for the look.
+    from moothall.app.plugins import load_plugins
+
+    return {plugin.name: plugin for plugin in load_plugins().protocols if plugin.name not in _PLACES}
+
+
+def find_kinds(wanted: str | type[Fact]) -> Mapping[str, type[Fact]]:
+    """Return the stored facts of the protocol that has a stored kind or a class of facts, with their names."""
+    if isinstance(wanted, str):
+        name = wanted.partition(".")[0]
+        own = _OWNERS.get(name, name)
+        if own in _PLACES:
+            return _collect_kinds(_load_own(own))
+    else:
+        # Who has an instance of a fact has most often loaded its protocol.
+        for plugin in list(_loaded.values()):
+            if wanted in plugin.rules.kinds.values():
+                return plugin.rules.kinds
+    return collect_kinds()
+
+
+def collect_kinds() -> dict[str, type[Fact]]:
+    """Return the stored facts of all protocols."""
+    return {kind: fact for plugin in load_protocols().values() for kind, fact in _collect_kinds(plugin).items()}
+
+
+def _collect_kinds(plugin: AnyPlugin) -> Mapping[str, type[Fact]]:
+    """Return the stored facts of a protocol; consultations inside of other protocols are those of the consultation."""
+    if plugin.name != "consultation":
+        return plugin.rules.kinds
+    from moothall.protocols.consultation.facts import KINDS
+
+    return {**plugin.rules.kinds, **KINDS}
+
+
+@cache
+def with_consultations(name: str) -> AnyPlugin:
+    """Return the protocol of this name, for sessions with consultations."""
+    from moothall.protocols.consultation.plugin import wrap_with_consultations
+
+    return wrap_with_consultations(get_protocol(name))
+
+
+def find_plugin(opened: Opened) -> AnyPlugin:
+    """Return the protocol that a session was opened with; raises UnknownProtocol."""
+    # What is loaded first: a session in hand has most often loaded its protocol, and the others stay where they are.
+    plugin = _find_opened(_loaded, opened) or _find_opened(load_protocols(), opened)
+    if plugin is None:
+        raise UnknownProtocol(f"no protocol opens sessions with a {type(opened).__name__}")
+    return plugin if opened.consult is None else with_consultations(plugin.name)
+
+
+def _find_opened(plugins: Mapping[str, AnyPlugin], opened: Opened) -> AnyPlugin | None:
+    return next((plugin for plugin in plugins.values() if type(opened) in plugin.rules.kinds.values()), None)
+
+
+def find_rules(opened: Opened) -> Rulebook[Any]:
+    """Return the rulebook that runs a session: the protocol's own, or the director around it; raises UnknownProtocol."""
+    return find_plugin(opened).rules

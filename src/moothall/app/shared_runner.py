@@ -1,0 +1,403 @@
+"""Sessions of one PostgreSQL ledger that any number of workers share: what wakes them, and the worker that runs them."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from moothall.app.environment import is_postgres, open_ledger, resolve_ledger_address
+from moothall.app.parking import Delays, explain_unready_seats, find_retry_delay, iterate_delays
+from moothall.app.plugins import load_plugins
+from moothall.app.protocols import list_protocol_names, load_protocols
+from moothall.app.readiness import ReadinessProbe
+from moothall.app.version import VERSION
+from moothall.domain.ids import SessionId
+from moothall.engine.engine import Engine
+from moothall.engine.outage_log import OutageLog
+from moothall.engine.session_loop import ParticipantFactory
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import (
+    BadSetting,
+    LedgerDamaged,
+    LedgerNewer,
+    LedgerUnavailable,
+    MissingExtra,
+    MootError,
+    SchedulerUnavailable,
+    SessionBusy,
+    UnknownPlatform,
+    UnknownProtocol,
+    UnknownSession,
+    WorldError,
+    describe_install,
+)
+from moothall.ledgers.temporal_settings import read_temporal_settings
+from moothall.ports.runner import RunnerStats
+from moothall.ports.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from moothall.app.moot import Moot
+    from moothall.app.seats import GivenParticipant
+    from moothall.ledgers.postgres_queue import PostgresQueue, Settled
+
+CONCURRENCY: Final = 200
+LEASE_SECONDS: Final = 10.0
+BUSY_SECONDS: Final = 1.0
+FAILING_SECONDS: Final = 5.0
+BROKEN_SECONDS: Final = 300.0
+"""How soon a session is tried again that failed for a reason which does not pass by itself."""
+RECONNECT_SECONDS: Final = 1.0
+LEAVE_SECONDS: Final = 10.0
+"""How long a worker that lost its database may take to let go of what it held."""
+SOON_TRIES: Final = (0.05, 0.2)
+"""How soon to look again for a claim that somebody holds for a moment, as a look at a list of sessions does."""
+
+log = logging.getLogger("moot")
+
+OnClosed = Callable[[SessionId], Awaitable[object]]
+
+
+class SharedRunner:
+    """Wakes sessions for the workers of a ledger, and runs them where `run` is called. Use as an async context manager.
+
+    `closed` is called for each session that ended here; `delays` says how long to wait before each look at a parked session;
+    `over` is set when `run` has lost the database, before what it held is let go.
+    """
+
+    def __init__(
+        self,
+        queue: "PostgresQueue",
+        engine: Engine,
+        seating: ParticipantFactory,
+        closed: OnClosed,
+        *,
+        concurrency: int = CONCURRENCY,
+        lease: float = LEASE_SECONDS,
+        delays: Delays = iterate_delays,
+        over: asyncio.Event | None = None,
+    ) -> None:
+        self._queue = queue
+        self._engine = engine
+        self._seating = seating
+        self._closed = closed
+        self._concurrency = concurrency
+        self._lease = lease
+        self._delays = delays
+        self._over = over or asyncio.Event()
+        self._woken: dict[SessionId, bool] = {}
+        self._has_woken = asyncio.Event()
+        self._sender: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._sender = asyncio.create_task(self._send_wakes())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        assert self._sender is not None
+        self._sender.cancel()
+        await asyncio.gather(self._sender, return_exceptions=True)
+        with suppress(LedgerUnavailable):
+            await self._send()
+
+    def wake(self, session: SessionId, *, at_once: bool = False) -> None:
+        # An append wakes its session by itself, in its transaction. This is for what no append tells.
+        self._woken[session] = self._woken.get(session, False) or at_once
+        self._has_woken.set()
+
+    async def run(self) -> None:
+        await self._queue.work(self.advance, self._over, concurrency=self._concurrency, lease=self._lease)
+
+    async def cancel(self, session: SessionId) -> None:
+        self._woken.pop(session, None)
+        await self._queue.cancel(session)
+
+    async def stats(self) -> RunnerStats:
+        return await self._queue.count()
+
+    async def check(self) -> None:
+        await self._queue.check()
+
+    async def _send_wakes(self) -> None:
+        while True:
+            await self._has_woken.wait()
+            self._has_woken.clear()
+            try:
+                await self._send()
+            except LedgerUnavailable as error:
+                self._engine.tell_outage(error)
+                self._has_woken.set()
+                await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _send(self) -> None:
+        woken, self._woken = self._woken, {}
+        if not woken:
+            return
+        try:
+            await self._queue.wake(woken, [session for session, at_once in woken.items() if at_once])
+        except LedgerUnavailable:
+            self._woken = {**woken, **self._woken}
+            raise
+
+    async def advance(self, session: SessionId) -> "Settled":
+        """Run a session as far as it goes, and say when it is due again; raises LedgerUnavailable."""
+        from moothall.ledgers.postgres_queue import Settled
+
+        try:
+            return await self._advance(session)
+        except UnknownSession:
+            return Settled(standing="foreign")
+        except (LedgerNewer, UnknownProtocol, UnknownPlatform, MissingExtra) as error:
+            log.warning("session %s is left to a worker that can run it: %s", session, error)
+            return Settled(standing="left")
+        except LedgerDamaged as error:
+            log.error("session %s cannot be run: %s", session, error)
+            return Settled(standing="damaged")
+        except LedgerUnavailable:
+            raise
+        except WorldError as error:
+            log.warning("session %s: %s; it is tried again", session, error)
+            return Settled(standing="failing", due=FAILING_SECONDS)
+        except MootError as error:
+            log.error("session %s cannot be run: %s", session, error)
+        except Exception:
+            log.exception("session %s cannot be run", session)
+        return Settled(standing="failing", due=BROKEN_SECONDS)
+
+    async def _advance(self, session: SessionId) -> "Settled":
+        from moothall.ledgers.postgres_queue import Settled
+
+        snapshot = await self._engine.load_snapshot(session)
+        if not snapshot.session_state.opened.hosted:
+            return Settled(standing="foreign", seen=snapshot.seq)
+        tries = 0
+        if not snapshot.is_closed and snapshot.session_state.parked is not None:
+            retry = await self._queue.find_retry(session)
+            if retry.due is not None and retry.due > 0:
+                return Settled(standing="parked", seen=snapshot.seq, due=retry.due, tries=retry.tries)
+            tries = retry.tries
+            if await explain_unready_seats(snapshot, self._seating):
+                return self._settle_parked(snapshot, tries)
+        if not snapshot.is_closed:
+            try:
+                snapshot = await self._run(snapshot)
+            except SessionBusy:
+                return Settled(standing="busy", due=BUSY_SECONDS)
+        if snapshot.is_closed:
+            await self._closed(session)
+            return Settled(standing="closed", seen=snapshot.seq)
+        if snapshot.session_state.parked is not None:
+            return self._settle_parked(snapshot, tries)
+        due, asks = find_next_deadline(snapshot, datetime.now(UTC)), len(snapshot.session_state.pending)
+        return Settled(standing="waiting", seen=snapshot.seq, due=due, asks=asks)
+
+    async def _run(self, snapshot: Snapshot) -> Snapshot:
+        loaded: Snapshot | None = snapshot
+        for pause in SOON_TRIES:
+            with suppress(SessionBusy):
+                return await self._engine.run(snapshot.session, self._seating, loaded=loaded)
+            # Whoever held it may have written to it.
+            loaded = None
+            await asyncio.sleep(pause)
+        return await self._engine.run(snapshot.session, self._seating)
+
+    def _settle_parked(self, snapshot: Snapshot, tries: int) -> "Settled":
+        from moothall.ledgers.postgres_queue import Settled
+
+        delay = find_retry_delay(snapshot, tries, datetime.now(UTC), self._delays)
+        return Settled(standing="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
+
+
+def find_next_deadline(snapshot: Snapshot, now: datetime) -> float | None:
+    """In how many seconds the first ask of a waiting session is overdue; None if it has no deadline."""
+    deadlines = [pending.deadline for pending in snapshot.session_state.pending.values() if pending.deadline is not None]
+    return max(0.0, (min(deadlines) - now).total_seconds()) if deadlines else None
+
+
+def describe_build(participants: Iterable[str] = ()) -> str:
+    """What this Moot can run: workers of the same version with the same plugins and participants have the same build."""
+    names = [*list_protocol_names(), "/", *sorted([*(kind.name for kind in load_plugins().kinds), *participants])]
+    return f"{VERSION}-{hashlib.sha256(' '.join(names).encode()).hexdigest()[:8]}"
+
+
+def resolve_shared_ledger(environ: Mapping[str, str]) -> str:
+    """The address of the ledger that workers share; raises BadSetting if it is none, MissingExtra without the packages."""
+    address = resolve_ledger_address(environ)
+    if not is_postgres(address):
+        raise BadSetting(
+            "workers share a PostgreSQL ledger; name it: MOOT_LEDGER=postgresql://USER@HOST/DATABASE "
+            f"(the ledger here is {address!r})"
+        )
+    try:
+        import moothall.ledgers.postgres_queue  # noqa: F401
+    except ImportError as cause:
+        raise MissingExtra(f"workers need extra packages: {describe_install('workers')}") from cause
+    return address
+
+
+def build_queue(environ: Mapping[str, str], *, name: str, build: str) -> "PostgresQueue":
+    """The queue that a worker takes sessions from, to be entered; raises BadSetting or MissingExtra."""
+    address = resolve_shared_ledger(environ)
+    settings = read_temporal_settings(environ)
+    if settings is None:
+        from moothall.ledgers.postgres_queue import PostgresQueue
+
+        return PostgresQueue(address, name=name, build=build)
+    try:
+        from moothall.ledgers.temporal_queue import TemporalQueue
+    except ImportError as cause:
+        raise MissingExtra(f"Temporal needs an extra package: {describe_install('temporal')}") from cause
+    return TemporalQueue(address, settings, name=name, build=build)
+
+
+@asynccontextmanager
+async def open_shared_runner(moot: "Moot") -> AsyncIterator[SharedRunner]:
+    """The runner of a server that only wakes sessions: workers run them. Raises BadSetting, MissingExtra or WorldError."""
+    address = resolve_shared_ledger(moot.environ)
+    from moothall.ledgers.postgres_queue import PostgresQueue
+
+    async with (
+        PostgresQueue(address, build=describe_build()) as queue,
+        SharedRunner(queue, moot.engine, moot.seating, moot.remember_if_possible) as runner,
+    ):
+        yield runner
+
+
+@dataclass(slots=True)
+class WorkerStatus:
+    """How a worker stands, for whoever looks at it from its port. `moot` and `runner` are None while it has no database."""
+
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    moot: "Moot | None" = None
+    runner: SharedRunner | None = None
+    _probe: ReadinessProbe | None = None
+
+    def begin(self, moot: "Moot", runner: SharedRunner) -> None:
+        self.moot, self.runner, self._probe = moot, runner, ReadinessProbe(moot, runner)
+
+    def end(self) -> None:
+        self.moot, self.runner, self._probe = None, None, None
+
+    async def explain_unready(self) -> str:
+        """Return why no sessions are run now, in one sentence; empty if they are."""
+        return "the worker has lost its database, and starts again" if self._probe is None else await self._probe.explain()
+
+
+async def run_worker(
+    environ: Mapping[str, str],
+    *,
+    participants: "Mapping[str, GivenParticipant] | None" = None,
+    concurrency: int = CONCURRENCY,
+    lease: float = LEASE_SECONDS,
+    on_start: Callable[[], None] | None = None,
+    status: WorkerStatus | None = None,
+) -> None:
+    """Run sessions of the shared ledger until cancelled. A database that goes away is waited for, and so is Temporal.
+
+    `on_start` is called once, when they were reached. `participants` are the program's own, as `Moot` takes them: sessions
+    with others are left to workers that have them. `status` is kept up to date.
+
+    Raises BadSetting, MissingExtra, LedgerNewer, and LedgerUnavailable or SchedulerUnavailable if the database or Temporal cannot
+    be reached at the start.
+    """
+    address = resolve_shared_ledger(environ)
+    # A wrong setting is told before anything is waited for.
+    build_queue(environ, name="", build="")
+    status = status or WorkerStatus()
+    has_worked, outages = False, OutageLog()
+    while True:
+        life = _WorkerLife(environ, address, status, participants=participants, concurrency=concurrency, lease=lease)
+        life.on_start = None if has_worked else on_start
+        living = asyncio.create_task(life.live())
+        over = asyncio.create_task(life.is_over.wait())
+        try:
+            await asyncio.wait([living, over], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            status.end()
+            over.cancel()
+            if not life.is_over.is_set():
+                living.cancel()
+            # Bounded: a database behind a cut cable does not answer when a connection is closed.
+            await asyncio.wait([living], timeout=LEAVE_SECONDS)
+        has_worked = has_worked or life.has_worked
+        ended = living.exception() if living.done() else None
+        error = ended or LedgerUnavailable("the PostgreSQL ledger does not answer")
+        if not (has_worked and isinstance(error, LedgerUnavailable | SchedulerUnavailable)):
+            raise error
+        outages.tell(error, f"starting again every {RECONNECT_SECONDS:g} s")
+        living.cancel()
+        await asyncio.sleep(RECONNECT_SECONDS)
+
+
+class _WorkerLife:
+    """One life of a worker, under a name of its own: it ends when it loses the database, or is taken for dead."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        address: str,
+        status: WorkerStatus,
+        *,
+        participants: "Mapping[str, GivenParticipant] | None",
+        concurrency: int,
+        lease: float,
+    ) -> None:
+        self._environ = environ
+        self._address = address
+        self._status = status
+        self._participants = participants
+        self._concurrency = concurrency
+        self._lease = lease
+        self.on_start: Callable[[], None] | None = None
+        self.has_worked = False
+        self.is_over = asyncio.Event()
+
+    async def live(self) -> None:
+        from moothall.app.moot import Moot
+        from moothall.ledgers.postgres_limits import PostgresLimits
+        from moothall.ledgers.postgres_queue import build_worker_name
+
+        # Before others rely on this worker's signs of life: imports hold up everything else in the process.
+        await asyncio.to_thread(load_protocols)
+        name = build_worker_name()
+        async with (
+            open_ledger(self._address, name=name) as ledger,
+            build_queue(self._environ, name=name, build=describe_build(self._participants or ())) as queue,
+            Moot(
+                environ=self._environ,
+                ledger=ledger,
+                participants=self._participants,
+                limits=PostgresLimits(queue),
+                telemetry=self._status.telemetry,
+            ) as moot,
+            SharedRunner(
+                queue,
+                moot.engine,
+                moot.seating,
+                partial(_remember, moot),
+                concurrency=self._concurrency,
+                lease=self._lease,
+                over=self.is_over,
+            ) as runner,
+        ):
+            self.has_worked = True
+            self._status.begin(moot, runner)
+            if self.on_start is not None:
+                self.on_start()
+            log.info("%s runs sessions", name)
+            await runner.run()
+
+
+async def _remember(moot: "Moot", session: SessionId) -> None:
+    """Add an ended session to decision memory. While the ledger is away it is tried again; nothing else stops its end."""
+    try:
+        await moot.remember(session)
+    except WorldError:
+        raise
+    except MootError as error:
+        log.warning("session %s cannot be remembered: %s", session, error)

@@ -1,0 +1,146 @@
+"""Decisions that one agent makes alone: recorded where the rules allow it, put before a deliberation where they do not (D-17)."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from secrets import token_hex
+from typing import Final
+
+from moothall.app.deliberations import Deliberations
+from moothall.app.moot import Moot
+from moothall.domain.ids import SeatId, parse_seat_id
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.domain.safe_text import one_line
+from moothall.domain.topic import Stakes, build_topic
+from moothall.errors import BadName, BadSetting, OutOfTurn, SessionClosed, SessionExists
+from moothall.memory.commands import Permission, SoloResult
+
+MOST_INVITED: Final = 2
+LONGEST_PROPOSAL: Final = 20_000
+MOST_CHOICE_WORDS: Final = 5
+REVIEWER: Final = "reviewer"
+"""The seat that is held free for whoever reviews, where nobody with a record is known."""
+PROPOSER: Final = "proposer"
+"""The seat of an agent whose name cannot be a seat's, such as a model's platform."""
+_PROPOSAL_KEY: Final = "refused-decision"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoloDecision:
+    """What an agent wants to decide alone. `reviewers` judge it if it may not; without them Moot chooses by trust."""
+
+    agent: str
+    topic: str
+    decision: str
+    confidence: float
+    category: str = ""
+    stakes: Stakes = "medium"
+    tags: tuple[str, ...] = ()
+    built_on: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoloAnswer:
+    """What came of it. `participants` are the seats of the required deliberation, `reviewers` those of them whom Moot knows."""
+
+    result: SoloResult
+    participants: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = ()
+
+
+class SoloDecisions:
+    """Asks for permission, records, and opens the deliberation that is required instead."""
+
+    def __init__(self, moot: Moot, deliberations: Deliberations | None = None) -> None:
+        self._moot = moot
+        self._deliberations = deliberations or Deliberations(moot)
+
+    async def ask(self, wanted: SoloDecision) -> Permission:
+        """Whether the agent may decide this alone now; nothing is recorded."""
+        memory = await self._moot.recall()
+        return await memory.may_decide_alone(
+            wanted.agent, wanted.confidence, category=wanted.category, stakes=wanted.stakes, tags=wanted.tags
+        )
+
+    async def decide(self, wanted: SoloDecision, *, via: str = "") -> SoloAnswer:
+        """Record the decision, or open the deliberation that is required, with the refused decision as its first proposal.
+
+        Raises BadSetting, BadName, BadRoster for reviewers who failed themselves, UnknownDecision, KeyReused.
+        """
+        if len(wanted.decision) > LONGEST_PROPOSAL:
+            raise BadSetting(f"the decision has {len(wanted.decision)} characters; at most {LONGEST_PROPOSAL} are taken")
+        named = [parse_seat_id(name) for name in wanted.reviewers]
+        found = await (await self._moot.recall()).decide_alone(
+            wanted.agent,
+            wanted.topic,
+            wanted.decision,
+            wanted.confidence,
+            category=wanted.category,
+            stakes=wanted.stakes,
+            tags=wanted.tags,
+            built_on=wanted.built_on,
+            key=wanted.key,
+            deliberation=_build_session_id(wanted),
+            reviewers=wanted.reviewers,
+            via=via,
+        )
+        if found.is_allowed:
+            return SoloAnswer(result=found)
+        agent = _parse_seat(wanted.agent) or SeatId(PROPOSER)
+        others = [seat for seat in dict.fromkeys(named or list_reviewers(await self.ask(wanted))) if seat != agent]
+        await self._open(wanted, found.deliberation, [agent, *(others or [_name_free_seat(agent)])], via)
+        seats = [seat.id for seat in (await self._deliberations.load_state(found.deliberation)).council.seats]
+        free = _name_free_seat(agent)
+        known = tuple(seat for seat in seats if seat != agent and (seat != free or seat in named))
+        return SoloAnswer(result=found, participants=tuple(seats), reviewers=known)
+
+    async def _open(self, wanted: SoloDecision, session: str, seats: list[SeatId], via: str) -> None:
+        """Open the deliberation and say there what the agent wanted; a repeated call finds both done."""
+        with suppress(SessionExists):
+            await self._deliberations.open(
+                wanted.topic,
+                seats=[Seat(id=seat, platform=MAILBOX) for seat in seats],
+                protocol="debate",
+                session=session,
+                subject=build_topic(category=wanted.category, stakes=wanted.stakes, tags=wanted.tags, built_on=wanted.built_on),
+                hosted=True,
+            )
+        said = {
+            "type": "propose",
+            "text": wanted.decision,
+            "confidence": wanted.confidence,
+            "choice": _shorten_to_choice(wanted.decision),
+        }
+        # A deliberation of an older Moot holds no such proposal, and may have gone on without it.
+        with suppress(OutOfTurn, SessionClosed):
+            await self._deliberations.contribute(session, seats[0], said, _PROPOSAL_KEY, via=via)
+
+
+def list_reviewers(permission: Permission) -> list[SeatId]:
+    """Those who would be asked to review: the most trusted who come from outside and can take a seat."""
+    return [seat for name in permission.reviewers if (seat := _parse_seat(name))][:MOST_INVITED]
+
+
+def _name_free_seat(agent: SeatId) -> SeatId:
+    return SeatId(REVIEWER if agent != REVIEWER else f"{REVIEWER}-2")
+
+
+def _build_session_id(wanted: SoloDecision) -> str:
+    """The id of the deliberation that would be required: the same for the same key, so that a retry opens no second one."""
+    seed = "\x1f".join((wanted.agent, wanted.key)) if wanted.key else token_hex(16)
+    return f"required_{sha256(seed.encode('utf-8', 'replace')).hexdigest()[:20]}"
+
+
+def _shorten_to_choice(decision: str) -> str:
+    """A decision of a few words is its own label: positions can be compared by it."""
+    line = one_line(decision)
+    return line if len(line.split()) <= MOST_CHOICE_WORDS and len(line) <= 100 else ""
+
+
+def _parse_seat(source: str) -> SeatId | None:
+    try:
+        return parse_seat_id(source)
+    except BadName:
+        return None

@@ -1,0 +1,181 @@
+"""The folders of swarm runs: `swarm-runs/YYYY-MM-DD-task-slug/`, written after every round; the final reports at the end.
+
+A folder belongs to the run in its run-config.json; another run never writes into it. Files are replaced atomically, so that a
+reader sees the old one or the new one.
+"""
+
+import asyncio
+import logging
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from moothall.app.moot import Moot
+from moothall.disk.atomic_write import write_atomically
+from moothall.domain.facts import Closed, Language
+from moothall.domain.ids import parse_session_id
+from moothall.engine.events import EntryAdded
+from moothall.errors import FolderUnwritable
+from moothall.ports.plugin import AnyPlugin
+from moothall.protocols.consultation.timeline import unwrap_timeline
+from moothall.protocols.swarm.facts import ConvergenceMeasured
+from moothall.protocols.swarm.records.blackboard import render_run_config
+from moothall.protocols.swarm.records.files import CONFIG, RunFile, folder_name, list_template_files, round_files, run_files
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+
+RUNS: Final = "swarm-runs"
+TEMPLATE: Final = ".template"
+MOST_SUFFIXES: Final = 10_000
+
+log = logging.getLogger("moot")
+
+
+def check_writable(base: Path) -> None:
+    """Check, before anything is spent, that folders can be created here. Raises FolderUnwritable."""
+    there = next(path for path in (base.absolute(), *base.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryDirectory(prefix=".", dir=there):
+            pass
+    except OSError as cause:
+        raise _build_unwritable(base, cause) from cause
+
+
+def _build_unwritable(base: Path, cause: OSError) -> FolderUnwritable:
+    where = f"{cause.filename or base}: {cause.strerror}"
+    return FolderUnwritable(f"the run's folder cannot be written ({where}); choose another with --runs")
+
+
+class RunFolder:
+    """The folder of one session below `base`; the first write creates it, or finds it again."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+        self.path: Path | None = None
+        self._written: dict[tuple[str, ...], str] = {}
+        self._seq = 0
+        self._known = 0
+        self._lock = Lock()
+
+    def write(self, timeline: SwarmTimeline) -> None:
+        """Write what has changed since the last call; an older timeline changes nothing. Raises FolderUnwritable."""
+        self._write_files(timeline, run_files)
+
+    def write_round(self, timeline: SwarmTimeline) -> None:
+        """Write the files of a round, without the reports on the whole run. Raises FolderUnwritable."""
+        self._write_files(timeline, round_files)
+        # A measured round is complete: its reports do not change any more.
+        self._known = max(self._known, len(timeline.reports))
+
+    def write_template(self, language: Language) -> None:
+        """Write `.template`, which says what the folders hold, once: a person's change to it stays. Raises FolderUnwritable."""
+        path = self.base / TEMPLATE
+        try:
+            for parts, text in list_template_files(language) if not path.exists() else ():
+                _replace_file(path.joinpath(*parts), text)
+        except OSError as cause:
+            raise _build_unwritable(self.base, cause) from cause
+
+    def _write_files(self, timeline: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
+        with self._lock:
+            if timeline.seq < self._seq:
+                return
+            try:
+                self._write(timeline, files(timeline, self._known))
+            except OSError as cause:
+                raise _build_unwritable(self.base, cause) from cause
+            self._seq = timeline.seq
+
+    def _write(self, timeline: SwarmTimeline, files: Iterable[RunFile]) -> None:
+        if self.path is None:
+            self.path = _find_own_folder(self.base, timeline)
+        for path, text in files:
+            if self._written.get(path) != text:
+                _replace_file(self.path.joinpath(*path), text)
+                self._written[path] = text
+
+
+def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:
+    """Return the session's folder: its existing one, else a new one under the first free name."""
+    base.mkdir(parents=True, exist_ok=True)
+    name, config = folder_name(timeline.opened_at, timeline.state.opened.topic), render_run_config(timeline)
+    for number in range(1, MOST_SUFFIXES):
+        path = base / (name if number == 1 else f"{name}-{number}")
+        if _is_own(path, config) or (not path.exists() and _make_folder(path, config)):
+            return path
+    raise OSError(0, f"there are already {MOST_SUFFIXES} runs with this name", str(base / name))
+
+
+def _is_own(path: Path, config: str) -> bool:
+    """Whether a folder belongs to this run: another ledger may have a session of the same name."""
+    try:
+        return (path / CONFIG).read_text(encoding="utf-8") == config
+    except (OSError, ValueError):
+        return False
+
+
+def _make_folder(path: Path, config: str) -> bool:
+    """Create the folder together with its run-config.json, atomically; False if somebody else was first."""
+    # Built under a hidden name and renamed: a folder without its config would belong to nobody.
+    made = Path(tempfile.mkdtemp(prefix=".", dir=path.parent))
+    try:
+        (made / CONFIG).write_text(config, encoding="utf-8")
+        made.chmod(0o755)
+        made.rename(path)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        if path.exists():
+            return False
+        raise
+    return True
+
+
+def _replace_file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text)
+
+
+@asynccontextmanager
+async def keep_run_folder(
+    moot: Moot, plugin: AnyPlugin, session: str, base: Path | None = None
+) -> AsyncIterator[RunFolder | None]:
+    """Maintain the folder of a session while it runs here; None for a protocol without one, and for a demo."""
+    if plugin.name != "swarm" or (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.demo:
+        yield None
+        return
+    folder = RunFolder(base or Path(RUNS))
+    keeper = asyncio.create_task(_write_rounds(moot, plugin, session, folder))
+    try:
+        yield folder
+        await _write_all_files(moot, session, folder)
+    finally:
+        keeper.cancel()
+        # A failure to write is reported by the last write, or by the session itself.
+        await asyncio.gather(keeper, return_exceptions=True)
+
+
+async def _write_all_files(moot: Moot, session: str, folder: RunFolder) -> None:
+    timeline = unwrap_timeline(await moot.load_timeline(session))
+    await asyncio.to_thread(folder.write, timeline)
+    await asyncio.to_thread(folder.write_template, timeline.language)
+
+
+async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: RunFolder) -> None:
+    """Write after every round. A failure is retried with the next round, and reported at the end."""
+    timeline = plugin.timeline(parse_session_id(session))
+    # Entries go to the outer timeline, which hides consultations from the swarm's own.
+    own = unwrap_timeline(timeline)
+    async for event in moot.watch(session):
+        if not isinstance(event, EntryAdded):
+            continue
+        timeline.add(event.entry)
+        if isinstance(event.entry.fact, Closed):
+            return
+        if isinstance(event.entry.fact, ConvergenceMeasured):
+            try:
+                await asyncio.to_thread(folder.write_round, own)
+            except FolderUnwritable as error:
+                log.warning("%s", error)

@@ -1,0 +1,234 @@
+"""Verifies a whole ledger: its storage, every hash chain, and that nothing is missing which somebody knows of.
+
+Who knows how far a session went: the list of sessions (written with each entry), the register of heads, decision memory (for
+sessions that ended), and heads that were kept elsewhere. Whoever knows is read before the sessions are: those only grow.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from moothall.app.signed_heads import check_signature, parse_heads
+from moothall.codec.chain import find_chain_fault
+from moothall.codec.head_records import HEADS
+from moothall.domain.facts import Entry
+from moothall.domain.head_facts import RegisteredHead
+from moothall.domain.ids import SessionId
+from moothall.errors import LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError
+from moothall.memory.facts import MEMORY_KINDS, DecisionKept
+from moothall.memory.head_book import HeadBook, open_head_register
+from moothall.memory.register import Register
+from moothall.ports.clock import Clock
+from moothall.ports.ledger import Ledger
+from moothall.ports.ledger_upkeep import LedgerUpkeep
+
+PAGE: Final = 1_000
+MEMORY: Final = SessionId("_memory")
+_DAMAGE: Final = (LedgerDamaged, LedgerUnavailable, TypeError, ValueError, OverflowError, AttributeError)
+"""How damaged pages of a file show: SQLite fails, or hands out fields of a wrong type."""
+
+
+class KnownHead(NamedTuple):
+    """That somebody knows an entry of a session; `seq` 0 stands for its last."""
+
+    source: str
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedSession:
+    """What was found of one session or register; `head` is the hash of its last record, None if it has a fault."""
+
+    session: SessionId
+    fault: str | None
+    head: str | None
+    entries: int
+
+
+@dataclass(slots=True, kw_only=True)
+class LedgerVerification:
+    """What was found of a ledger: faults of its storage, its sessions, and what could not be checked."""
+
+    faults: list[str] = field(default_factory=list)
+    sessions: list[VerifiedSession] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_intact(self) -> bool:
+        return not self.faults and all(each.fault is None for each in self.sessions)
+
+
+class LedgerVerifier:
+    """Verifies a ledger against all who know it; `given` are heads that were kept elsewhere, `trusted` keys that sign heads."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, given: Iterable[RegisteredHead] = (), trusted: Collection[str] = ()) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._given = tuple(given)
+        self._trusted = trusted
+        self._book = HeadBook()
+        self._register = open_head_register(ledger, clock, self._book)
+        self._unreadable: dict[SessionId, str] = {}
+        self._known: dict[SessionId, list[KnownHead]] = {}
+        self._found = LedgerVerification()
+
+    async def verify_all(self) -> LedgerVerification:
+        """Verify everything."""
+        await self._collect_known(None)
+        try:
+            held = [_check_name(head.session) for head in await self._ledger.heads()]
+        except _DAMAGE as error:
+            self._found.faults.append(_describe(error))
+            held = []
+        for session in sorted({*held, *self._known} - {HEADS}):
+            found = await self._verify_stream(session)
+            if found is not None:
+                self._found.sessions.append(found)
+        register = await self._verify_stream(HEADS)
+        if register is not None and register.fault is not None:
+            self._found.sessions.append(register)
+        self._add_notes(held)
+        return self._found
+
+    async def verify_session(self, session: SessionId) -> VerifiedSession | None:
+        """Verify one session, or a register; None if there is none of that name, or it is archived."""
+        await self._collect_known(session)
+        found = await self._verify_stream(session)
+        return None if found is not None and not found.entries and found.fault is None else found
+
+    async def _collect_known(self, session: SessionId | None) -> None:
+        """Ask all who know how far sessions went; only for one, if it is named."""
+        if isinstance(self._ledger, LedgerUpkeep):
+            try:
+                report = await self._ledger.inspect(session)
+                self._found.faults += report.faults
+                for name, (seq, digest) in (report.heads or {}).items():
+                    self._know(_check_name(name), "the list of sessions", int(seq), digest.hex())
+                if report.heads is None:
+                    self._found.notes.append(
+                        "a Moot without a register of heads wrote this ledger: a session that was dropped, "
+                        "or cut off at its end, is not found"
+                    )
+            except _DAMAGE as error:
+                self._found.faults.append(_describe(error))
+        await self._fold(HEADS, self._register)
+        for head in self._book.heads.values():
+            self._know(head.session, "the register of heads", head.seq, head.hash)
+        self._check_signed()
+        for head in self._given:
+            self._know(head.session, "the list of heads given", head.seq, head.hash)
+        for kept in (await self._read_memory()).values():
+            if kept.head:
+                self._know(SessionId(kept.decision), "decision memory", 0, kept.head)
+
+    def _check_signed(self) -> None:
+        """Compare with the heads that a backup was signed with."""
+        if not self._book.signed:
+            return
+        try:
+            document = parse_heads(self._book.signed)
+            check_signature(document, {document.key})
+        except MootError as error:
+            self._found.faults.append(f"the signed heads in the register: {error}")
+            return
+        for head in document.heads:
+            self._know(head.session, "the list of signed heads", head.seq, head.hash)
+        if document.key not in self._trusted:
+            self._found.notes.append(f"the signed heads of {document.at} have the key {document.key}, which is not trusted here")
+
+    async def _read_memory(self) -> dict[str, DecisionKept]:
+        kept: dict[str, DecisionKept] = {}
+
+        def collect(found: dict[str, DecisionKept], entry: Entry) -> dict[str, DecisionKept]:
+            if isinstance(entry.fact, DecisionKept):
+                found.setdefault(entry.fact.decision, entry.fact)
+            return found
+
+        register = Register(self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=kept, evolve=collect)
+        await self._fold(MEMORY, register)
+        return kept
+
+    async def _fold(self, name: SessionId, register: Register[Any]) -> None:
+        """Fold a register as far as it can be read: what it says before its damage is still good."""
+        try:
+            await register.state()
+        except LedgerNewer as error:
+            self._found.notes.append(str(error))
+        except _DAMAGE as error:
+            self._unreadable[name] = _describe(error)
+
+    def _know(self, session: SessionId, source: str, seq: int, digest: str) -> None:
+        self._known.setdefault(session, []).append(KnownHead(source, seq, digest))
+
+    async def _verify_stream(self, session: SessionId) -> VerifiedSession | None:
+        """Read a session page by page; None if it is rightly absent."""
+        wanted: dict[int, list[KnownHead]] = {}
+        for known in self._known.get(session, ()):
+            wanted.setdefault(known.seq, []).append(known)
+        entries, before, fault = 0, None, None
+        try:
+            while fault is None and (records := await self._ledger.read(session, entries, PAGE)):
+                fault = find_chain_fault(session, records, entries, before)
+                for record in records if fault is None else ():
+                    fault = fault or _compare(record.seq, record.hash.hex(), wanted.pop(record.seq, ()))
+                entries, before = records[-1].seq, records[-1].hash
+        except _DAMAGE as error:
+            fault = _describe(error)
+        fault = fault or self._unreadable.get(session)
+        if entries == 0 and fault is None:
+            return await self._explain_absence(session, wanted)
+        ends = wanted.pop(0, [])
+        if fault is None and wanted:
+            seq = max(wanted)
+            what = f"entries {entries + 1} to {seq} are" if seq > entries + 1 else f"entry {seq} is"
+            fault = f"{what} missing at the end: {wanted[seq][0].source} has {seq} entries"
+        if fault is None and before is not None:
+            fault = _compare(entries, before.hex(), ends)
+        head = None if fault is not None or before is None else before.hex()
+        return VerifiedSession(session=session, fault=fault, head=head, entries=entries)
+
+    async def _explain_absence(self, session: SessionId, wanted: dict[int, list[KnownHead]]) -> VerifiedSession | None:
+        if session not in self._book.archived:
+            # It may have been archived while the others were read.
+            await self._fold(HEADS, self._register)
+        archived = self._book.archived.get(session)
+        if archived is not None:
+            own = KnownHead("the archive", archived.head.seq, archived.head.hash)
+            others = [known for each in wanted.values() for known in each]
+            if all((known.seq or own.seq, known.hash) == (own.seq, own.hash) or 0 < known.seq < own.seq for known in others):
+                return None
+        if not wanted:
+            return None
+        seq = max(wanted)
+        fault = f"it is missing: {wanted[seq][0].source} has it" + (f" with {seq} entries" if seq else "")
+        return VerifiedSession(session=session, fault=fault, head=None, entries=0)
+
+    def _add_notes(self, held: Collection[SessionId]) -> None:
+        notes, book = self._found.notes, self._book
+        if book.adopted:
+            began = min(book.adopted.values())
+            notes.append(
+                f"{len(book.adopted)} sessions are older than the register of heads, which began on {began:%Y-%m-%d}: "
+                "what was cut off or dropped before is not found"
+            )
+        unknown = [session for session in held if session not in book.heads]
+        if unknown and book.entries:
+            notes.append(f"not registered yet: {', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}; `moot heads` does it")
+        files = sorted({each.file for session, each in book.archived.items() if session not in held})
+        notes.extend(f"archived sessions are in {file}; to verify it: MOOT_LEDGER={file} moot verify" for file in files)
+
+
+def _check_name(name: object) -> SessionId:
+    if not isinstance(name, str):
+        raise TypeError(f"{name!r} is no name of a session")
+    return SessionId(name)
+
+
+def _describe(error: Exception) -> str:
+    return str(error) if isinstance(error, MootError) else f"fields cannot be read ({error})"
+
+
+def _compare(seq: int, digest: str, known: Iterable[KnownHead]) -> str | None:
+    source = next((each.source for each in known if each.hash != digest), None)
+    return None if source is None else f"entry {seq} is not the one that {source} has"

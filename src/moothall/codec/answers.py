@@ -1,0 +1,190 @@
+"""The wire form of answers: the JSON schema of a shape, and the parsing of text or JSON into a validated value."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypedDict, Unpack, runtime_checkable
+
+from pydantic import TypeAdapter, ValidationError
+
+from moothall.codec.json_text import extract_object
+from moothall.codec.mending import AnswerMender, is_pass, show_value
+from moothall.codec.schemas import build_schema, get_adapter, get_own_schema
+from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
+from moothall.domain.facts import Reply
+from moothall.domain.safe_text import fix_surrogates
+from moothall.errors import BadAnswer
+
+# Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>")
+LONGEST_PASS = 40
+LONGEST_ANSWER = 100_000
+
+
+@runtime_checkable
+class FromText(Protocol):
+    """A shape that can parse itself from plain text; raises ValueError with what was expected."""
+
+    @classmethod
+    def from_text(cls, text: str) -> object: ...
+
+
+class ReplyDetails(TypedDict, total=False):
+    """What the record says of an answer beside its words: see `Reply`."""
+
+    key: str
+    mends: tuple[str, ...]
+    via: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An answer that counts, and what was changed to read it."""
+
+    said: object
+    mends: tuple[str, ...] = ()
+
+
+def read_answer(brief: Brief, raw: object, *, is_strict: bool = False) -> Reading:
+    """Read an answer to a brief (text, decoded JSON, or a value of its shape); raises BadAnswer with what was expected.
+
+    With `is_strict` nothing is left out: whoever sent it is told what is wrong, by the brief's own check of the state, and can
+    send it again.
+    """
+    return read_strictly(brief, raw) if is_strict else _read(brief, raw, get_own_schema(brief), is_strict=False)
+
+
+def read_strictly(rules: AnswerRules, raw: object) -> Reading:
+    """Read an answer as `read_answer` does with `is_strict`; for that no prompt is needed."""
+    return _read(rules, raw, build_schema(rules.form.shape), is_strict=True)
+
+
+def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -> Reading:
+    said, notes = raw, list[str]()
+    if not isinstance(raw, rules.form.shape):
+        said, notes = _parse(rules.form, raw, schema, rules.fills, is_strict=is_strict)
+    mended, more = rules.mend(said) if isinstance(said, rules.form.shape) else (said, ())
+    if fault := rules.fault(mended):
+        raise BadAnswer(fault)
+    return Reading(mended, (*notes, *more))
+
+
+def parse_answer(form: AnswerForm, raw: object) -> object:
+    """Parse a raw answer by its form alone, whatever was asked; raises BadAnswer with what was expected."""
+    return _parse(form, raw, build_schema(form.shape), {}, is_strict=True)[0]
+
+
+def _parse(
+    form: AnswerForm, raw: object, schema: Schema, fills: Mapping[str, object], *, is_strict: bool
+) -> tuple[object, list[str]]:
+    if isinstance(raw, str) and len(raw) > LONGEST_ANSWER:
+        raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
+    if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
+        return instead, []
+    mender = AnswerMender(schema, fills, infer=form.infer, is_strict=is_strict)
+    try:
+        if not is_strict and form.silence and _says_pass(schema, raw):
+            raise BadAnswer("a pass")
+        if isinstance(raw, str):
+            text = strip_thoughts(fix_surrogates(raw))
+            value = _read_text(form.shape, text, mender) if form.form == "text" else mender.mend_text(text)
+        else:
+            value = mender.mend_value(raw)
+    except BadAnswer:
+        # Where silence is an answer, a pass in another protocol's words is one.
+        if is_strict or not form.silence or not is_pass(raw):
+            raise
+        value, mender.notes = dict(form.silence), ["read the answer pass"]
+    if is_strict and isinstance(raw, dict):
+        _check_fills(raw, fills)
+    if isinstance(value, dict):
+        value = {**fills, **value}
+    try:
+        # What code fills in anyway need not be noted where somebody has sent it along.
+        along = {f"left_out {name} {show_value(known)}" for name, known in fills.items()}
+        notes = [note for note in mender.notes if note not in along]
+        return get_adapter(form.shape).validate_python(value), notes
+    except ValidationError as cause:
+        raise BadAnswer(_explain(form, cause)) from cause
+
+
+def _says_pass(schema: Schema, raw: object) -> bool:
+    """Whether a few words pass, where a pass is offered: they are no contribution of that text."""
+    offered = schema.get("properties", {}).get("type", {}).get("enum", ())
+    return "pass" in offered and isinstance(raw, str) and len(raw) <= LONGEST_PASS and is_pass(raw.strip())
+
+
+def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> object | None:
+    """Return what was given in place of an answer; None if it is a normal answer.
+
+    Raises BadAnswer for a malformed alternative.
+    """
+    found: object | None = None
+    try:
+        if isinstance(raw, str):
+            text = strip_thoughts(fix_surrogates(raw))
+            found = instead.shape.from_text(text)  # type: ignore[attr-defined]  # as `Alternative` promises
+            if found is not None:
+                # Back to plain data, so that one validation below applies the limits to both forms.
+                found = get_adapter(instead.shape).dump_python(found)
+            else:
+                raw = extract_object(text) if form.form == "json" or text.startswith(("{", "```")) else None
+        if isinstance(raw, dict) and instead.field in raw:
+            found = raw[instead.field]
+        return None if found is None else get_adapter(instead.shape).validate_python(found)
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in (instead.field, *first["loc"]))
+        raise BadAnswer(f"{where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})") from cause
+    except ValueError as cause:
+        raise BadAnswer(str(cause)) from cause
+
+
+def strip_thoughts(text: str) -> str:
+    """Remove a model's reasoning from its text. Templates that open the tag in the prompt leave a lone end tag."""
+    return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
+
+
+def build_reply(form: AnswerForm, ask: str, seat: str, said: object, usage: object, **details: Unpack[ReplyDetails]) -> Reply:
+    """Build the fact that stores an answer; raises BadAnswer if the value has another type than was asked for."""
+    if form.instead is not None and type(said) is form.instead.shape:
+        instead: Reply = form.instead.reply(ask=ask, seat=seat, said=said, usage=usage, **details)  # type: ignore[arg-type]
+        return instead
+    if type(said) is not form.shape:
+        raise BadAnswer(f"{form.kind}: a {form.shape.__name__} was expected, not a {type(said).__name__}")
+    return form.reply(ask=ask, seat=seat, said=said, usage=usage, **details)  # type: ignore[arg-type]  # `parse_answer` validates it
+
+
+def as_json(value: object) -> object:
+    """Return the plain JSON form of a value, without the fields that have their default."""
+    return TypeAdapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+
+
+def _check_fills(raw: Mapping[str, object], fills: Mapping[str, object]) -> None:
+    """Refuse a value that contradicts what code knows: it was meant for another ask."""
+    for name, known in fills.items():
+        if known and raw.get(name, known) != known:
+            raise BadAnswer(f"{name} {raw[name]!r} has no place here; expected: {known}")
+
+
+def _read_text(shape: type, text: str, mender: AnswerMender) -> object:
+    """Read an answer in words. A model that answers with JSON all the same means what stands in its fields."""
+    if not text:
+        raise BadAnswer("an answer in words was expected, and it was empty")
+    if not issubclass(shape, FromText):
+        raise TypeError(f"{shape.__name__} cannot be read from plain text")
+    if text.startswith(("{", "```")) and (given := mender.find_fields(text)) is not None:
+        return given
+    try:
+        return get_adapter(shape).dump_python(shape.from_text(text))
+    except ValueError as cause:
+        raise BadAnswer(str(cause)) from cause
+
+
+def _explain(form: AnswerForm, cause: ValidationError) -> str:
+    first = cause.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the answer"
+    given = str(first.get("input"))[:60]
+    return f"{form.kind}: {where}: {first['msg']} (given: {given!r})"

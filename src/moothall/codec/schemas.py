@@ -1,0 +1,159 @@
+"""The JSON schemas of answers: derived from a shape, narrowed to one ask, sent on the wire, and described in a prompt.
+
+A schema holds no prose: what a field means is said by the prompt, in the language of the session.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from moothall.domain.effects import Brief, Schema
+from moothall.domain.facts import Language
+
+_PROSE: Final = frozenset({"$defs", "title", "description", "default"})
+# Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
+_LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern"})
+MOST_SHOWN: Final = 24
+"""How many allowed values of a field a prompt lists."""
+
+_OBJECT: Final[Mapping[Language, str]] = {
+    "en": "Answer with one JSON object and nothing else (needed: {needed}; leave out what you have nothing for):\n{shape}",
+    "zh": "只用一个 JSON 对象回答（必填：{needed}；没有内容的字段就省略）：\n{shape}",
+}
+_NUMBER: Final[Mapping[Language, str]] = {"en": "a number", "zh": "数字"}
+_MORE: Final[Mapping[Language, str]] = {"en": "or another listed above", "zh": "或上文所列的其他值"}
+
+
+@cache
+def get_adapter(shape: type) -> TypeAdapter[Any]:
+    """Return the validator of a shape; it is built once."""
+    return TypeAdapter(shape)
+
+
+@cache
+def build_schema(shape: type) -> dict[str, Any]:
+    """Return the JSON schema of a shape, with all references inlined, because not every provider resolves `$ref`."""
+    schema = get_adapter(shape).json_schema()
+    inlined = _inline_references(schema, schema.get("$defs", {}))
+    assert isinstance(inlined, dict)
+    return inlined
+
+
+def _inline_references(node: Any, definitions: dict[str, Any], *, is_names: bool = False) -> Any:
+    if isinstance(node, list):
+        return [_inline_references(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node and not is_names:
+        return _inline_references(definitions[node["$ref"].rpartition("/")[2]], definitions)
+    # Below `properties` the keys are names of fields, which may be called `title` or `default`.
+    return {
+        key: _inline_references(value, definitions, is_names=key == "properties" and not is_names)
+        for key, value in node.items()
+        if is_names or key not in _PROSE
+    }
+
+
+def narrow_schema(shape: type, required: Iterable[str], optional: Iterable[str] = (), **changes: Schema) -> dict[str, Any]:
+    """Return the schema of a shape with these fields alone, in this order; `changes` replaces the schemas of single fields.
+
+    A field that may be null is described by what it is otherwise: whoever has nothing for it leaves it out.
+    """
+    known, needed = build_schema(shape)["properties"], [*required]
+    properties = {name: changes.get(name) or _drop_null(known[name]) for name in (*needed, *optional)}
+    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+
+def allow_values(values: Iterable[str | int]) -> dict[str, Any]:
+    """Return the schema of a field with these values."""
+    allowed = [*values]
+    return {"type": "integer" if all(isinstance(each, int) for each in allowed) else "string", "enum": allowed}
+
+
+def allow_list(item: Schema, most: int) -> dict[str, Any]:
+    """Return the schema of a list."""
+    return {"type": "array", "items": item, "maxItems": most}
+
+
+def allow_text(longest: int) -> dict[str, Any]:
+    """Return the schema of a text that says something."""
+    return {"type": "string", "minLength": 1, "maxLength": longest, "pattern": r"\S"}
+
+
+def _drop_null(schema: Schema) -> Schema:
+    branches = [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]
+    return branches[0] if len(branches) == 1 else schema
+
+
+def build_brief_schema(brief: Brief) -> dict[str, Any]:
+    """Return the JSON schema of the answer to a brief, including its alternative."""
+    own, instead = get_own_schema(brief), brief.form.instead
+    if instead is None:
+        return own
+    other = {"type": "object", "properties": {instead.field: build_schema(instead.shape)}, "required": [instead.field]}
+    return {"anyOf": [*own.get("anyOf", [own]), other]}
+
+
+def get_own_schema(brief: Brief) -> dict[str, Any]:
+    """Return the JSON schema of the answer itself, without its alternative."""
+    return build_schema(brief.form.shape) if brief.schema is None else dict(brief.schema)
+
+
+def build_wire_schema(schema: Any) -> Any:
+    """Return a schema as providers and grammars take it: without lengths and patterns."""
+    if isinstance(schema, list):
+        return [build_wire_schema(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    return {
+        key: {name: build_wire_schema(each) for name, each in value.items()} if key == "properties" else build_wire_schema(value)
+        for key, value in schema.items()
+        if key not in _LIMITS
+    }
+
+
+def describe_schema(schema: Schema, hints: Mapping[str, str], language: Language) -> str:
+    """Describe the answer for a prompt: its fields with their values, and which are needed."""
+    branch = schema["anyOf"][0] if "anyOf" in schema else schema
+    fields = branch.get("properties")
+    if not fields:
+        return json.dumps(branch, ensure_ascii=False)
+    shape = _describe_object(branch, hints, language)
+    needed = ", ".join(branch.get("required", ())) or "—"
+    return _OBJECT[language].format(shape=shape, needed=needed)
+
+
+def _describe_object(schema: Schema, hints: Mapping[str, str], language: Language) -> str:
+    fields = (f'"{name}": {_describe_value(each, hints, name, language)}' for name, each in schema["properties"].items())
+    return "{" + ", ".join(fields) + "}"
+
+
+def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, language: Language) -> str:
+    schema = _drop_null(schema)
+    # Where the prompt explains the values itself, its hint stands in their place.
+    if name in hints and (schema.get("type") == "object" or "enum" in schema):
+        return hints[name]
+    if "enum" in schema or "const" in schema:
+        return _describe_values(schema.get("enum") or [schema["const"]], language)
+    match schema.get("type"):
+        case "array":
+            return f"[{_describe_value(schema.get('items', {}), hints, name, language)}, …]"
+        case "object" if schema.get("properties"):
+            return _describe_object(schema, hints, language)
+        case "object":
+            return "{…}"
+        case "number" | "integer":
+            low, high = schema.get("minimum"), schema.get("maximum")
+            return hints.get(name) or (_NUMBER[language] if low is None or high is None else f"{low:g} … {high:g}")
+        case "boolean":
+            return "true | false"
+        case _:
+            return f'"{hints.get(name, "…")}"'
+
+
+def _describe_values(values: Sequence[object], language: Language) -> str:
+    shown = [json.dumps(each, ensure_ascii=False) for each in values[:MOST_SHOWN]]
+    return " | ".join([*shown, *([_MORE[language]] if len(values) > MOST_SHOWN else [])])

@@ -1,0 +1,87 @@
+"""The budget of a session and its running total: tokens, money and running time."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from moothall.domain.replace import fast_replace
+
+BudgetKind = Literal["turns", "tokens", "money", "time"]
+DEFAULT_TURNS: Final = 12
+"""The turns of a session that is opened without a budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """The cost of one answer. Money is in millionths of a US dollar; None means that the price is unknown."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: int | None = None
+    calls: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        # A sum keeps the known part: one call without a price must not hide what the others cost.
+        known = [cost for cost in (self.cost, other.cost) if cost is not None]
+        return Usage(
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+            cost=sum(known) if known else None,
+            calls=self.calls + other.calls,
+        )
+
+
+FREE = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The limits of a session; None means no limit. Seconds count only while a process runs the session."""
+
+    turns: int | None = None
+    tokens: int | None = None
+    money: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """The running total of a session. `unpriced` counts model calls whose price is unknown."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: int = 0
+    calls: int = 0
+    unpriced: int = 0
+    seconds: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+    def plus(self, usage: Usage) -> "Spent":
+        # Most facts of a session cost nothing: returning the same object spares a copy for each of them.
+        if usage is FREE or usage == FREE:
+            return self
+        return Spent(
+            tokens_in=self.tokens_in + usage.tokens_in,
+            tokens_out=self.tokens_out + usage.tokens_out,
+            cost=self.cost + (usage.cost or 0),
+            calls=self.calls + usage.calls,
+            unpriced=self.unpriced + (usage.calls if usage.cost is None else 0),
+            seconds=self.seconds,
+        )
+
+    def with_seconds(self, seconds: float) -> "Spent":
+        # A clock that was set back must not give time back: a negative gap counts as zero.
+        return fast_replace(self, seconds=self.seconds + max(0.0, seconds))
+
+
+def find_exhausted_limit(budget: Budget, spent: Spent) -> BudgetKind | None:
+    """Return the first limit that is reached: tokens before money before time. Each protocol counts its own turns."""
+    if budget.tokens is not None and spent.tokens >= budget.tokens:
+        return "tokens"
+    if budget.money is not None and spent.cost >= budget.money:
+        return "money"
+    if budget.seconds is not None and spent.seconds >= budget.seconds:
+        return "time"
+    return None

@@ -1,0 +1,153 @@
+"""Effects: what a rulebook wants done. Rulebooks only return them; the engine carries them out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from moothall.domain.consult import ConsultRequest
+from moothall.domain.context import Perception
+from moothall.domain.facts import Fact, Language, Reply
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.person import PersonAsk
+from moothall.domain.roster import Seat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """Ask one seat for one kind of answer within `patience` seconds.
+
+    The session does not wait for an `invited` ask: an outside seat may answer it unprompted, and no participant is called for it.
+    A `firm` ask applies its own patience to outside seats as well. `first` is a consultation that the seat must have before it
+    answers, if the session allows consultations.
+    """
+
+    id: AskId
+    seat: SeatId
+    kind: str
+    turn: int
+    patience: float
+    invited: bool = False
+    first: ConsultRequest | None = None
+    firm: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Append a fact that follows from the state alone; nobody is asked for it."""
+
+    fact: Fact
+
+
+Effect = Ask | Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """What may be given in place of an answer, and the fact that stores it.
+
+    In JSON it is an object with this one field; `shape.from_text` parses it from plain text and returns None for any other text.
+    """
+
+    field: str
+    reply: type[Reply]
+    shape: type
+
+
+InferField = Callable[[str, Mapping[str, object]], object | None]
+"""Returns the value of a field, by its name and the fields that were given; None if they do not say it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerForm:
+    """The form of one kind of answer: the fact that stores it, and whether it is plain text or JSON.
+
+    `looks_up`: whoever answers may look things up first, where there is something to look them up with.
+    `silence` are the fields of an answer that says nothing, where there is one. `infer` finds a needed field that was not given
+    in those that were; words without fields are under "".
+    """
+
+    kind: str
+    reply: type[Reply]
+    shape: type
+    form: Literal["text", "json"]
+    max_tokens: int
+    instead: Alternative | None = None
+    looks_up: bool = False
+    silence: tuple[tuple[str, object], ...] | None = None
+    infer: InferField | None = None
+
+
+Schema = Mapping[str, Any]
+"""A JSON schema."""
+
+Mended = tuple[object, tuple[str, ...]]
+"""An answer, and what was changed in it."""
+
+
+def keep_answer(said: object) -> Mended:
+    """Change nothing: the default."""
+    return said, ()
+
+
+def no_fault(said: object) -> str | None:
+    """Accept every answer: the default for answers that their shape validates completely."""
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareTexts:
+    """Texts to compare: each new text with all known ones and with the new ones before it.
+
+    `nearest` is how many of the nearest texts are reported for each new one, however far they are.
+    """
+
+    known: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
+    nearest: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRules:
+    """How the answer to an ask is read, without the prompt that asks for it.
+
+    `fault` returns what is wrong with an answer of the right shape, or None. `person` builds what a person is asked in place of
+    the prompt; without it the questions are derived from the schema. `fills` are fields that code knows, and `mend` brings an
+    answer of the right shape into line with the state.
+    """
+
+    form: AnswerForm
+    fault: Callable[[object], str | None] = no_fault
+    # Called only where a person is asked, or words are read: briefs for models do not pay for it.
+    person: Callable[[], PersonAsk] | None = None
+    fills: Mapping[str, object] = field(default_factory=dict)
+    mend: Callable[[object], Mended] = keep_answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief(AnswerRules):
+    """Everything that a participant receives with an ask.
+
+    The prompt is `system`, then `shared` (equal for all seats), then `own`. `probe` is a yes-or-no question; the probability of
+    its answer can replace the full answer. `subject` is the text that the answer is about. `again` counts how often this same
+    question was asked before. `schema` narrows the form of the answer to this one ask; None leaves it as the shape is. `hints`
+    says in words what a field holds. `file_request` is a file that Moot itself writes, where no participant is asked. `comparing`
+    holds the texts for a similarity measure.
+    """
+
+    ask: Ask
+    seat: Seat
+    language: Language
+    seed: int
+    nth: int
+    perception: Perception
+    # Equal text comes first, so that providers can reuse their prompt cache across the seats of one turn.
+    system: str
+    shared: str
+    own: str
+    probe: str = ""
+    subject: str = ""
+    again: int = 0
+    file_request: object = None
+    comparing: CompareTexts = CompareTexts()
+    schema: Schema | None = None
+    hints: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,227 @@
+"""Facts: what happened, past tense, immutable.
+
+The facts here are those that every protocol shares. A protocol adds its own: one `Opened`, one `Reply` for each kind of answer,
+facts that its rulebook computes, and one `Closed`; its `kinds` name all of them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Final, Literal, NamedTuple
+
+from moothall.domain.budget import FREE, Budget, BudgetKind, Usage
+from moothall.domain.consult import ConsultRules
+from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.roster import Seat, Swap
+from moothall.domain.topic import Topic
+
+Language = Literal["en", "zh"]
+INVITED_DOOR: Final = "token:"
+RELAY_DOOR: Final = "relay"
+OWNER_DOOR: Final = "owner:"
+"""How `Reply.via` begins where the owner spoke for a seat that is another's; the owner's own door follows."""
+
+Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over", "unreachable"]
+OUTAGES: Final[frozenset[Loss]] = frozenset(("rejected_key", "unreachable"))
+"""Losses whose cause lies outside of the meeting: the seat could not be asked at all, and asking later may succeed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """The base class of all facts; it has no fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where an imported session came from."""
+
+    form: Literal["context"]
+    session: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened(Fact):
+    """The first fact of a session; it holds everything that the session's rulebook depends on.
+
+    `outside_patience` is the number of seconds that an outside seat has for an answer. `hosted`: the server of this ledger runs
+    the session, also after a restart. `consult`: the rules by which seats may consult each other; None forbids it. `demo` is the
+    name of the shipped demo that the session plays: what is said there is nobody's opinion, so it stays out of decision memory.
+    """
+
+    topic: str
+    language: Language
+    seed: int
+    seats: tuple[Seat, ...]
+    budget: Budget = Budget()
+    outside_patience: float = 604_800.0
+    origin: Origin | None = None
+    subject: Topic = Topic()
+    hosted: bool = False
+    consult: ConsultRules | None = None
+    demo: str = ""
+
+    helpers: ClassVar[frozenset[SeatId]] = frozenset()
+    """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""
+
+    @property
+    def neutral(self) -> frozenset[SeatId]:
+        """The seats that are never to take a position on the question: they check, compare or moderate."""
+        return self.helpers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply(Fact):
+    """A seat's answer to an ask, validated against its shape. Subclasses narrow `said`. `key` makes a retried call count once.
+
+    `mends` are the changes that were made to read the answer, `via` is the door through which it came in (`token:ID`,
+    `local:USER`, `relay`, `program:NAME`, `owner:` and one of these), and `model` is the model that answered, as its provider
+    names it.
+    """
+
+    ask: AskId
+    seat: SeatId
+    said: object
+    usage: Usage = FREE
+    key: str = ""
+    mends: tuple[str, ...] = ()
+    via: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed(Fact):
+    """The last fact of a session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsksPut(Fact):
+    """These asks were sent to their seats for the first time, all with one deadline.
+
+    `outside` asks wait for an answer from another process: no running process holds them, and their deadline does not move.
+    """
+
+    asks: tuple[AskId, ...]
+    deadline: datetime | None = None
+    outside: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatLost(Fact):
+    """A seat gave no usable answer to an ask."""
+
+    ask: AskId
+    seat: SeatId
+    reason: Loss
+    detail: str = ""
+    usage: Usage = FREE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsksWithdrawn(Fact):
+    """The session continued without waiting for these asks."""
+
+    asks: tuple[AskId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputGiven(Fact):
+    """The user added a message to the session. `key` makes a retried call count once."""
+
+    text: str
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloseCalled(Fact):
+    """The owner of the session asked for its end: it concludes with what has been said so far."""
+
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetExhausted(Fact):
+    """A limit was reached; the protocol decides how the session ends."""
+
+    budget: BudgetKind
+    spent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionResumed(Fact):
+    """A process resumed the session; the time since the last entry does not count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionParked(Fact):
+    """An outage left too few seats to decide fairly: nothing is asked, lost or concluded until somebody resumes the session.
+
+    `seats` cannot be asked now, and `reason` says why. `usage` is what their failed asks cost; those are put again later.
+    """
+
+    reason: str
+    seats: tuple[SeatId, ...]
+    usage: Usage = FREE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatsSwapped(Fact):
+    """Other participants fill these seats from here on; what they were asked is put again."""
+
+    swaps: tuple[Swap, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyStated(Fact):
+    """An agent from outside said which model family it is of (D-20); `via` is the door through which it did."""
+
+    seat: SeatId
+    family: str
+    via: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionForked(Fact):
+    """The entries before this one are a copy of another session up to one of its entries."""
+
+    source: SessionId
+    at: int
+    swaps: tuple[Swap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCancelled(Closed):
+    """Somebody ended the session before it reached a conclusion."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionImported(Closed):
+    """A session that had ended elsewhere was imported; `conclusion` is its JSON, unchanged."""
+
+    conclusion: str
+
+
+# These names are stored in every ledger: a released one never changes.
+CORE_KINDS: dict[str, type[Fact]] = {
+    "asks_put": AsksPut,
+    "seat_lost": SeatLost,
+    "asks_withdrawn": AsksWithdrawn,
+    "input_given": InputGiven,
+    "close_called": CloseCalled,
+    "budget_exhausted": BudgetExhausted,
+    "session_resumed": SessionResumed,
+    "session_forked": SessionForked,
+    "session_cancelled": SessionCancelled,
+    "session_imported": SessionImported,
+    "session_parked": SessionParked,
+    "seats_swapped": SeatsSwapped,
+    "family_stated": FamilyStated,
+}
+
+
+class Entry(NamedTuple):
+    """A fact with its sequence number and time: `seq` counts from 1 without gaps."""
+
+    seq: int
+    at: datetime
+    fact: Fact

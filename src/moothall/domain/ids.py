@@ -1,0 +1,63 @@
+"""Ids of sessions, seats and asks, and the rules for valid ones."""
+
+import re
+import unicodedata
+from datetime import datetime
+from typing import Final, NewType
+
+from moothall.errors import BadName
+
+SessionId = NewType("SessionId", str)
+SeatId = NewType("SeatId", str)
+AskId = NewType("AskId", str)
+
+USER: Final = SeatId("USER")
+LONGEST_SEAT: Final = 64
+LONGEST_SESSION: Final = 80
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def parse_seat_id(text: str) -> SeatId:
+    """Validate a seat id: letters and digits of any script, `_` and `-`; raises BadName."""
+    # NFC first: the same name typed as composed or decomposed characters must be one seat.
+    name = unicodedata.normalize("NFC", text.strip())
+    if not name or len(name) > LONGEST_SEAT:
+        raise BadName(f"seat id {text[:80]!r} must have 1 to {LONGEST_SEAT} characters")
+    # Mn and Mc are combining marks: many scripts (Devanagari, Thai) cannot write a word without them.
+    if not all(char.isalnum() or char in "_-" or unicodedata.category(char) in {"Mn", "Mc"} for char in name):
+        raise BadName(f"seat id {text!r} may hold letters and digits of any script, '_' and '-', nothing else")
+    if name.upper() == USER:
+        raise BadName(f"seat id {text!r} is reserved for the person who asks; choose another")
+    return SeatId(name)
+
+
+def parse_session_id(text: str) -> SessionId:
+    """Validate a session id: ASCII letters, digits, `_` and `-`; raises BadName."""
+    # ASCII only: session ids become file names and parts of URLs.
+    if not isinstance(text, str) or len(text) > LONGEST_SESSION or not _SESSION.fullmatch(text):
+        raise BadName(
+            f"session id {str(text)[:100]!r} must have 1 to {LONGEST_SESSION} ASCII letters, digits, '_' or '-', "
+            "beginning with a letter or digit"
+        )
+    return SessionId(text)
+
+
+def daily_prefix(now: datetime) -> str:
+    """The prefix that the default ids of all sessions of one UTC day share."""
+    return f"think_{now:%Y%m%d}_"
+
+
+def daily_id(now: datetime, number: int) -> SessionId:
+    """The default session id, `think_YYYYMMDD_NNN`."""
+    return SessionId(f"{daily_prefix(now)}{number:03d}")
+
+
+def ask_id(turn: int, kind: str, seat: SeatId) -> AskId:
+    """The stable id of an ask. It is computed from the session's state, so that a restarted process builds the same id."""
+    return AskId(f"{turn}.{kind}.{seat}")
+
+
+def is_register(name: str) -> bool:
+    """Whether a stream of the ledger is a register, which outlives sessions, and not a session."""
+    return name.startswith("_")

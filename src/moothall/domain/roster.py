@@ -1,0 +1,150 @@
+"""The roster of a session: its seats, and the checks that make a roster valid."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from moothall.domain.ids import SeatId, parse_seat_id
+from moothall.domain.safe_text import fix_surrogates
+from moothall.errors import BadRoster
+
+NEUTRAL_TRUST: Final = 0.5
+"""The trust in a seat without a track record: the middle of the scale."""
+
+MAILBOX: Final = "mailbox"
+"""The platform of a seat whose participant answers from another process."""
+
+HUMAN: Final = "human"
+SCRIPT: Final = "script"
+COMMAND: Final = "command"
+EMBEDDED: Final = "embedded"
+MEASURE: Final = "measure"
+FUNCTION: Final = "python"
+DEMO: Final = "demo"
+
+UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION, DEMO})
+"""Kinds whose platform does not say which mind is behind it: its record is kept under the seat's own name.
+
+Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.
+"""
+
+MOST_SEATS: Final = 64
+HELPING_SEATS: Final = 2
+"""Seats that a protocol may add to a full roster: one validator and one similarity measure."""
+
+LONGEST_ROLE: Final = 20_000
+LONGEST_FAMILY: Final = 100
+MOST_WEIGHT: Final = 1e6
+MOST_PATIENCE: Final = 10 * 31_536_000.0
+WEEK_SECONDS: Final = 604_800.0
+"""How long a session waits for an answer from outside, by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """A place in a session; `platform` names the participant that fills it.
+
+    `patience` is the number of seconds that the seat has for an answer; None leaves that to the protocol. `accuracy` is how often
+    its source was right by its track record; None where `trust` was set by hand or nothing is recorded. `family` is the model
+    family that an agent from outside states; "" where the platform says it.
+    """
+
+    id: SeatId
+    platform: str
+    stance: str = ""
+    weight: float = 1.0
+    instructions: str = ""
+    trust: float = NEUTRAL_TRUST
+    patience: float | None = None
+    accuracy: float | None = None
+    family: str = ""
+
+    @property
+    def is_outside(self) -> bool:
+        return self.platform == MAILBOX
+
+    @property
+    def source(self) -> str:
+        """The name under which the track record is kept: the model, or the seat's own id where no model is behind the seat."""
+        return self.id if parse_kind(self.platform) in UNNAMED_MINDS else self.platform
+
+
+def parse_kind(platform: str) -> str:
+    """What stands before the colon of a platform: which kind of participant fills the seat."""
+    return platform.partition(":")[0]
+
+
+# '@' is not allowed in a seat id (see `parse_seat_id`), so that no real seat can take this name.
+DIRECTOR: Final = Seat(id=SeatId("@director"), platform="director")
+"""Moot itself as a seat: it is asked for work outside of the ledger, such as writing a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """A change of platform: another participant fills this seat from here on."""
+
+    seat: SeatId
+    platform: str
+
+
+def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_SEATS) -> tuple[Seat, ...]:
+    """Validate a roster and return it; raises BadRoster with the first reason why it is not valid."""
+    roster = tuple(
+        replace(seat, stance=fix_surrogates(seat.stance), instructions=fix_surrogates(seat.instructions)) for seat in seats
+    )
+    if not fewest <= len(roster) <= most:
+        raise BadRoster(f"{len(roster)} seats; a meeting needs {fewest} to {most}: add --seat name=platform")
+    seen: dict[str, SeatId] = {}
+    for seat in roster:
+        if parse_seat_id(seat.id) != seat.id:
+            raise BadRoster(f"seat id {seat.id!r} must be written {parse_seat_id(seat.id)!r}")
+        if len(seat.stance) + len(seat.instructions) > LONGEST_ROLE:
+            raise BadRoster(f"seat {seat.id!r}: stance and instructions have more than {LONGEST_ROLE} characters")
+        # Case-insensitive: prompts and files name seats, and "Ada" beside "ada" would be ambiguous for a reader.
+        key = seat.id.casefold()
+        if key in seen:
+            raise BadRoster(f"two seats are called {seen[key]!r} and {seat.id!r}; each needs an id of its own")
+        seen[key] = seat.id
+        if not 0 < seat.weight <= MOST_WEIGHT:
+            raise BadRoster(
+                f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0 (at most {MOST_WEIGHT:g})"
+            )
+        if seat.patience is not None and not 0 < seat.patience <= MOST_PATIENCE:
+            raise BadRoster(
+                f"seat {seat.id!r} has the patience {seat.patience}; it must be more than 0 seconds and at most ten years"
+            )
+        if not 0 <= seat.trust <= 1:
+            raise BadRoster(f"seat {seat.id!r} has the trust {seat.trust}; it must lie between 0 and 1")
+        if seat.accuracy is not None and not 0 <= seat.accuracy <= 1:
+            raise BadRoster(f"seat {seat.id!r} has the accuracy {seat.accuracy}; it must lie between 0 and 1")
+        if len(seat.family) > LONGEST_FAMILY or not (seat.family.isprintable() and seat.family == seat.family.strip()):
+            raise BadRoster(
+                f"seat {seat.id!r} has the family {seat.family!r}; expected a name of at most {LONGEST_FAMILY} characters"
+            )
+    return roster
+
+
+def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ...]:
+    """Return the roster after the swaps; a swap of an unknown seat changes nothing."""
+    platforms = {swap.seat: swap.platform for swap in swaps}
+    return tuple(_swap_platform(seat, platforms.get(seat.id, seat.platform)) for seat in seats)
+
+
+def _swap_platform(seat: Seat, platform: str) -> Seat:
+    # The track record belongs to the participant, not to the seat: a new participant starts with neutral trust.
+    return seat if platform == seat.platform else replace(seat, platform=platform, trust=NEUTRAL_TRUST, accuracy=None, family="")
+
+
+def state_family(seats: tuple[Seat, ...], name: SeatId, family: str) -> tuple[Seat, ...]:
+    """Return the roster after an agent from outside stated its model family; for any other seat nothing changes."""
+    return tuple(replace(seat, family=family) if seat.id == name and seat.is_outside else seat for seat in seats)
+
+
+def validate_swaps(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Swap, ...]:
+    """Return the swaps if each names a known seat; raises BadRoster."""
+    wanted = tuple(swaps)
+    known = [seat.id for seat in seats]
+    for swap in wanted:
+        if swap.seat not in known:
+            raise BadRoster(f"no seat is called {swap.seat!r}; the seats are: {', '.join(known)}")
+    return wanted

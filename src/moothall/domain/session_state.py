@@ -1,0 +1,146 @@
+"""The state that every session has, whatever its protocol: pending asks, spending, and whether it is closed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from moothall.domain.budget import BudgetKind, Spent
+from moothall.domain.facts import (
+    OUTAGES,
+    AsksPut,
+    BudgetExhausted,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    InputGiven,
+    Opened,
+    Reply,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+    SessionParked,
+    SessionResumed,
+)
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import DIRECTOR, Seat, Swap, state_family, swap_seats
+from moothall.domain.running_time import PendingAsk, compute_running_time, is_waiting_outside, update_pending
+
+MOST_ATTEMPTS: Final = 10
+"""How often an ask is sent again after the process that held it died."""
+
+REMEMBERED_KEYS: Final = 64
+REMEMBERED_ANSWERS: Final = 1_024
+"""How many answer keys are remembered: the newest, counted over all seats."""
+
+_CHARGED: Final = (Reply, SeatLost, SessionParked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionState:
+    """A fold of the facts that all protocols share; its size is bounded by the pending asks. It has no slots, for `fast_replace`.
+
+    `ran_at` is the time of the last entry that a running process wrote; inputs and outside answers may also come while none runs.
+    `parked` is the outage that the session waits out; `out` are the seats whose last ask failed by an outage.
+    """
+
+    opened: Opened
+    seats: tuple[Seat, ...]
+    seq: int
+    at: datetime
+    ran_at: datetime
+    pending: Mapping[AskId, PendingAsk] = field(default_factory=dict)
+    spent: Spent = Spent()
+    exhausted: BudgetKind | None = None
+    input_keys: tuple[str, ...] = ()
+    answer_keys: Mapping[tuple[SeatId, str], int] = field(default_factory=dict)
+    closed: Closed | None = None
+    parked: SessionParked | None = None
+    out: frozenset[SeatId] = frozenset()
+
+    @property
+    def is_waiting_outside(self) -> bool:
+        """Whether the session waits only for outside seats: then no time counts."""
+        return is_waiting_outside(self.pending)
+
+    def seat(self, name: str) -> Seat:
+        return next(seat for seat in (*self.seats, DIRECTOR) if seat.id == name)
+
+
+def build_session_state(entry: Entry, opened: Opened) -> SessionState:
+    """Return the state after the first entry."""
+    return SessionState(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
+
+
+def apply(session_state: SessionState, entry: Entry) -> SessionState:
+    """Return the state after one more entry."""
+    fact = entry.fact
+    # Before `update_pending`: whether the interval counts depends on the asks that were open during it, not after it.
+    time = compute_running_time(session_state.ran_at, session_state.pending, entry)
+    spent = session_state.spent.with_seconds(time.seconds) if time.seconds else session_state.spent
+    pending = update_pending(session_state.pending, fact, entry.at)
+    if isinstance(fact, _CHARGED):
+        # A failed answer costs money, too: the provider charges for tokens that could not be parsed.
+        spent = spent.plus(fact.usage)
+    after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
+    # Most entries are asks and plain answers: nothing else follows from them.
+    if isinstance(fact, AsksPut) or (isinstance(fact, Reply) and not fact.key and fact.seat not in after.out):
+        return after
+    return _apply_rare_fact(after, fact, (entry.at - session_state.ran_at).total_seconds())
+
+
+def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:
+    keys = {**session_state.answer_keys, (fact.seat, fact.key): session_state.seq}
+    # Dicts keep insertion order, so the first key is the oldest. The bound keeps a state small in a session of any length.
+    if len(keys) > REMEMBERED_ANSWERS:
+        del keys[next(iter(keys))]
+    return fast_replace(session_state, answer_keys=keys)
+
+
+def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> SessionState:
+    match fact:
+        case Reply(seat=seat) if seat in session_state.out:
+            return _apply_rare_fact(fast_replace(session_state, out=session_state.out - {seat}), fact, gap)
+        case Reply(key=key) if key:
+            return _with_answer_key(session_state, fact)
+        case SeatLost(seat=seat, reason=reason) if reason in OUTAGES:
+            return fast_replace(session_state, out=session_state.out | {seat})
+        case SessionParked():
+            return fast_replace(session_state, parked=fact)
+        case SeatsSwapped(swaps=swaps):
+            return _with_swaps(session_state, swaps)
+        case FamilyStated(seat=seat, family=family):
+            return fast_replace(session_state, seats=state_family(session_state.seats, seat, family))
+        case SessionResumed():
+            return fast_replace(
+                session_state,
+                parked=None,
+                pending={key: _renew_pending(value, gap, session_state.at) for key, value in session_state.pending.items()},
+            )
+        case InputGiven(key=key) if key:
+            return fast_replace(session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:])
+        case BudgetExhausted(budget=budget):
+            return fast_replace(session_state, exhausted=budget)
+        case SessionForked(swaps=swaps):
+            return fast_replace(_with_swaps(session_state, swaps), parked=None)
+        case Closed():
+            return fast_replace(session_state, closed=fact, parked=None)
+        case _:
+            return session_state
+
+
+def _with_swaps(session_state: SessionState, swaps: tuple[Swap, ...]) -> SessionState:
+    # Another participant has not failed yet.
+    out = session_state.out - {swap.seat for swap in swaps}
+    return fast_replace(session_state, seats=swap_seats(session_state.seats, swaps), out=out)
+
+
+def _renew_pending(pending: PendingAsk, gap: float, at: datetime) -> PendingAsk:
+    if pending.outside:
+        return pending
+    # Nobody worked on the ask while no process ran: its deadline moves by the gap, so that a restart neither shortens nor extends
+    # the time that is left.
+    deadline = None if pending.deadline is None else pending.deadline + timedelta(seconds=max(0.0, gap))
+    return PendingAsk(deadline, False, pending.attempts + 1, put_at=at)

@@ -1,0 +1,151 @@
+"""The metadata of a session's question: category, stakes, options, and the decisions that it builds on."""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal, get_args
+
+from moothall.domain.ids import SeatId
+from moothall.domain.safe_text import fix_surrogates, one_line
+from moothall.errors import BadSetting
+
+Stakes = Literal["low", "medium", "high", "critical"]
+
+LONGEST_LABEL: Final = 100
+MOST_LABELS: Final = 32
+MOST_FILES: Final = 8
+LONGEST_FILE: Final = 60_000
+LONGEST_CONTEXT: Final = 120_000
+"""Characters of the files that are given with a question: each seat is sent them with every ask."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorCorrelation:
+    """The correlation of two seats' errors over the cases that they share: 0 independent, 1 always wrong together."""
+
+    one: SeatId
+    other: SeatId
+    correlation: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precedent:
+    """An earlier decision as the seats are told of it (D-16): shortened texts, and how it had turned out when the session opened.
+
+    `is_basis`: this session builds on it; else it was found because its topic is similar. `date` is the day of the decision,
+    `outcome` is "" while nobody has reported one, and `lesson` is the note of that report.
+    """
+
+    decision: str
+    topic: str
+    decided: str
+    date: str = ""
+    outcome: str = ""
+    lesson: str = ""
+    is_basis: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFile:
+    """A file that was given with the question: data for every seat to read, never an instruction."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """Metadata recorded in the opening.
+
+    `options` are the possible answers, if they are known; `built_on` are earlier decisions that this one rests on; `bonds` are
+    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the
+    seats; `context` are files that every seat may read.
+    """
+
+    category: str = ""
+    stakes: Stakes = "medium"
+    tags: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    thread: str = ""
+    built_on: tuple[str, ...] = ()
+    bonds: tuple[ErrorCorrelation, ...] = ()
+    precedents: tuple[Precedent, ...] = ()
+    context: tuple[ContextFile, ...] = ()
+
+
+def build_topic(
+    *,
+    category: str = "",
+    stakes: str = "medium",
+    tags: Iterable[str] = (),
+    options: Iterable[str] = (),
+    thread: str = "",
+    built_on: Iterable[str] = (),
+) -> Topic:
+    """Validate the metadata and return it; raises BadSetting with what was expected."""
+    return Topic(
+        category=_validate_label("category", category),
+        stakes=_parse_stakes(stakes),
+        tags=_validate_labels("tag", tags),
+        options=_validate_labels("option", options),
+        thread=_validate_label("thread", thread),
+        built_on=_validate_labels("decision built on", built_on),
+    )
+
+
+def build_context(given: Iterable[tuple[str, str]]) -> tuple[ContextFile, ...]:
+    """Validate files that are given with a question (name and text) and return them; raises BadSetting."""
+    found = []
+    for name, text in given:
+        label = one_line(fix_surrogates(name))[:LONGEST_LABEL] or "?"
+        if not text.strip():
+            raise BadSetting(f"the file {label!r} is empty; leave it out")
+        if len(text) > LONGEST_FILE:
+            raise BadSetting(
+                f"the file {label!r} has {len(text)} characters; at most {LONGEST_FILE} are taken: give the part that matters"
+            )
+        found.append(ContextFile(name=label, text=fix_surrogates(text)))
+    if len(found) > MOST_FILES:
+        raise BadSetting(f"{len(found)} files; at most {MOST_FILES} are taken")
+    size = sum(len(each.text) for each in found)
+    if size > LONGEST_CONTEXT:
+        raise BadSetting(
+            f"the files have {size} characters together; at most {LONGEST_CONTEXT} are taken: every seat reads them all"
+        )
+    return tuple(found)
+
+
+@lru_cache(maxsize=4_096)
+def normalize_label(label: str) -> str:
+    """Return the form in which choices are compared: without case, width, surrounding spaces and closing punctuation."""
+    # NFKC folds full-width letters and punctuation, which Chinese input methods produce, into their ASCII forms.
+    return " ".join(unicodedata.normalize("NFKC", one_line(label)).casefold().split()).strip(" .!?。！？,，;；:：'\"“”‘’()")
+
+
+def _parse_stakes(text: str) -> Stakes:
+    for known in get_args(Stakes):
+        if text == known:
+            return text  # type: ignore[return-value]  # one of the literals, as the loop has found
+    raise BadSetting(f"stakes = {text!r}; expected one of: {', '.join(get_args(Stakes))}")
+
+
+def _validate_label(what: str, text: str) -> str:
+    label = one_line(fix_surrogates(text))
+    if len(label) > LONGEST_LABEL:
+        raise BadSetting(f"the {what} {label[:40]!r}… has {len(label)} characters; at most {LONGEST_LABEL} are taken")
+    return label
+
+
+def _validate_labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
+    known: dict[str, str] = {}
+    for text in texts:
+        label = _validate_label(what, text)
+        # A label of punctuation only normalizes to "": then the label itself is the key, so that "?" and "!" stay two labels.
+        known.setdefault(normalize_label(label) or label, label)
+    labels = tuple(known.values())
+    if "" in labels:
+        raise BadSetting(f"a {what} is empty")
+    if len(labels) > MOST_LABELS:
+        raise BadSetting(f"{len(labels)} of {what}; at most {MOST_LABELS} are taken")
+    return labels

@@ -1,0 +1,262 @@
+"""The engine's public operations: open, run, answer, give input, cancel, watch, fork, replay, verify."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from moothall.codec.chain import compute_root_hash, find_chain_fault
+from moothall.domain.facts import (
+    Closed,
+    Entry,
+    FamilyStated,
+    InputGiven,
+    Opened,
+    SeatsSwapped,
+    SessionCancelled,
+    SessionForked,
+)
+from moothall.domain.ids import SeatId, SessionId, daily_id, daily_prefix
+from moothall.domain.records import StoredRecord
+from moothall.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats, validate_swaps
+from moothall.domain.safe_text import fix_surrogates
+from moothall.engine.events import EntryAdded, Event, EventQueue
+from moothall.engine.outside_answers import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
+from moothall.engine.replay import Replay, ReplayResult, replay_records
+from moothall.engine.session_loop import ParticipantFactory, SessionRun
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import (
+    BadSetting,
+    KeyReused,
+    SeqConflict,
+    SessionExists,
+    UnknownSeat,
+)
+
+LONGEST_INPUT = 20_000
+
+CheckFamily = Callable[[Snapshot, Seat], None]
+"""Raises if a seat may not state another model family now."""
+
+
+class Engine(OutsideAnswers):
+    """All operations on sessions. Create one per process and ledger."""
+
+    async def open(
+        self, opened: Opened, session: SessionId | None = None, then: Sequence[Entry] = (), at: datetime | None = None
+    ) -> SessionId:
+        """Record a new session, under `session` or the next free id of the day; raises SessionExists.
+
+        `then` are entries that the session has from the start: everything is written in one append, or nothing is. `at` is the
+        time of the opening.
+        """
+        # Fails for an unknown kind of opening before anything is written.
+        self._writer.rules_for(opened)
+        now = self._world.clock.now()
+        while True:
+            name = session or await self._next_id(now)
+            snapshot, written = self._writer.write_opening(name, opened, at or now)
+            records = [written.record]
+            for entry in then:
+                snapshot, line = self._writer.write(snapshot, entry.at, entry.fact)
+                records.append(line.record)
+            try:
+                await self._world.append(name, records)
+            except SeqConflict as cause:
+                if session is not None:
+                    raise SessionExists(f"session {session!r} exists already; choose another id") from cause
+                # Another process took this number: forget the counter, so that `_next_id` reads the ledger again.
+                self._numbers.clear()
+                continue
+            self._cache_snapshot(snapshot)
+            return name
+
+    async def _next_id(self, now: datetime) -> SessionId:
+        prefix = daily_prefix(now)
+        if prefix not in self._numbers:
+            taken = [head.session[len(prefix) :] for head in await self._world.ledger.heads(prefix)]
+            # Ids that users chose may share the prefix: only plain numbers count, and a huge one must not become the start of the
+            # series.
+            self._numbers[prefix] = max((int(number) for number in taken if number.isdigit() and len(number) < 10), default=0)
+        self._numbers[prefix] += 1
+        return daily_id(now, self._numbers[prefix])
+
+    async def run(
+        self,
+        session: SessionId,
+        seating: ParticipantFactory,
+        *,
+        wait_outside: bool | float = False,
+        loaded: Snapshot | None = None,
+    ) -> Snapshot:
+        """Run a session until it is closed, is parked, or waits only for outside seats; raises SessionBusy.
+
+        `wait_outside` is for how many seconds from now on outside seats are waited for here; True sets no limit. `loaded` is the
+        snapshot where the caller has just loaded it: what was written since, the first append finds out.
+        """
+        tracer = self._world.telemetry.tracer
+        async with self._world.ledger.claim(session):
+            run = SessionRun(self._world, loaded or await self.load_snapshot(session), seating, wait_outside=wait_outside)
+            self._runs[session] = run
+            try:
+                with tracer.span("moot.advance", session=session, protocol=run.snapshot.rules.name) as span:
+                    found = await run.run()
+                    parked = found.session_state.parked
+                    span.note(outcome="closed" if found.is_closed else "waiting" if parked is None else "parked")
+                return found
+            except* Exception as group:  # noqa: BLE001
+                # Callers expect the loop's own failure (such as a full disk), not the exception group of the TaskGroup.
+                raise group.exceptions[0] from None
+            finally:
+                del self._runs[session]
+                self._cache_snapshot(run.snapshot)
+
+    async def give_input(self, session: SessionId, text: str, key: str = "") -> Entry | None:
+        """Record a message of the user; None if it is already recorded under this key. Raises SessionClosed, KeyReused."""
+        if not text.strip():
+            raise BadSetting("the input is empty; say what the meeting should hear")
+        if len(text) > LONGEST_INPUT:
+            raise BadSetting(f"the input has {len(text)} characters; at most {LONGEST_INPUT} are taken")
+        if len(key) > LONGEST_KEY:
+            raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
+        # Optimistic: `_append` returns None when another writer was first; then the key is checked again on the new state.
+        while True:
+            snapshot = await self.load_snapshot(session)
+            if key and key in snapshot.session_state.input_keys:
+                said = (entry.fact for entry in await self.entries(session) if isinstance(entry.fact, InputGiven))
+                if fix_surrogates(text).strip() not in (fact.text for fact in said if fact.key == key):
+                    raise KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
+                return None
+            entry = await self._append(snapshot, InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
+            if entry is not None:
+                return entry
+
+    async def cancel(self, session: SessionId, reason: str = "") -> Entry:
+        """End a session without a conclusion; raises SessionClosed if it has ended already."""
+        while True:
+            entry = await self._append(
+                await self.load_snapshot(session), SessionCancelled(reason=fix_surrogates(reason)[:LONGEST_REASON])
+            )
+            if entry is not None:
+                return entry
+
+    async def swap(self, session: SessionId, swaps: Sequence[Swap]) -> None:
+        """Fill seats with other participants from here on; raises BadRoster, SessionBusy, SessionClosed."""
+        async with self._world.ledger.claim(session):
+            while True:
+                snapshot = await self.load_snapshot(session)
+                wanted = validate_swaps(snapshot.session_state.seats, swaps)
+                if await self._append(snapshot, SeatsSwapped(swaps=wanted)) is not None:
+                    return
+
+    async def state_family(self, session: SessionId, seat: SeatId, family: str, *, via: str = "", check: CheckFamily) -> None:
+        """Record which model family an agent from outside is of; the same one again changes nothing. `check` may refuse it.
+
+        Raises UnknownSeat, BadRoster, SessionClosed, and what `check` raises.
+        """
+        while True:
+            snapshot = await self.load_snapshot(session)
+            held = next((each for each in snapshot.session_state.seats if each.id == seat), None)
+            if held is None or not held.is_outside:
+                outside = ", ".join(each.id for each in snapshot.session_state.seats if each.is_outside) or "none"
+                raise UnknownSeat(f"{seat!r} is no seat for an agent from outside in {session!r}; those are: {outside}")
+            if held.family == family:
+                return
+            check(snapshot, held)
+            validate_seats([replace(held, family=family)])
+            if await self._append(snapshot, FamilyStated(seat=seat, family=family, via=fix_surrogates(via))) is not None:
+                return
+
+    async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
+        """Yield every entry after `after`, and text while this process produces it; ends when the session is closed."""
+        snapshot = await self.load_snapshot(session)
+        if snapshot.is_closed and snapshot.seq <= after:
+            return
+        # Two sources feed one queue: the hub (fast, but only for sessions that run in this process) and the ledger (complete, but
+        # later). Subscribing before reading leaves no gap between the two; the sequence number removes the duplicates.
+        queue = self._world.hub.subscribe(session)
+        tail = asyncio.create_task(self._follow_ledger(session, after, queue))
+        try:
+            while True:
+                event = await _get_next_event(queue, tail)
+                if isinstance(event, EntryAdded):
+                    if event.entry.seq <= after:
+                        continue
+                    # The hub drops events of a watcher that is too slow: the ledger fills the gap, so that no entry is lost.
+                    if event.entry.seq > after + 1:
+                        for entry in await self.entries(session, after, event.entry.seq - after - 1):
+                            yield EntryAdded(session, entry)
+                    after = event.entry.seq
+                yield event
+                if isinstance(event, EntryAdded) and isinstance(event.entry.fact, Closed):
+                    return
+        finally:
+            tail.cancel()
+            self._world.hub.unsubscribe(session, queue)
+
+    async def fork(self, session: SessionId, at: int, swaps: Sequence[Swap] = (), name: SessionId | None = None) -> SessionId:
+        """Create a session that continues from entry `at` of another one, with some seats swapped; raises BadSetting."""
+        records = await self.records(session)
+        if not 1 <= at <= len(records):
+            raise BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {len(records)}")
+        entries = [self._writer.entry(record) for record in records[:at]]
+        if isinstance(entries[-1].fact, Closed):
+            raise BadSetting(f"{session!r} was closed by entry {at}; fork it at {at - 1} or earlier")
+        opened = entries[0].fact
+        assert isinstance(opened, Opened)
+        validate_swaps(opened.seats, swaps)
+        forked = SessionForked(source=session, at=at, swaps=tuple(swaps))
+        now = self._world.clock.now()
+        then = [*entries[1:], Entry(seq=at + 1, at=now, fact=forked)]
+        return await self.open(opened, name, then, entries[0].at)
+
+    async def restore(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        """Write an exported session back, record for record; raises LedgerDamaged, ReplayDiffers or SessionExists.
+
+        Whoever writes the file can compute a valid hash chain, so the content is also replayed against its rulebook.
+        """
+        replayed = replay_records(self._writer, session, list(records))
+        # An export can come from a protocol that added helping seats to a full roster.
+        validate_seats(replayed.snapshot.session_state.opened.seats, most=MOST_SEATS + HELPING_SEATS)
+        try:
+            await self._world.append(session, records)
+        except SeqConflict as cause:
+            raise SessionExists(f"session {session!r} exists already in this ledger") from cause
+
+    async def replay(self, session: SessionId) -> ReplayResult:
+        """Fold the ledger again without asking any participant; raises ReplayDiffers or LedgerDamaged."""
+        replay = Replay(self._writer, session)
+        async for page in self.read_pages(session):
+            replay.add(page)
+        return replay.finish()
+
+    async def verify(self, session: SessionId) -> str | None:
+        """Return what is wrong with a session's hash chain; None if nothing is."""
+        after, before = 0, compute_root_hash(session)
+        async for page in self.read_pages(session):
+            if fault := find_chain_fault(session, page, after, before):
+                return fault
+            after, before = page[-1].seq, page[-1].hash
+        return None
+
+    async def _follow_ledger(self, session: SessionId, after: int, queue: EventQueue) -> None:
+        while True:
+            for entry in await self.entries(session, after):
+                await queue.put(EntryAdded(session, entry))
+                after = entry.seq
+            await self._world.ledger.changed(session, after)
+
+
+async def _get_next_event(queue: EventQueue, tail: asyncio.Task[None]) -> Event:
+    """Return the next event; raises the error that ended `tail`, so that no watcher waits for a ledger that has failed."""
+    if not queue.empty():
+        return queue.get_nowait()
+    next_event = asyncio.ensure_future(queue.get())
+    try:
+        await asyncio.wait([next_event, tail], return_when=asyncio.FIRST_COMPLETED)
+        # Only a failure ends the tail: awaiting it raises that failure here.
+        if not next_event.done():
+            await tail
+        return await next_event
+    finally:
+        next_event.cancel()

@@ -1,0 +1,106 @@
+"""Tells an outage from a loss: whether the seats that cannot be asked now leave enough of the others to decide fairly."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from moothall.domain.budget import FREE
+from moothall.domain.facts import OUTAGES, Fact, SeatLost, SessionParked
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import one_line
+from moothall.ports.participant import Participant
+
+PROBE_SECONDS = 30.0
+"""How long a participant may take to say whether it is ready, beside one that is out; its own requests have shorter deadlines."""
+LONGEST_REASON = 500
+
+
+@dataclass(slots=True)
+class HeldOutages:
+    """The asks of this process that failed by an outage, held back until those asked beside them have answered or failed.
+
+    `asked` and `answered` are the seats of one wave: the asks from the moment when nothing was open to the next such moment.
+    """
+
+    held: dict[AskId, SeatLost] = field(default_factory=dict)
+    asked: set[SeatId] = field(default_factory=set)
+    answered: set[SeatId] = field(default_factory=set)
+    _beside: set[AskId] = field(default_factory=set)
+
+    def note_ask(self, seat: SeatId, running: Iterable[AskId]) -> None:
+        """Note that a seat is asked while these asks are `running`."""
+        if not self.held and not any(True for _ in running):
+            self.asked, self.answered = set(), set()
+        self.asked.add(seat)
+
+    def take(self, fact: Fact, seat: SeatId, running: Iterable[AskId]) -> bool:
+        """Hold the result of an ask back if it is an outage; False if it can be recorded now."""
+        if not isinstance(fact, SeatLost) or fact.reason not in OUTAGES:
+            self.answered.add(seat)
+            return False
+        self.held[fact.ask] = fact
+        # Only the asks of this moment are waited for: a rulebook that keeps asking others must not hold it back for ever.
+        self._beside |= set(running)
+        return True
+
+    def drop_withdrawn(self, pending: Mapping[AskId, object]) -> None:
+        """Forget the outages of asks that the rulebook no longer wants."""
+        for ask in [ask for ask in self.held if ask not in pending]:
+            del self.held[ask]
+
+    def is_settled(self, running: Iterable[AskId]) -> bool:
+        """Whether outages are held, and everybody who was asked beside them has answered or failed."""
+        return bool(self.held) and self._beside.isdisjoint(running)
+
+    def release(self) -> list[SeatLost]:
+        """Return what was held, and hold nothing any more."""
+        released = list(self.held.values())
+        self.held, self._beside = {}, set()
+        return released
+
+    def find_out_seats(self, out: Iterable[SeatId], participants: Mapping[SeatId, Participant | None]) -> set[SeatId]:
+        """Return the seats that cannot be asked: those whose ask failed, and those that the same participant fills."""
+        failed = {fact.seat for fact in self.held.values()}
+        proven = {id(participants.get(seat)) for seat in self.answered}
+        # A model, a key or a terminal is out for all of its seats, unless one of them has answered just now.
+        broken = {id(participants.get(seat)) for seat in failed} - proven
+        shared = {seat for seat, participant in participants.items() if id(participant) in broken}
+        return failed | (shared - self.answered) | (set(out) - self.answered)
+
+
+def holds_half(seats: Sequence[Seat], out: Iterable[SeatId]) -> bool:
+    """Whether these seats hold half of the weight or more."""
+    missing = set(out)
+    return 2 * sum(seat.weight for seat in seats if seat.id in missing) >= sum(seat.weight for seat in seats)
+
+
+async def explain_unready(participants: Mapping[SeatId, Participant | None], seconds: float) -> dict[SeatId, str]:
+    """Ask each participant once whether it is ready; returns a sentence with the remedy for each seat that is not."""
+    waiting = {id(participant): participant for participant in participants.values() if participant is not None}
+    sentences = await asyncio.gather(*(_probe(participant, seconds) for participant in waiting.values()))
+    found = dict(zip(waiting, sentences, strict=True))
+    return {seat: why for seat, each in participants.items() if (why := found.get(id(each))) is not None}
+
+
+async def _probe(participant: Participant, seconds: float) -> str | None:
+    try:
+        async with asyncio.timeout(seconds):
+            return await participant.ready()
+    except TimeoutError:
+        return f"no answer within {seconds:.0f} s"
+    except Exception as error:  # noqa: BLE001 - a participant is other people's code
+        return f"{type(error).__name__}: {error}"
+
+
+def build_parking(held: Sequence[SeatLost], shared: Iterable[SeatId], unready: Mapping[SeatId, str]) -> SessionParked:
+    """Build the fact that says who cannot be asked, and why: seats with the same cause together.
+
+    `shared` are seats that the participant of a held one fills, `unready` those that said themselves why they cannot be asked.
+    """
+    seats_of: dict[str, list[SeatId]] = {}
+    for seat, cause in (*((fact.seat, fact.detail or fact.reason) for fact in held), *unready.items()):
+        seats_of.setdefault(one_line(cause), []).append(seat)
+    reason = "; ".join(f"{', '.join(dict.fromkeys(seats))}: {cause}" for cause, seats in seats_of.items())
+    seats = tuple(dict.fromkeys((*(fact.seat for fact in held), *sorted(shared), *unready)))
+    return SessionParked(reason=reason[:LONGEST_REASON], seats=seats, usage=sum((fact.usage for fact in held), FREE))

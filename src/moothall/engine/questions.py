@@ -1,0 +1,145 @@
+"""Puts questions of a session to its participants; whatever these do is an answer, or the reason why there is none."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from moothall.codec.answers import build_reply
+from moothall.domain.effects import Ask
+from moothall.domain.facts import Fact, Loss, SeatLost
+from moothall.domain.ids import AskId
+from moothall.domain.roster import parse_kind
+from moothall.domain.safe_text import fix_surrogates
+from moothall.engine.context import EngineContext
+from moothall.engine.events import SeatWaiting, TextDelta
+from moothall.engine.snapshot import RecordWriter, Snapshot
+from moothall.errors import BadAnswer
+from moothall.ports.participant import ASKED_IN, ON_RETRY, ON_WAITING, Answer, NoAnswer, Participant
+from moothall.ports.telemetry import Span
+
+Response = Answer | NoAnswer
+
+LONGEST_DETAIL: Final = 500
+
+CANCELLED: Final = frozenset(("timeout", "withdrawn", "stopped"))
+"""Why the run loop ends an ask, for whoever counts."""
+
+BROKEN: Final[frozenset[Loss]] = frozenset(("timeout", "unreachable", "error"))
+"""Losses that a pause of this process can cause: the seat is asked again, for the time that it has left."""
+
+
+class Questions:
+    """The questions that one run of a session puts: counted, traced, and with the time that each waits for its provider."""
+
+    def __init__(self, world: EngineContext) -> None:
+        self._world = world
+        self._time = asyncio.get_running_loop().time
+        # For how long each ask has waited for its provider's turn, and since when it waits now: time that is not the seat's.
+        self._waited: dict[AskId, float] = {}
+        self._waiting: dict[AskId, float] = {}
+
+    async def put(self, ask: Ask, participant: Participant, snapshot: Snapshot, take: Callable[[Response], str]) -> None:
+        """Put a question, and give what comes of it to `take`, which returns the outcome for whoever counts."""
+        counts = self._world.telemetry.counts
+        vendor = parse_kind(snapshot.session_state.seat(ask.seat).platform)
+        outcome = "error"
+        counts.asks_open += 1
+        try:
+            with self._world.telemetry.tracer.span(
+                "moot.ask", session=snapshot.session, ask=ask.id, seat=ask.seat, kind=ask.kind, vendor=vendor
+            ) as span:
+                try:
+                    response = await self._get_response(ask, participant, snapshot)
+                    outcome = take(response)
+                    _note_response(span, response)
+                except asyncio.CancelledError as error:
+                    outcome = str(error) if str(error) in CANCELLED else "cancelled"
+                    raise
+                finally:
+                    span.note(outcome=outcome)
+        finally:
+            counts.asks_open -= 1
+            counts.answers[outcome] += 1
+
+    def count_retry(self) -> None:
+        """Count a question that is put once more."""
+        self._world.telemetry.counts.ask_retries += 1
+
+    def get_waited(self, ask: AskId) -> float:
+        """Return for how many seconds a question has waited for its provider's turn."""
+        since = self._waiting.get(ask)
+        return self._waited.get(ask, 0.0) + (0.0 if since is None else self._time() - since)
+
+    async def _get_response(self, ask: Ask, participant: Participant, snapshot: Snapshot) -> Response:
+        session, pauses = snapshot.session, self._world.pauses
+
+        def on_text(text: str) -> None:
+            self._world.hub.publish(TextDelta(session, ask.id, ask.seat, text))
+
+        def on_waiting(is_waiting: bool) -> None:
+            self._note_waiting(ask.id, is_waiting)
+            self._world.hub.publish(SeatWaiting(session, ask.id, ask.seat, is_over=not is_waiting))
+
+        ASKED_IN.set(session)
+        ON_WAITING.set(on_waiting)
+        ON_RETRY.set(self.count_retry)
+        try:
+            brief = snapshot.build_brief(ask)
+            while True:
+                before = pauses.look()
+                response = await participant.respond(brief, on_text)
+                # Its own deadline passed, or its connection broke, while this process stood still: that is not its silence.
+                if not isinstance(response, NoAnswer) or response.reason not in BROKEN or pauses.look() == before:
+                    return response
+                self.count_retry()
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            # `cancelling` separates a cancellation by the loop, which must propagate, from a participant that cancelled itself.
+            if task is None or task.cancelling():
+                raise
+            return NoAnswer(reason="error", detail="it cancelled itself")
+        except Exception as error:  # noqa: BLE001 - a participant is other people's code: whatever it raises is its own loss
+            return NoAnswer(reason="error", detail=f"{type(error).__name__}: {error}")
+        finally:
+            self._world.hub.end_text(session, ask.id)
+
+    def _note_waiting(self, ask: AskId, is_waiting: bool) -> None:
+        now, counts = self._time(), self._world.telemetry.counts
+        if is_waiting:
+            self._waiting[ask] = now
+            counts.provider_waits += 1
+        else:
+            waited = now - self._waiting.pop(ask, now)
+            self._waited[ask] = self._waited.get(ask, 0.0) + waited
+            counts.provider_wait_seconds += waited
+
+
+def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Response) -> Fact:
+    """Return the fact that a response becomes. A value that is not valid is a loss: the ledger must stay readable."""
+    try:
+        match response:
+            case Answer(said=said, usage=usage, mends=mends, model=model, via=via):
+                form = snapshot.rules.forms[ask.kind]
+                fact: Fact = build_reply(form, ask.id, ask.seat, said, usage, mends=mends, model=model, via=via)
+            case NoAnswer(reason=reason, detail=detail, usage=usage):
+                fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage)
+            case _:
+                raise BadAnswer(f"{ask.kind}: neither an answer nor a reason for none, but a {type(response).__name__}")
+        writer.check(fact)
+    except BadAnswer as error:
+        # No usage here: the value that carries it is the one that failed validation.
+        return SeatLost(ask=ask.id, seat=ask.seat, reason="malformed", detail=_shorten(str(error)))
+    return fact
+
+
+def _note_response(span: Span, response: object) -> None:
+    """What an answer cost and whose it is, for its span; never what it says."""
+    if isinstance(response, Answer | NoAnswer):
+        usage = response.usage
+        span.note(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, calls=usage.calls)
+    if isinstance(response, Answer) and response.model:
+        span.note(model=response.model)
+
+
+def _shorten(detail: str) -> str:
+    return fix_surrogates(str(detail))[:LONGEST_DETAIL]

@@ -1,0 +1,251 @@
+"""The sessions that this process knows: loads their snapshots and appends to them."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from weakref import WeakValueDictionary
+
+from moothall.codec.stored import FactCodec
+from moothall.domain.budget import FREE
+from moothall.domain.facts import (
+    Entry,
+    Fact,
+    SessionParked,
+    SessionResumed,
+)
+from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.records import Head, StoredRecord, WrittenSessions
+from moothall.domain.running_time import PendingAsk
+from moothall.engine.context import EngineContext
+from moothall.engine.events import EventHub, EventQueue
+from moothall.engine.outage_log import OutageLog
+from moothall.engine.pauses import PauseWatch
+from moothall.engine.session_loop import NEW_SECONDS, SessionRun
+from moothall.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
+from moothall.engine.step import StepResult, find_exceeded_budget, step
+from moothall.errors import (
+    SeqConflict,
+    SessionClosed,
+    UnknownSession,
+    WorldError,
+)
+from moothall.ports.clock import Clock
+from moothall.ports.ledger import Ledger, is_claimed
+from moothall.ports.telemetry import Telemetry
+
+KNOWN_SESSIONS = 256
+PAGE = 500
+"""How many records are read at once where all of a session is needed, one after the other."""
+
+ExplainAbsence = Callable[[SessionId], Awaitable[str]]
+"""Says where a session went that the ledger does not have; empty if nobody knows it."""
+
+
+class Sessions:
+    """The shared base of the engine's operations. Its state is a cache only: everything is in the ledger."""
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        rulebooks: Sequence[AnyRulebook] | FindRules,
+        codec: FactCodec,
+        clock: Clock,
+        explain_absence: ExplainAbsence | None = None,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        self._explain_absence = explain_absence
+        self._writer = RecordWriter(codec, rulebooks)
+        context = (ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog(), telemetry or Telemetry())
+        self._world = EngineContext(*context)
+        self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
+        # What follows from a known snapshot, where nothing is to be written: all who ask for it get the same.
+        self._steps: dict[SessionId, StepResult] = {}
+        self._runs: dict[SessionId, SessionRun] = {}
+        self._numbers: dict[str, int] = {}
+        # Writers of one session in this process wait here for each other; otherwise many at once would keep losing append races.
+        # Weak values: a lock disappears when nobody holds it or waits for it.
+        self._queues: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+        self._reads: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+
+    @property
+    def telemetry(self) -> Telemetry:
+        return self._world.telemetry
+
+    def extend_deadline(self, pending: PendingAsk) -> datetime | None:
+        """Until when an ask is waited for: its deadline, and the pauses of this process that fell before it."""
+        return self._world.pauses.extend_deadline(pending)
+
+    def tell_outage(self, error: WorldError) -> None:
+        """Log that the ledger is away and is tried again: once for all who notice it."""
+        self._world.outages.tell(error)
+
+    async def is_running(self, session: SessionId) -> bool:
+        """Whether any process runs the session now."""
+        return session in self._runs or await is_claimed(self._world.ledger, session)
+
+    async def load_snapshot(self, session: SessionId) -> Snapshot:
+        """Return the current snapshot of a session; folds only the records since the last call; raises UnknownSession."""
+        snapshot = self._known.get(session)
+        if snapshot is None:
+            async for page in self.read_pages(session):
+                snapshot = self._writer.apply_records(snapshot, page) if snapshot else self._writer.load(session, page)
+            assert snapshot is not None
+        else:
+            snapshot = self._writer.apply_records(snapshot, await self._world.ledger.read(session, snapshot.seq))
+        self._cache_snapshot(snapshot)
+        return snapshot
+
+    async def read_on(
+        self, session: SessionId, known: Snapshot | None = None, limit: int | None = None
+    ) -> tuple[Snapshot, list[Entry]]:
+        """Return what follows a snapshot (None: all of it), validated, in one read of the ledger; raises UnknownSession."""
+        records = await self._world.ledger.read(session, known.seq if known else 0, limit)
+        if known is None and not records:
+            raise await self.build_unknown(session)
+        return self._writer.read_on(session, known, records)
+
+    async def list_written(self, after: int | None = None) -> WrittenSessions:
+        """Return which sessions were written to since a position of the ledger; None only asks for the position."""
+        return await self._world.ledger.written(after)
+
+    @contextmanager
+    def listen(self, session: SessionId) -> Iterator[EventQueue]:
+        """A queue of what happens to a session in this process: text while it is produced, and entries."""
+        queue = self._world.hub.subscribe(session)
+        try:
+            yield queue
+        finally:
+            self._world.hub.unsubscribe(session, queue)
+
+    def list_writing(self, session: SessionId) -> Collection[AskId]:
+        """The asks of a session whose answers are being produced in this process."""
+        return self._world.hub.list_writing(session)
+
+    def list_waiting(self, session: SessionId) -> frozenset[SeatId]:
+        """The seats of a session that wait in this process for their turn at a provider."""
+        return self._world.hub.list_waiting(session)
+
+    async def load_recent(self, session: SessionId) -> Snapshot:
+        """Return the snapshot that this process saw last, without a look at the ledger: for whoever has just written or read."""
+        return self._known.get(session) or await self.load_snapshot(session)
+
+    async def load_after(self, session: SessionId, after: int) -> Snapshot:
+        """Return the snapshot of a session that has changed after an entry: one read for all who ask for it at once."""
+        async with self._reads.setdefault(session, asyncio.Lock()):
+            known = self._known.get(session)
+            return known if known is not None and known.seq > after else await self.load_snapshot(session)
+
+    async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
+        """Return the entries after `after`."""
+        return [self._writer.entry(record) for record in await self._world.ledger.read(session, after, limit)]
+
+    async def read_pages(self, session: SessionId) -> AsyncIterator[list[StoredRecord]]:
+        """Yield a session's records page by page: a long one is never in memory as a whole; raises UnknownSession."""
+        page = await self._world.ledger.read(session, 0, PAGE)
+        if not page:
+            raise await self.build_unknown(session)
+        while page:
+            yield page
+            # One that is not full is the last: most sessions are read at once.
+            page = await self._world.ledger.read(session, page[-1].seq, PAGE) if len(page) == PAGE else []
+
+    async def records(self, session: SessionId) -> list[StoredRecord]:
+        """Return the records exactly as the ledger stores them; raises UnknownSession."""
+        found = await self._world.ledger.read(session)
+        if not found:
+            raise await self.build_unknown(session)
+        return found
+
+    async def heads(self, prefix: str = "") -> list[Head]:
+        return await self._world.ledger.heads(prefix)
+
+    async def build_unknown(self, session: SessionId) -> UnknownSession:
+        where = await self._explain_absence(session) if self._explain_absence is not None else ""
+        return UnknownSession(where or f"no session is called {session!r}; `moot list` shows those that exist")
+
+    def entry(self, record: StoredRecord) -> Entry:
+        return self._writer.entry(record)
+
+    async def wait_for_change(self, session: SessionId, after: int) -> int:
+        """Wait until the session's head is past `after`, whichever process appended; returns the head."""
+        with self._world.hub.heads.wait(session) as woken:
+            known = self._known.get(session)
+            if known is not None and known.seq > after:
+                return known.seq
+            # The ledger sees what other processes write; what is written here need not wait for its next look.
+            waits: list[asyncio.Future[int]] = [woken, asyncio.ensure_future(self._world.ledger.changed(session, after))]
+            try:
+                done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+                return next(iter(done)).result()
+            finally:
+                waits[1].cancel()
+
+    async def _append(self, snapshot: Snapshot, fact: Fact) -> Entry | None:
+        """Append a fact; None if another writer was first."""
+        if snapshot.is_closed:
+            raise SessionClosed(f"session {snapshot.session!r} has ended; `moot fork` goes on from an earlier entry")
+        after, written = self._writer.write(snapshot, self._world.clock.now(), fact)
+        return written.entry if await self._commit(after, [written]) else None
+
+    async def _commit(self, after: Snapshot, written: Sequence[WrittenEntry]) -> bool:
+        parked = after.session_state.parked
+        if parked is not None and not isinstance(written[-1].entry.fact, SessionParked):
+            # Lists of sessions read the last entry alone: it must say that the session is still parked.
+            after, again = self._writer.write(after, self._world.clock.now(), replace(parked, usage=FREE))
+            written = [*written, again]
+        try:
+            await self._world.append(after.session, [each.record for each in written])
+        except SeqConflict:
+            return False
+        self._world.telemetry.counts.ended += after.is_closed
+        self._cache_snapshot(after)
+        self._world.hub.heads.wake(after.session, after.seq)
+        run = self._runs.get(after.session)
+        if run is not None:
+            # Wakes the loop at once; without this it would notice the entry at the next poll of the ledger.
+            run.notify_appended()
+        return True
+
+    def _compute_step(self, snapshot: Snapshot, *, is_left: bool = True) -> StepResult:
+        """Return the state after everything that follows from the entries; nothing is written here.
+
+        If no process has run the session for a while (`is_left`), that time does not count.
+        """
+        if snapshot.is_closed:
+            return StepResult(snapshot, [])
+        now = self._world.clock.now()
+        known = self._steps.get(snapshot.session)
+        if known is not None and known.snapshot is snapshot and find_exceeded_budget(snapshot, now, now) is None:
+            return known
+        outside = frozenset([seat.id for seat in snapshot.session_state.seats if seat.is_outside])
+        is_late = (
+            is_left
+            and not snapshot.session_state.is_waiting_outside
+            and snapshot.session_state.parked is None
+            and (now - snapshot.session_state.ran_at).total_seconds() > NEW_SECONDS
+        )
+        batch = step(self._writer, snapshot, (), now, outside, since=now)
+        # SessionResumed is only written together with another entry: looking at a session must not write to it.
+        if not batch.written:
+            if self._known.get(snapshot.session) is snapshot:
+                self._steps[snapshot.session] = batch
+            return batch
+        if not is_late:
+            return batch
+        return step(self._writer, snapshot, [SessionResumed()], now, outside, since=now)
+
+    def _queue(self, session: SessionId) -> asyncio.Lock:
+        return self._queues.setdefault(session, asyncio.Lock())
+
+    def _cache_snapshot(self, snapshot: Snapshot) -> None:
+        self._known[snapshot.session] = snapshot
+        self._known.move_to_end(snapshot.session)
+        if snapshot.is_closed:
+            self._steps.pop(snapshot.session, None)
+        if len(self._known) > KNOWN_SESSIONS:
+            oldest, _ = self._known.popitem(last=False)
+            self._steps.pop(oldest, None)

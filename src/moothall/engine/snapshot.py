@@ -1,0 +1,147 @@
+"""The snapshot of a session (shared state, protocol state, hash), and the records that lead from one snapshot to the next."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from moothall.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
+from moothall.codec.stored import FactCodec
+from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.facts import Entry, Fact, Opened
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
+from moothall.domain.rulebook import Rulebook
+from moothall.domain.session_state import SessionState, apply, build_session_state
+from moothall.errors import LedgerDamaged, UnknownProtocol
+from moothall.reports.precedents import add_background
+
+AnyRulebook = Rulebook[Any]
+FindRules = Callable[[Opened], AnyRulebook]
+"""Finds the rulebook that a session runs by, from its opening; raises UnknownProtocol."""
+
+
+def choose_by_opening(rulebooks: Iterable[AnyRulebook]) -> FindRules:
+    """Return what finds the one of these rulebooks whose sessions begin with an opening."""
+    known = {fact: rules for rules in rulebooks for fact in rules.kinds.values() if issubclass(fact, Opened)}
+
+    def find_rules(opened: Opened) -> AnyRulebook:
+        if type(opened) not in known:
+            raise UnknownProtocol(f"no protocol opens sessions with a {type(opened).__name__}")
+        return known[type(opened)]
+
+    return find_rules
+
+
+class Snapshot(NamedTuple):
+    """An immutable snapshot of a session: after a lost append race the previous one is simply kept."""
+
+    session: SessionId
+    rules: AnyRulebook
+    session_state: SessionState
+    state: Any
+    hash: bytes
+
+    @property
+    def seq(self) -> int:
+        return self.session_state.seq
+
+    @property
+    def is_closed(self) -> bool:
+        return self.session_state.closed is not None
+
+    def build_brief(self, ask: Ask) -> Brief:
+        """Return what the seat of an ask receives: the rulebook's brief, and what this session was given at its opening."""
+        return add_background(self.rules.brief(self.state, ask), self.session_state.opened.subject)
+
+    def build_answer_rules(self, ask: Ask) -> AnswerRules:
+        """Return how an answer to an ask is read; only a rulebook without `answer_rules` writes the prompt for that, too."""
+        build = getattr(self.rules, "answer_rules", self.rules.brief)
+        rules: AnswerRules = build(self.state, ask)
+        return rules
+
+    def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
+        """Return the snapshot after one more entry."""
+        state = self.rules.evolve(self.state, entry)
+        return Snapshot(self.session, self.rules, apply(self.session_state, entry), state, digest)
+
+
+class WrittenEntry(NamedTuple):
+    """An entry and the record that stores it."""
+
+    entry: Entry
+    record: StoredRecord
+
+
+class RecordWriter:
+    """Turns facts into hash-chained records, and records into snapshots."""
+
+    def __init__(self, codec: FactCodec, rulebooks: Iterable[AnyRulebook] | FindRules) -> None:
+        self._codec = codec
+        self.rules_for: FindRules = rulebooks if callable(rulebooks) else choose_by_opening(rulebooks)
+
+    def write_opening(self, session: SessionId, opened: Opened, at: datetime) -> tuple[Snapshot, WrittenEntry]:
+        """Return the first snapshot of a new session and its record."""
+        record = seal(self._codec, compute_root_hash(session), 1, at, opened)
+        return self._build_first_snapshot(session, record, opened), WrittenEntry(
+            Entry(seq=1, at=to_datetime(record.at), fact=opened), record
+        )
+
+    def write(self, snapshot: Snapshot, at: datetime, fact: Fact) -> tuple[Snapshot, WrittenEntry]:
+        """Return the snapshot and record after one more fact. Time never runs backwards in a ledger."""
+        # Processes of several machines may write to one session, and their clocks differ.
+        at = max(at, snapshot.session_state.at)
+        record = seal(self._codec, snapshot.hash, snapshot.seq + 1, at, fact)
+        entry = Entry(seq=record.seq, at=at, fact=fact)
+        return snapshot.apply_entry(entry, record.hash), WrittenEntry(entry, record)
+
+    def load(self, session: SessionId, records: list[StoredRecord]) -> Snapshot:
+        """Return the snapshot after these records, which begin with the session's first; raises LedgerDamaged."""
+        first = records[0]
+        if first.seq != 1 or compute_record_hash(compute_root_hash(session), 1, first.at, first.body) != first.hash:
+            raise LedgerDamaged(f"session {session!r}: entry 1 was changed after it was written: its hash does not fit")
+        opened = self.entry(first).fact
+        if not isinstance(opened, Opened):
+            raise LedgerDamaged(f"session {session!r} does not begin with an opening")
+        return self.apply_records(self._build_first_snapshot(session, first, opened), records[1:])
+
+    def apply_records(self, snapshot: Snapshot, records: Iterable[StoredRecord]) -> Snapshot:
+        """Return the snapshot after further records, each validated against the chain; raises LedgerDamaged."""
+        for record in records:
+            snapshot = snapshot.apply_entry(self.validate_record(snapshot, record), record.hash)
+        return snapshot
+
+    def read_on(self, session: SessionId, known: Snapshot | None, records: list[StoredRecord]) -> tuple[Snapshot, list[Entry]]:
+        """Return the snapshot after the records that follow `known` (None: from the first on), and their entries."""
+        if known is not None and not records:
+            return known, []
+        entries = []
+        if known is None:
+            known = self.load(session, records[:1])
+            entries.append(Entry(seq=1, at=known.session_state.at, fact=known.session_state.opened))
+            records = records[1:]
+        for record in records:
+            entries.append(self.validate_record(known, record))
+            known = known.apply_entry(entries[-1], record.hash)
+        return known, entries
+
+    def validate_record(self, snapshot: Snapshot, record: StoredRecord) -> Entry:
+        """Return the entry of the record that follows the snapshot; raises LedgerDamaged if the number or the hash is wrong."""
+        if record.seq != snapshot.seq + 1:
+            raise LedgerDamaged(f"session {snapshot.session!r}: entry {snapshot.seq + 1} is missing")
+        if compute_record_hash(snapshot.hash, record.seq, record.at, record.body) != record.hash:
+            raise LedgerDamaged(
+                f"session {snapshot.session!r}: entry {record.seq} was changed after it was written: its hash does not fit"
+            )
+        return self.entry(record)
+
+    def check(self, fact: Fact) -> None:
+        """Raise BadAnswer if a fact could not be decoded again."""
+        self._codec.check(fact)
+
+    def entry(self, record: StoredRecord) -> Entry:
+        return decode_entry(self._codec, record)
+
+    def _build_first_snapshot(self, session: SessionId, record: StoredRecord, opened: Opened) -> Snapshot:
+        rules = self.rules_for(opened)
+        entry = Entry(seq=1, at=to_datetime(record.at), fact=opened)
+        return Snapshot(session, rules, build_session_state(entry, opened), rules.initial(opened), record.hash)

@@ -1,0 +1,125 @@
+"""One step of a session: from the facts that arrived to the entries to write and the asks to send. Pure: time is an argument."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from moothall.domain.budget import find_exhausted_limit
+from moothall.domain.effects import Ask, Record
+from moothall.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost
+from moothall.domain.ids import AskId, SeatId
+from moothall.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
+
+_ANSWERS: Final = (Reply, SeatLost)
+MOST_STEPS = 10_000
+"""How many facts in a row a rulebook may compute before it is considered faulty."""
+
+
+@dataclass(slots=True)
+class StepResult:
+    """The entries that one step writes, the snapshot after them, the asks that are then open, and the invitations."""
+
+    snapshot: Snapshot
+    written: list[WrittenEntry]
+    asks: tuple[Ask, ...] = ()
+    invited: tuple[Ask, ...] = ()
+
+
+def step(
+    writer: RecordWriter,
+    snapshot: Snapshot,
+    arrived: Iterable[Fact],
+    now: datetime,
+    outside: frozenset[SeatId],
+    *,
+    since: datetime,
+) -> StepResult:
+    """Apply the facts that are still valid, then everything that follows from them, up to the next asks.
+
+    `outside` are the seats that answer from outside; `since` is when this process started to run the session.
+    """
+    batch = StepResult(snapshot, [])
+    for fact in arrived:
+        # A duplicate, or an answer to an ask that was withdrawn while it was on its way.
+        if isinstance(fact, _ANSWERS) and fact.ask not in batch.snapshot.session_state.pending:
+            continue
+        if not batch.snapshot.is_closed:
+            _write(writer, batch, now, fact)
+    for _ in range(MOST_STEPS):
+        if batch.snapshot.is_closed:
+            return batch
+        # The budget comes before every decision, so that the rulebook never asks for more once a limit is reached.
+        spent = find_exceeded_budget(batch.snapshot, now, since)
+        if spent is not None:
+            _write(writer, batch, now, spent)
+            continue
+        effects = batch.snapshot.rules.decide(batch.snapshot.state)
+        computed = [effect.fact for effect in effects if isinstance(effect, Record)]
+        # All facts of one decision, then decide again: `decide` sees a state that contains all of them.
+        for fact in computed:
+            _write(writer, batch, now, fact)
+        if not computed:
+            asks = [effect for effect in effects if isinstance(effect, Ask)]
+            batch.asks = tuple([ask for ask in asks if not ask.invited])
+            batch.invited = tuple([ask for ask in asks if ask.invited])
+            _record_asks(writer, batch, now, outside)
+            return batch
+    raise AssertionError(f"the rulebook {snapshot.rules.name!r} computes without end")
+
+
+def _write(writer: RecordWriter, batch: StepResult, now: datetime, fact: Fact) -> None:
+    batch.snapshot, written = writer.write(batch.snapshot, now, fact)
+    batch.written.append(written)
+
+
+def find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> BudgetExhausted | None:
+    """Return the fact that a limit of the session is reached; None if none is, or if that is recorded already."""
+    session_state = snapshot.session_state
+    # Recorded once per session: how to end is the protocol's decision from then on.
+    if session_state.exhausted is not None:
+        return None
+    budget = session_state.opened.budget
+    if budget.seconds is None and budget.tokens is None and budget.money is None:
+        return None
+    # Time since the last entry is not in the state yet. Time before `since` belongs to no process, and waiting for outside seats
+    # is free.
+    spent = (
+        session_state.spent
+        if session_state.is_waiting_outside
+        else session_state.spent.with_seconds((now - max(session_state.ran_at, since)).total_seconds())
+    )
+    kind = find_exhausted_limit(budget, spent)
+    if kind is None:
+        return None
+    amounts = {
+        "tokens": f"{spent.tokens} of {budget.tokens} tokens",
+        "money": f"{spent.cost / 1e6:.4f} of {(budget.money or 0) / 1e6:.4f} US dollars",
+        "time": f"{spent.seconds:.1f} of {budget.seconds} seconds",
+        "turns": "",
+    }
+    return BudgetExhausted(budget=kind, spent=amounts[kind])
+
+
+def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside: frozenset[SeatId]) -> None:
+    pending = batch.snapshot.session_state.pending
+    wanted = {ask.id for ask in batch.asks}
+    # The rulebook no longer wants these: it decided without them, for example because a quorum was reached.
+    if not pending.keys() <= wanted:
+        _write(writer, batch, now, AsksWithdrawn(asks=tuple(ask for ask in pending if ask not in wanted)))
+    # AsksPut holds one deadline for all its asks, so asks are grouped by who answers and how long they may take.
+    groups: dict[tuple[bool, float], list[AskId]] = {}
+    for ask in batch.asks:
+        elsewhere = ask.seat in outside
+        # A parked session asks nobody whom a process would have to ask: whoever resumes it does that.
+        if ask.id not in pending and (elsewhere or batch.snapshot.session_state.parked is None):
+            own = batch.snapshot.session_state.seat(ask.seat).patience
+            # The seat's own patience is the strongest; then the session's for outside seats, who may need days; then the
+            # protocol's.
+            patience = own or (
+                batch.snapshot.session_state.opened.outside_patience if elsewhere and not ask.firm else ask.patience
+            )
+            groups.setdefault((elsewhere, patience), []).append(ask.id)
+    for (elsewhere, patience), asks in groups.items():
+        deadline = now + timedelta(seconds=patience)
+        _write(writer, batch, now, AsksPut(asks=tuple(asks), deadline=deadline, outside=elsewhere))

@@ -1,0 +1,220 @@
+"""Every error that Moot raises.
+
+MootError
+├── CallerError              the caller's mistake: the message says what was wrong, then the remedy
+│   ├── BadName              a seat, session or file name that is not allowed
+│   ├── BadRoster            seats that cannot take part in one session
+│   ├── BadPanel             a panel file that is not valid
+│   ├── BadScript            a script file that is not valid
+│   ├── BadSetting           a setting outside its range
+│   ├── BadAnswer            an answer that does not have the requested shape
+│   ├── BadImport            a file that cannot be imported as a session
+│   ├── UnknownPlatform      a platform that no participant implements
+│   ├── UnknownProtocol
+│   ├── UnknownSession
+│   ├── UnknownAsk           an answer to an ask that does not exist
+│   ├── UnknownDecision
+│   ├── UnknownThread
+│   ├── UnknownToken
+│   ├── UnknownSeat          a name that has no seat in the session
+│   ├── UnknownConference    a conference that has no folder here
+│   ├── FolderDamaged        a conference's folder that is not as its record says
+│   ├── OutOfTurn            a contribution that the protocol does not allow now
+│   ├── KeyReused            an idempotency key that was used with other content
+│   ├── NotAllowed           a caller without the right to do this
+│   ├── SessionClosed        the session has ended and accepts nothing more
+│   ├── SessionBusy          another process is running this session
+│   ├── SessionExists
+│   ├── NotStarted           a `Moot` that was not entered with `async with`
+│   └── MissingExtra         an optional part that is not installed
+└── WorldError               a failure outside: a disk, a provider, a ledger
+    ├── SeqConflict          another writer appended first
+    ├── LedgerDamaged        the hash chain or the sequence is broken
+    ├── LedgerNewer          written by a newer Moot
+    │   └── ProtocolMissing  a session of a protocol that is not installed
+    ├── LedgerUnavailable    it cannot be opened, read or written
+    │   ├── LedgerFull       no room to write
+    │   └── LedgerReadOnly   a file or folder that may only be read
+    ├── SchedulerUnavailable the server that hands out sessions to workers does not answer
+    ├── ReplayDiffers        a ledger that does not follow from its rulebook
+    ├── FolderUnwritable     files for people that cannot be written; the ledger has everything
+    └── ProviderRefused      a provider that rejects the key, the model or the address
+"""
+
+from typing import Final
+
+DISTRIBUTION: Final = "moothall"
+"""The name that users install, on PyPI."""
+
+
+class MootError(Exception):
+    """The root of the tree."""
+
+
+class CallerError(MootError):
+    """The call was wrong; nothing was recorded."""
+
+
+class BadName(CallerError):
+    pass
+
+
+class BadRoster(CallerError):
+    pass
+
+
+class BadPanel(CallerError):
+    pass
+
+
+class BadScript(CallerError):
+    pass
+
+
+class BadSetting(CallerError):
+    pass
+
+
+class BadAnswer(CallerError):
+    pass
+
+
+class BadImport(CallerError):
+    pass
+
+
+class UnknownPlatform(CallerError):
+    pass
+
+
+class UnknownProtocol(CallerError):
+    pass
+
+
+class UnknownSession(CallerError):
+    pass
+
+
+class UnknownAsk(CallerError):
+    pass
+
+
+class UnknownDecision(CallerError):
+    pass
+
+
+class UnknownThread(CallerError):
+    pass
+
+
+class UnknownToken(CallerError):
+    pass
+
+
+class UnknownSeat(CallerError):
+    pass
+
+
+class UnknownConference(CallerError):
+    pass
+
+
+class FolderDamaged(CallerError):
+    pass
+
+
+class OutOfTurn(CallerError):
+    pass
+
+
+class KeyReused(CallerError):
+    pass
+
+
+class NotAllowed(CallerError):
+    pass
+
+
+class SessionClosed(CallerError):
+    pass
+
+
+class SessionBusy(CallerError):
+    pass
+
+
+class SessionExists(CallerError):
+    pass
+
+
+class NotStarted(CallerError):
+    pass
+
+
+class MissingExtra(CallerError):
+    pass
+
+
+def describe_install(extra: str) -> str:
+    """The command that installs what an optional part of Moot needs."""
+    return f'pip install "{DISTRIBUTION}[{extra}]"'
+
+
+class WorldError(MootError):
+    """The call was correct; a disk, a provider or a ledger failed."""
+
+
+class SeqConflict(WorldError):
+    """An append that expected a different head of the session."""
+
+    def __init__(self, session: str, expected: int, head: int) -> None:
+        super().__init__(f"session {session!r} is at entry {head}, not {expected}; read the newer entries and try again")
+        self.session = session
+        self.expected = expected
+        self.head = head
+
+
+class LedgerDamaged(WorldError):
+    pass
+
+
+class LedgerNewer(WorldError):
+    pass
+
+
+class ProtocolMissing(LedgerNewer):
+    """A session whose protocol is not installed; its record stays whole and can be verified and exported."""
+
+    def __init__(self, protocol: str) -> None:
+        super().__init__(
+            f"the protocol {protocol!r} of this session is not installed; install the package that brings {protocol!r}"
+        )
+        self.protocol = protocol
+
+
+class LedgerUnavailable(WorldError):
+    pass
+
+
+class LedgerFull(LedgerUnavailable):
+    pass
+
+
+class LedgerReadOnly(LedgerUnavailable):
+    pass
+
+
+class SchedulerUnavailable(WorldError):
+    pass
+
+
+class ReplayDiffers(WorldError):
+    pass
+
+
+class FolderUnwritable(WorldError):
+    pass
+
+
+class ProviderRefused(WorldError):
+    pass

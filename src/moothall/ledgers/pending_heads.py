@@ -1,0 +1,62 @@
+"""Which heads a ledger has written and not yet registered, and when it does."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from moothall.codec.head_records import HEADS, ChainEnd, HeadHash, seal_heads
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
+
+REGISTER_SECONDS: Final = 1.0
+"""For how long a head that was written may be missing in the register while its process lives."""
+REGISTER_ENTRIES: Final = 64
+"""After how many entries the heads are registered, however little time has passed."""
+
+
+class PendingHeads:
+    """The heads that the register does not have yet. A burst of appends shares one record of the register."""
+
+    def __init__(self) -> None:
+        self.heads: dict[SessionId, HeadHash] = {}
+        self._entries = 0
+        self._opened = False
+        self._registered_at = -REGISTER_SECONDS
+
+    def add(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        """Note what was appended to a session."""
+        if session == HEADS or not records:
+            return
+        last = records[-1]
+        self._entries += len(records)
+        # An opening is registered at once: a session that the register never heard of could be dropped unseen.
+        self._opened = self._opened or records[0].seq == 1
+        self.heads[session] = HeadHash(last.seq, last.hash)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next record of the register is to be written now."""
+        return bool(self.heads) and (
+            self._opened or self._entries >= REGISTER_ENTRIES or time.monotonic() - self._registered_at >= REGISTER_SECONDS
+        )
+
+    def copy(self) -> "PendingHeads":
+        copy = PendingHeads()
+        copy.heads = dict(self.heads)
+        copy._entries, copy._opened, copy._registered_at = self._entries, self._opened, self._registered_at
+        return copy
+
+    def take(self) -> dict[SessionId, HeadHash]:
+        """Return all that is pending; nothing is after it."""
+        taken, self.heads = self.heads, {}
+        self._entries, self._opened, self._registered_at = 0, False, time.monotonic()
+        return taken
+
+    def put_back(self, taken: dict[SessionId, HeadHash]) -> None:
+        """Return what could not be registered, except where a session has gone on since."""
+        self.heads = {**taken, **self.heads}
+
+
+def seal_now(end: ChainEnd, heads: Mapping[SessionId, HeadHash]) -> list[StoredRecord]:
+    """Build the records that register these heads now."""
+    return seal_heads(end, time.time_ns() // 1_000, heads)

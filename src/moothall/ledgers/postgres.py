@@ -1,0 +1,599 @@
+"""A ledger in PostgreSQL: group commits, waiting by LISTEN/NOTIFY, claims by advisory locks."""
+
+import asyncio
+from collections import OrderedDict, defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from operator import add
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import asyncpg
+
+from moothall.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
+from moothall.domain.ids import SessionId
+from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
+from moothall.engine.grouped_calls import GroupedCalls
+from moothall.errors import LedgerFull, LedgerUnavailable, MootError, SeqConflict, SessionBusy
+from moothall.ledgers import postgres_upkeep
+from moothall.ledgers.migrations import migrate
+from moothall.ledgers.pending_heads import REGISTER_SECONDS, PendingHeads, seal_now
+from moothall.ledgers.validation import check_order
+
+CHANNEL: Final = "moot_changed"
+POLL_SECONDS: Final = 5.0
+"""How long waiters rely on notifications before the database is queried for all of them."""
+LARGEST_GROUP: Final = 1_000
+MOST_NAMED: Final = 50
+"""How many sessions one notification names: PostgreSQL allows 8,000 bytes, and a name has at most 80."""
+MOST_NOTIFIED: Final = 10_000
+"""How many sessions are remembered with the position of their last notification."""
+COMMAND_SECONDS: Final = 60.0
+RECONNECT_SECONDS: Final = 0.5
+
+MOST_DEADLOCKS: Final = 10
+SESSION_CHECK: Final = "moot_entries_session_fkey"
+GATHER_SECONDS: Final = 0.02
+"""How long a due registration waits for others that are due at the same time."""
+
+# One statement and so one transaction and one round trip: the sessions whose head is where the batch begins move on, and only
+# their records are written. Where another process was faster the condition is checked again on the row that it wrote. Notified at
+# commit: a listener never hears of an entry that it cannot read yet; one notification names many sessions, because each wakes
+# every listening process. The columns come as texts, bodies and hashes in one piece: to encode arrays takes the driver a third of
+# what a process spends on an append.
+_APPEND: Final = """
+WITH given AS (
+    SELECT id, first, last, substr($12::bytea, place, size) AS hash
+    FROM unnest(string_to_array($1, chr(10)), string_to_array($2, ' ')::bigint[], string_to_array($3, ' ')::bigint[],
+        string_to_array($4, ' ')::int[], string_to_array($5, ' ')::int[]) AS g (id, first, last, place, size)
+),
+opened AS (
+    INSERT INTO moot_sessions AS s (id, head, hashed, head_hash)
+    SELECT id, last, last, hash FROM given WHERE first = 1 ORDER BY id
+    ON CONFLICT (id) DO UPDATE SET head = excluded.head, hashed = excluded.hashed, head_hash = excluded.head_hash WHERE s.head = 0
+    RETURNING id, number
+),
+moved AS (
+    UPDATE moot_sessions s SET head = g.last, hashed = g.last, head_hash = g.hash
+    FROM given g WHERE s.id = g.id AND g.first > 1 AND s.head = g.first - 1
+    RETURNING s.id, s.number
+),
+written AS (SELECT * FROM opened UNION ALL SELECT * FROM moved),
+stored AS (
+    INSERT INTO moot_entries (session, seq, at, body, hash)
+    SELECT w.number, r.seq, r.at, substr($12::bytea, r.place, r.size), substr($12::bytea, r.place + r.size, r.hashed)
+    FROM unnest(string_to_array($6, chr(10)), string_to_array($7, ' ')::bigint[], string_to_array($8, ' ')::bigint[],
+        string_to_array($9, ' ')::int[], string_to_array($10, ' ')::int[], string_to_array($11, ' ')::int[])
+        AS r (id, seq, at, place, size, hashed)
+    JOIN written w ON w.id = r.id
+)
+SELECT string_agg(id, chr(10)) AS ids, pg_notify($13, string_agg(id, chr(10))) FROM (
+    SELECT id, (row_number() OVER () - 1) / $14::bigint AS part FROM written
+) AS w GROUP BY part
+"""
+
+# Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
+_LOCK: Final = """
+SELECT pg_try_advisory_lock(hashtextextended('moot/' || id, 0)) FROM unnest($1::text[]) WITH ORDINALITY AS g (id, n) ORDER BY n
+"""
+_UNLOCK: Final = _LOCK.replace("pg_try_advisory_lock", "pg_advisory_unlock")
+_HEADS: Final = "SELECT id, head FROM moot_sessions WHERE id = ANY ($1::text[])"
+
+
+@dataclass(slots=True)
+class _QueuedAppend:
+    session: SessionId
+    records: Sequence[StoredRecord]
+    future: "asyncio.Future[None]"
+
+
+class PostgresLedger:
+    """A ledger in one PostgreSQL database. Use as an async context manager. `name` is what its connections are called there."""
+
+    def __init__(self, address: str, *, name: str = "moot") -> None:
+        self._address = address
+        self._settings = {"application_name": name}
+        self._stack = AsyncExitStack()
+        self._pool: asyncpg.Pool[Any] | None = None
+        self._ear: asyncpg.Connection[Any] | None = None
+        self._pen: asyncpg.Connection[Any] | None = None
+        self._ear_lock = asyncio.Lock()
+        self._queue: list[_QueuedAppend] = []
+        self._has_queued, self._is_settled = asyncio.Event(), asyncio.Event()
+        self._is_settled.set()
+        self._writer: asyncio.Task[None] | None = None
+        # Who waits for a session to change, with the head that each has seen. Woken with the new one, or None if it is not known.
+        self._waiting: defaultdict[SessionId, dict[asyncio.Future[int | None], int]] = defaultdict(dict)
+        self._poller: asyncio.Task[None] | None = None
+        self._head_queries = GroupedCalls(self._fetch_heads)
+        self._claimed: set[SessionId] = set()
+        self._claiming: set[SessionId] = set()
+        self._locks = GroupedCalls(self._take_locks)
+        self._unlocks = GroupedCalls(self._release_locks)
+        self._written: list[tuple[SessionId, int]] = []
+        # The heads of claimed sessions that this process wrote last, as far as notifications tell.
+        self._own_heads: dict[SessionId, int] = {}
+        self._forfeited: set[SessionId] = set()
+        self._mending: asyncio.Task[None] | None = None
+        self._is_closing = False
+        # What was notified, by the position of its last notification; positions up to `_deaf_until` may be incomplete.
+        self._notified: OrderedDict[SessionId, int] = OrderedDict()
+        self._position = 0
+        self._deaf_until = 0
+        self._heads = PendingHeads()
+        self._registrar: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            with _translate_errors():
+                self._pool = await asyncpg.create_pool(
+                    self._address,
+                    # None in reserve: the driver would log each try to restore it while the server is away.
+                    min_size=0,
+                    max_size=4,
+                    command_timeout=COMMAND_SECONDS,
+                    server_settings=self._settings,
+                    reset=keep_connection,
+                )
+                stack.push_async_callback(self._pool.close)
+                stack.push_async_callback(self._close_writer)
+                stack.push_async_callback(self._close_listener)
+                await self._open_listener()
+            # Started last and so stopped first: queued appends are written while the pool is still open.
+            self._writer = asyncio.create_task(self._write())
+            stack.push_async_callback(self._stop_writing)
+            stack.push_async_callback(self._stop_registering)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._stack.aclose()
+
+    async def _stop_writing(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(COMMAND_SECONDS):
+                await self._is_settled.wait()
+        if self._writer is not None:
+            self._writer.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._writer
+        for each in self._queue:
+            each.future.cancel()
+
+    async def _stop_registering(self) -> None:
+        with suppress(TimeoutError, MootError):
+            async with asyncio.timeout(COMMAND_SECONDS):
+                await self._is_settled.wait()
+                if self._registrar is not None:
+                    self._registrar.cancel()
+                    await asyncio.wait([self._registrar])
+                await self._register_heads()
+
+    async def _register_due_heads(self) -> None:
+        # Beside the appends and not within them: all processes append to one register, and must not wait for each other there.
+        while self._heads.heads:
+            await asyncio.sleep(GATHER_SECONDS if self._heads.is_due else REGISTER_SECONDS)
+            with suppress(LedgerUnavailable):  # tried again a moment later
+                await self._register_heads()
+
+    async def _register_heads(self) -> None:
+        """Append what is pending to the register of heads."""
+        query = (
+            "SELECT seq, at, hash FROM moot_entries JOIN moot_sessions ON session = number "
+            "WHERE id = $1 ORDER BY seq DESC LIMIT 1"
+        )
+        taken = self._heads.take()
+        try:
+            while taken:
+                with _translate_errors():
+                    row = await self._open_pool().fetchrow(query, HEADS)
+                with suppress(SeqConflict):  # another process registered its heads first
+                    return await self.append(HEADS, seal_now(ChainEnd(*row) if row else EMPTY_REGISTER, taken))
+        except BaseException:
+            self._heads.put_back(taken)
+            raise
+
+    async def _open_listener(self) -> "asyncpg.Connection[Any]":
+        """Return the connection for notifications and claims; reopen it and retake all claims if it was cut."""
+        if self._ear is None or self._ear.is_closed():
+            self._ear = await asyncpg.connect(self._address, server_settings=self._settings)
+            await _migrate(self._ear)
+            await self._ear.add_listener(CHANNEL, self._on_notification)
+            # What was written while nobody listened was not notified.
+            self._miss_notifications()
+            self._ear.add_termination_listener(self._on_disconnect)
+            # A copy: sessions end meanwhile.
+            claimed = list(self._claimed)
+            for session, (taken,) in zip(claimed, await self._ear.fetch(_LOCK, claimed), strict=True):
+                # Another process claimed the session while we were disconnected: `append` refuses to write to it from now on.
+                if not taken:
+                    self._forfeited.add(session)
+        return self._ear
+
+    def _miss_notifications(self) -> None:
+        self._position += 1
+        self._deaf_until = self._position
+        self._own_heads.clear()
+
+    def _on_disconnect(self, connection: Any) -> None:
+        """Reconnect at once when the listening connection ends, and retake the claims before another process does."""
+        if not self._is_closing:
+            self._mending = asyncio.get_running_loop().create_task(self._reconnect())
+
+    async def _reconnect(self) -> None:
+        while not self._is_closing:
+            with suppress(LedgerUnavailable):
+                async with self._ear_lock:
+                    with _translate_errors():
+                        await self._open_listener()
+                        return
+            await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _close_listener(self) -> None:
+        self._is_closing = True
+        for task in (self._mending, self._poller):
+            if task is not None:
+                task.cancel()
+        if self._ear is not None:
+            await self._ear.close()
+
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        if not records:
+            return
+        # Without this check two processes would run one session: each would ask its participants, and pay for them.
+        if session in self._forfeited and session in self._claimed:
+            raise SessionBusy(f"session {session!r} was taken over by another process while the database was out of reach")
+        check_order(session, records)
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(_QueuedAppend(session, records, future))
+        self._has_queued.set()
+        self._is_settled.clear()
+        await future
+
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+        query = (
+            "SELECT seq, at, body, hash FROM moot_entries JOIN moot_sessions ON session = number "
+            "WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+        )
+        with _translate_errors():
+            rows = await self._open_pool().fetch(query, session, after, limit)
+        return [StoredRecord(*row) for row in rows]
+
+    async def heads(self, prefix: str = "") -> list[Head]:
+        query = (
+            "SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM moot_sessions s "
+            "JOIN moot_entries a ON a.session = s.number "
+            # min(seq) and not 1: a session whose first record is missing is still listed.
+            "AND a.seq = (SELECT min(seq) FROM moot_entries WHERE session = s.number) "
+            "JOIN moot_entries z ON z.session = s.number AND z.seq = s.head "
+            "WHERE starts_with(s.id, $1) AND s.id <> $2 ORDER BY s.id"
+        )
+        with _translate_errors():
+            rows = await self._open_pool().fetch(query, prefix, HEADS)
+        return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
+
+    async def changed(self, session: SessionId, after: int) -> int:
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.create_task(self._poll_heads())
+        while True:
+            woken: asyncio.Future[int | None] = asyncio.get_running_loop().create_future()
+            # Registered before the query: a notification between the query and the wait would otherwise be lost.
+            self._waiting[session][woken] = after
+            try:
+                # What this process wrote itself is still the head: nobody has notified anything else.
+                head = None if self._own_heads.get(session) == after else await self._head_queries.call(session)
+                if head is None or head <= after:
+                    head = await woken
+            finally:
+                # Retrieved, also where the query itself has failed: a failure that nobody asks for is reported by the event loop.
+                _ = woken.done() and not woken.cancelled() and woken.exception()
+                self._waiting[session].pop(woken, None)
+                if not self._waiting[session]:
+                    del self._waiting[session]
+            if head is not None and head > after:
+                return head
+
+    async def _poll_heads(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(POLL_SECONDS)
+            names = list(self._waiting)
+            try:
+                heads = await self._fetch_heads(names)
+            except LedgerUnavailable as error:
+                for woken in [woken for name in names for woken in self._waiting.get(name, ()) if not woken.done()]:
+                    woken.set_exception(error)
+            else:
+                for name, head in zip(names, heads, strict=True):
+                    self._wake_waiting(name, head)
+
+    async def _fetch_heads(self, names: list[SessionId]) -> list[int]:
+        with _translate_errors():
+            heads = dict(await self._open_pool().fetch(_HEADS, names))
+        return [heads.get(name, 0) for name in names]
+
+    async def written(self, after: int | None = None) -> WrittenSessions:
+        async with self._ear_lock:
+            with _translate_errors():
+                await self._open_listener()
+        if after is None:
+            return WrittenSessions(self._position, frozenset())
+        if after < self._deaf_until:
+            return WrittenSessions(self._position, None)
+        found = []
+        for session, position in reversed(self._notified.items()):
+            if position <= after:
+                break
+            found.append(session)
+        return WrittenSessions(self._position, frozenset(found))
+
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
+        with _translate_errors():
+            return await postgres_upkeep.inspect(self._open_pool(), session)
+
+    async def copy_to(self, path: Path) -> None:
+        with _translate_errors():
+            await postgres_upkeep.copy_to(self._open_pool(), path)
+
+    async def remove(self, sessions: Sequence[SessionId]) -> None:
+        with _translate_errors():
+            await postgres_upkeep.remove(self._open_pool(), sessions)
+
+    async def list_removed(self) -> list[SessionId]:
+        with _translate_errors():
+            return await postgres_upkeep.list_removed(self._open_pool())
+
+    async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+        with _translate_errors():
+            await postgres_upkeep.reserve(self._open_pool(), heads)
+
+    async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        with _translate_errors():
+            await postgres_upkeep.put_back(self._open_pool(), session, records)
+
+    @asynccontextmanager
+    async def claim(self, session: SessionId) -> AsyncIterator[None]:
+        # An advisory lock belongs to its connection: all claims of this process share one, which ends with the process.
+        if not await self._try_claim(session):
+            raise SessionBusy(f"session {session!r} is being run by another process; follow it with `moot watch {session}`")
+        try:
+            yield
+        finally:
+            self._claimed.discard(session)
+            self._forfeited.discard(session)
+            self._own_heads.pop(session, None)
+            with suppress(LedgerUnavailable):  # a server that is gone holds no locks
+                await self._unlocks.call(session)
+
+    async def _try_claim(self, session: SessionId) -> bool:
+        # One connection may take the same advisory lock twice, so claims within this process are compared first.
+        if session in self._claimed or session in self._claiming:
+            return False
+        self._claiming.add(session)
+        taking = asyncio.ensure_future(self._finish_claim(session))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            # Whoever wanted it does not wait any more: what is taken all the same is given back.
+            taking.add_done_callback(lambda taken: self._give_back(session, taken))
+            raise
+
+    async def _finish_claim(self, session: SessionId) -> bool:
+        try:
+            taken = await self._locks.call(session)
+            if taken:
+                self._claimed.add(session)
+            return taken
+        finally:
+            self._claiming.discard(session)
+
+    def _give_back(self, session: SessionId, taken: "asyncio.Future[bool]") -> None:
+        if not taken.cancelled() and taken.exception() is None and taken.result():
+            self._claimed.discard(session)
+            self._unlocks.put(session).add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def _take_locks(self, names: list[SessionId]) -> list[bool]:
+        return await self._query_listener(_LOCK, names)
+
+    async def _release_locks(self, names: list[SessionId]) -> list[bool]:
+        return await self._query_listener(_UNLOCK, names)
+
+    async def _query_listener(self, query: str, names: list[SessionId]) -> list[bool]:
+        async with self._ear_lock:
+            with _translate_errors():
+                return [row[0] for row in await (await self._open_listener()).fetch(query, names)]
+
+    def _open_pool(self) -> "asyncpg.Pool[Any]":
+        assert self._pool is not None, "use the ledger as an async context manager"
+        return self._pool
+
+    def _on_notification(self, connection: Any, process: int, channel: str, payload: object) -> None:
+        # What this process wrote is noted when the append returns.
+        if self._pen is not None and not self._pen.is_closed() and process == self._pen.get_server_pid():
+            return
+        for name in str(payload).split("\n"):
+            self._own_heads.pop(SessionId(name), None)
+            self._note_written(SessionId(name), None)
+
+    def _note_written(self, session: SessionId, head: int | None) -> None:
+        if session == HEADS:
+            return
+        self._position += 1
+        self._notified[session] = self._position
+        self._notified.move_to_end(session)
+        if len(self._notified) > MOST_NOTIFIED:
+            _, self._deaf_until = self._notified.popitem(last=False)
+        self._wake_waiting(session, head)
+
+    def _wake_waiting(self, session: SessionId, head: int | None) -> None:
+        for woken, after in self._waiting.get(session, {}).items():
+            if not woken.done() and (head is None or head > after):
+                woken.set_result(head)
+
+    async def _write(self) -> None:
+        while True:
+            if not self._queue:
+                self._is_settled.set()
+                self._has_queued.clear()
+                await self._has_queued.wait()
+            # Group commit: everything that queued during the last transaction shares the next one, so one fsync serves many
+            # appends.
+            group, self._queue = self._queue[:LARGEST_GROUP], self._queue[LARGEST_GROUP:]
+            try:
+                with _translate_errors():
+                    results = await self._commit(group)
+            except MootError as error:
+                results = [error for _ in group]
+            except asyncio.CancelledError:
+                for each in group:
+                    each.future.cancel()
+                raise
+            if self._heads.heads and (self._registrar is None or self._registrar.done()):
+                self._registrar = asyncio.create_task(self._register_due_heads())
+            for each, result in zip(group, results, strict=True):
+                # The caller was cancelled while it waited; its records may be durable all the same.
+                if each.future.done():
+                    continue
+                if result is None:
+                    each.future.set_result(None)
+                else:
+                    each.future.set_exception(result)
+            # Those who wait for a change come after those who made it: a run would take its own entries for another's.
+            written, self._written = self._written, []
+            for name, head in written:
+                self._note_written(name, head)
+
+    async def _commit(self, group: list[_QueuedAppend]) -> list[MootError | None]:
+        """Write the appends; one with a stale head fails alone."""
+        results: list[MootError | None] = [None] * len(group)
+        left = list(range(len(group)))
+        while left:
+            left = await self._commit_batches(group, left, results)
+        return results
+
+    async def _commit_batches(self, group: list[_QueuedAppend], left: list[int], results: list[MootError | None]) -> list[int]:
+        """Write one batch for each session, all with one statement; return the appends that could not join one."""
+        batches: dict[SessionId, list[int]] = {}
+        later: list[int] = []
+        for at in left:
+            joined = batches.setdefault(group[at].session, [])
+            # Appends that continue each other are one batch: without its predecessor the second would continue nothing.
+            if not joined or group[joined[-1]].records[-1].seq + 1 == group[at].records[0].seq:
+                joined.append(at)
+            else:
+                later.append(at)
+        records = {
+            name: group[joined[0]].records if len(joined) == 1 else [r for at in joined for r in group[at].records]
+            for name, joined in batches.items()
+        }
+        position = self._position
+        written = await self._insert(records)
+        for name in written:
+            self._heads.add(name, records[name])
+            head = records[name][-1].seq
+            # Unless another process wrote to it since this append was sent: which of both is the head is then not known.
+            if name in self._claimed and self._notified.get(name, 0) <= position:
+                self._own_heads[name] = head
+            self._written.append((name, head))
+        # Another process was faster: rare, so that its own look at the head costs nothing in the common case.
+        stale = [name for name in batches if name not in written]
+        if stale:
+            query = "SELECT id, head FROM moot_sessions WHERE id = ANY($1::text[])"
+            heads = {row["id"]: row["head"] for row in await self._open_pool().fetch(query, stale)}
+            for name in stale:
+                for at in batches[name]:
+                    expected = group[at].records[0].seq - 1
+                    results[at] = SeqConflict(name, expected, heads.get(name, 0))
+        return later
+
+    async def _insert(self, batches: Mapping[SessionId, Sequence[StoredRecord]]) -> set[SessionId]:
+        """Write the batches that start directly after their session's head; return their sessions."""
+        columns = _build_columns(batches)
+        for _ in range(MOST_DEADLOCKS):
+            try:
+                writer = await self._open_writer()
+                rows = await writer.fetch(_APPEND, *columns, CHANNEL, MOST_NAMED)
+                return {SessionId(name) for row in rows for name in row["ids"].split("\n")}
+            except asyncpg.exceptions.DeadlockDetectedError:
+                continue
+            except BaseException:
+                # It may be durable all the same, and its own notification is not listened to.
+                self._miss_notifications()
+                raise
+        raise LedgerUnavailable("the PostgreSQL ledger is written to by too many processes at once; repeat the call")
+
+    async def _open_writer(self) -> "asyncpg.Connection[Any]":
+        """Return the connection for appends: one of its own, because a pool's connection is reset after each use."""
+        if self._pen is None or self._pen.is_closed():
+            self._pen = await asyncpg.connect(self._address, command_timeout=COMMAND_SECONDS, server_settings=self._settings)
+        return self._pen
+
+    async def _close_writer(self) -> None:
+        if self._pen is not None:
+            await self._pen.close()
+
+
+def _build_columns(batches: Mapping[SessionId, Sequence[StoredRecord]]) -> list[str | bytes]:
+    """Return what `_APPEND` takes: the sessions, their records, and in one piece each body and the hash behind it."""
+    # Sorted: two processes that write to the same sessions in different order could wait for each other.
+    names = sorted(batches)
+    records = [record for name in names for record in batches[name]]
+    seqs, times, bodies, hashes = zip(*records, strict=True)
+    sizes, hash_sizes = list(map(len, bodies)), list(map(len, hashes))
+    places = list(accumulate(map(add, sizes, hash_sizes), initial=1))  # PostgreSQL counts from 1
+    lasts = [end - 1 for end in accumulate(len(batches[name]) for name in names)]
+    sessions = (
+        [batches[name][0].seq for name in names],
+        [seqs[last] for last in lasts],
+        [places[last] + sizes[last] for last in lasts],
+        [hash_sizes[last] for last in lasts],
+    )
+    owners = "\n".join(name for name in names for _ in batches[name])
+    return [
+        "\n".join(names),
+        *map(_join_numbers, sessions),
+        owners,
+        *map(_join_numbers, (seqs, times, places[:-1], sizes, hash_sizes)),
+        b"".join(chain.from_iterable(zip(bodies, hashes, strict=True))),
+    ]
+
+
+def _join_numbers(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+async def keep_connection(connection: Any) -> None:
+    """Leave a pool's connection as it is: nothing here changes its state, and a reset costs a round trip for each query."""
+
+
+async def _migrate(connection: Any) -> None:
+    newer = "the ledger has version {version}, this Moot knows {known}; upgrade Moot, or point MOOT_LEDGER to another database"
+    async with connection.transaction():
+        version = await migrate(connection, "postgres", "moot_schema", "moot/schema", newer=newer)
+        # The statement that writes entries writes their sessions, too; looking up the session of each entry again took two thirds
+        # of its time. No version of its own: older versions of Moot work with the constraint and without it, beside this one.
+        if await connection.fetchval("SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = $1)", SESSION_CHECK):
+            await connection.execute(f"ALTER TABLE moot_entries DROP CONSTRAINT {SESSION_CHECK}")
+        if version == postgres_upkeep.WITHOUT_REGISTER:
+            await postgres_upkeep.adopt_heads(connection)
+
+
+class _translate_errors:  # noqa: N801 - reads as a verb where it is used
+    """Translates the driver's errors into Moot's, in one place."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, asyncpg.exceptions.DiskFullError):
+            raise LedgerFull(f"the ledger has no room to write ({error}); free disk space on the database server") from error
+        # InternalClientError: the driver's own state after a connection was cut in the middle of an answer.
+        if isinstance(error, asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError | OSError):
+            why = (str(error) or type(error).__name__).splitlines()[0]
+            raise LedgerUnavailable(f"the PostgreSQL ledger failed ({why}); check MOOT_LEDGER and the server") from error
+
+
+translate_errors = _translate_errors
+"""For the other modules that speak to the same server."""

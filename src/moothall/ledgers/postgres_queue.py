@@ -1,0 +1,489 @@
+"""The queue of the sessions that workers share: tables of procrastinate and of Moot beside a PostgreSQL ledger.
+
+A session needs a worker as long as its head is past `moot_runs.seen`. Triggers of the ledger's table put a job into the queue in
+the transaction of each append; deadlines are rows with a date. Both are hints: what they miss is found by `_QUIET`.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from importlib.resources import files
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import asyncpg
+
+from moothall.domain.ids import SessionId
+from moothall.engine.grouped_calls import GroupedCalls
+from moothall.engine.outage_log import OutageLog
+from moothall.errors import LedgerUnavailable
+from moothall.ledgers.migrations import load_migrations, migrate
+from moothall.ledgers.postgres import keep_connection, translate_errors
+from moothall.ledgers.queue_jobs import QueueConnector, QueueWorker
+from moothall.ports.runner import RunnerStats
+
+COMMON_QUEUE: Final = "moot"
+SWEEP_SECONDS: Final = 1.0
+QUIET_SECONDS: Final = 5.0
+"""How often sessions are looked for that need a worker and have no job."""
+RETRY_SECONDS: Final = 1.0
+OUTAGE_RETRY_SECONDS: Final = 0.25
+STOP_SECONDS: Final = 1.0
+"""How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
+
+Standing = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
+"""Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What a worker leaves behind after a session: up to which entry it has seen it, and in how many seconds it is due again.
+
+    `asks` wait for somebody outside.
+    """
+
+    standing: Standing
+    seen: int = 0
+    due: float | None = None
+    tries: int = 0
+    asks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a parked session was looked at in vain; `due` is in how many seconds it is looked at again, None for now."""
+
+    tries: int = 0
+    due: float | None = None
+
+
+Advance = Callable[[SessionId], Awaitable[Settled]]
+"""Runs a session as far as it goes; raises LedgerUnavailable."""
+
+# A job that came in meanwhile is taken with it: the queue would start it only when it looks again. Otherwise the job that ran the
+# session ends here.
+_SETTLE: Final = """
+WITH given AS (
+    SELECT g.*, s.number, 'moot/' || g.id AS lock
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::integer[], $6::integer[], $7::bigint[])
+        AS g (id, seen, standing, due, tries, asks, job)
+    LEFT JOIN moot_sessions s ON s.id = g.id
+    -- What a worker says that was frozen meanwhile is older than what its successor said.
+    WHERE EXISTS (SELECT FROM moot_workers WHERE name = $8)
+),
+again AS (
+    DELETE FROM procrastinate_jobs j USING given g
+    WHERE g.standing IN ('waiting', 'parked', 'closed') AND j.status = 'todo' AND j.queueing_lock = g.lock
+    RETURNING g.id, g.standing
+),
+settled AS (
+    UPDATE moot_runs r
+    SET seen = greatest(r.seen, g.seen), standing = g.standing, tries = g.tries, asks = g.asks,
+    -- Somebody wants it looked at now: that stays until somebody looks.
+    due = CASE WHEN r.due <= now() AND g.standing <> 'closed' THEN r.due ELSE now() + g.due * interval '1 second' END
+    FROM given g WHERE r.session = g.number AND (g.seen >= r.seen OR g.seen = 0)
+),
+ended AS (
+    DELETE FROM procrastinate_jobs j USING given g
+    WHERE j.id = g.job AND j.status = 'doing' AND g.id NOT IN (SELECT id FROM again WHERE standing <> 'closed')
+)
+SELECT id FROM again WHERE standing <> 'closed'
+"""
+
+# A session that another build of Moot can perhaps read: only workers of that build listen to its queue.
+_LEAVE: Final = """
+UPDATE moot_runs SET standing = 'left', due = NULL, queue = 'moot', left_by = array_append(array_remove(left_by, $2), $2)
+WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)
+"""
+
+_TAKE_LEFT: Final = """
+WITH taken AS (
+    UPDATE moot_runs SET standing = 'new', seen = 0, queue = $1 WHERE session IN (
+        SELECT session FROM moot_runs WHERE standing = 'left' AND NOT $1 = ANY (left_by) LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ) RETURNING session
+)
+SELECT count(moot_enqueue(s.id, $1)) FROM taken t JOIN moot_sessions s ON s.number = t.session
+"""
+
+# `seen = 0`: should the job get lost, the session is still found to need a worker.
+_WAKE: Final = """
+WITH woken AS (
+    UPDATE moot_runs r SET seen = 0, due = CASE WHEN s.id = ANY ($2::text[]) THEN now() ELSE r.due END
+    FROM moot_sessions s WHERE s.number = r.session AND s.id = ANY ($1::text[]) AND r.standing NOT IN ('closed', 'foreign')
+    AND (r.seen < s.head OR s.id = ANY ($2::text[]))
+    RETURNING s.id, r.queue
+)
+SELECT count(moot_enqueue(id, queue)) FROM woken
+"""
+
+# Whoever looks takes the wish to look with it.
+_LOOK: Final = """
+WITH found AS (
+    SELECT session, tries, due FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1) FOR UPDATE
+)
+UPDATE moot_runs r SET due = CASE WHEN f.due <= now() THEN NULL ELSE f.due END FROM found f WHERE r.session = f.session
+RETURNING f.tries, extract(epoch FROM f.due - now())::float8
+"""
+
+_DUE: Final = """
+WITH due AS (
+    UPDATE moot_runs SET due = NULL, seen = 0 WHERE session IN (
+        SELECT session FROM moot_runs WHERE due <= now() ORDER BY due LIMIT 1000 FOR UPDATE SKIP LOCKED
+    ) RETURNING session, queue
+)
+SELECT count(moot_enqueue(s.id, d.queue)) FROM due d JOIN moot_sessions s ON s.number = d.session
+"""
+
+_QUIET: Final = """
+SELECT count(moot_enqueue(s.id, r.queue)) FROM moot_runs r JOIN moot_sessions s ON s.number = r.session
+WHERE s.head > r.seen AND r.due IS NULL AND r.standing NOT IN ('closed', 'foreign', 'left', 'damaged')
+AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.status = 'doing' AND j.lock = 'moot/' || s.id)
+AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.queueing_lock = 'moot/' || s.id)
+"""
+
+# A queue that no worker listens to any more: everybody may try its sessions again.
+_ORPHANED: Final = """
+WITH freed AS (
+    UPDATE moot_runs SET queue = 'moot', left_by = '{}'
+    WHERE queue <> 'moot' AND queue NOT IN (SELECT queue FROM moot_workers)
+)
+UPDATE procrastinate_jobs SET queue_name = 'moot'
+WHERE task_name = 'moot.advance' AND status = 'todo' AND queue_name <> 'moot'
+AND queue_name NOT IN (SELECT queue FROM moot_workers)
+"""
+
+# Cut first, then hand over: a frozen worker that wakes up finds its claims gone. Its late appends fail by their numbers. One that
+# died before it wrote down its number in the queue holds jobs under that number all the same.
+_BURY: Final = """
+WITH dead AS (
+    DELETE FROM moot_workers m WHERE m.started_at < now() - m.lease
+    AND NOT EXISTS (SELECT FROM procrastinate_workers w WHERE w.id = m.worker AND w.last_heartbeat > now() - m.lease)
+    RETURNING m.name, m.worker
+),
+gone AS (
+    DELETE FROM procrastinate_workers w WHERE w.id IN (SELECT worker FROM dead)
+    OR w.last_heartbeat < now() - $1::interval AND NOT EXISTS (
+        SELECT FROM moot_workers m WHERE m.worker = w.id OR (m.worker IS NULL AND m.started_at >= now() - m.lease)
+    )
+),
+cut AS (SELECT a.application_name AS name, count(pg_terminate_backend(a.pid)) AS cut
+        FROM pg_stat_activity a WHERE a.application_name IN (SELECT name FROM dead) GROUP BY 1)
+SELECT dead.name, coalesce(cut.cut, 0) FROM dead LEFT JOIN cut USING (name)
+"""
+
+# With what it holds in the queue: a database that was away for a moment may have missed that the worker left it.
+_BOW_OUT: Final = """
+WITH ended AS (DELETE FROM moot_workers WHERE name = $1 RETURNING worker)
+DELETE FROM procrastinate_workers w USING ended e WHERE w.id = e.worker
+"""
+
+# Not a retry of the dead job: where a job waits already, that one would break the rule of one waiting job for each session.
+_HAND_OVER: Final = """
+WITH gone AS (
+    DELETE FROM procrastinate_jobs WHERE status = 'doing' AND task_name = 'moot.advance' AND worker_id IS NULL
+    RETURNING args ->> 'session' AS id, queue_name
+)
+SELECT count(moot_enqueue(id, queue_name)) FROM gone
+"""
+
+# By an index that those which ended are not in: what is counted here does not grow with the age of the ledger.
+_COUNT: Final = """
+WITH open AS (
+    SELECT standing, count(*) AS n, sum(asks) AS asks FROM moot_runs WHERE standing NOT IN ('closed', 'foreign') GROUP BY 1
+)
+SELECT (SELECT coalesce(json_object_agg(standing, n), '{}') FROM open)::text,
+       (SELECT count(*) FROM moot_workers),
+       (SELECT count(*) FROM moot_calls WHERE ends_at > now()), (SELECT coalesce(sum(waits), 0)::bigint FROM moot_limits),
+       (SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'moot.advance' AND status = 'doing'),
+       count(j.id), coalesce(extract(epoch FROM clock_timestamp() - min(e.at)), 0)::float8,
+       (SELECT coalesce(sum(asks), 0)::bigint FROM open)
+FROM procrastinate_jobs j LEFT JOIN procrastinate_events e ON e.job_id = j.id AND e.type = 'deferred'
+WHERE j.task_name = 'moot.advance' AND j.status = 'todo'
+"""
+
+_COUNT_ENDED: Final = "SELECT standing, count(*) FROM moot_runs WHERE standing IN ('closed', 'foreign') GROUP BY 1"
+ENDED_SHARE: Final = 0.01
+"""Which part of the time may be spent with counting what has ended: of a million sessions it is counted every few seconds."""
+
+# No version of their own: older versions of Moot work with them and without them, beside this one.
+_ADDITIONS: Final = (
+    (
+        "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'moot_runs'::regclass AND attname = 'asks')",
+        "ALTER TABLE moot_runs ADD COLUMN asks integer NOT NULL DEFAULT 0",
+    ),
+    (
+        "SELECT to_regclass('moot_runs_open') IS NOT NULL",
+        "CREATE INDEX moot_runs_open ON moot_runs (standing) WHERE standing NOT IN ('closed', 'foreign')",
+    ),
+)
+
+log = logging.getLogger("moot")
+
+
+def build_worker_name() -> str:
+    """A name that no other worker has, for all connections of this one."""
+    return f"moot worker {socket.gethostname()[:24]} {os.getpid()} {secrets.token_hex(3)}"
+
+
+class PostgresQueue:
+    """The shared queue of one database. Use as an async context manager; the ledger must have been opened before.
+
+    `name` is that of this worker's connections, `build` says which sessions it can read.
+    """
+
+    def __init__(self, address: str, *, name: str = "moot", build: str = "") -> None:
+        self._address = address
+        self._name = name
+        self._settings = {"application_name": name}
+        self._outages = OutageLog()
+        self._queue = f"{COMMON_QUEUE}:{build}"
+        self._stack = AsyncExitStack()
+        self._pool: asyncpg.Pool[Any] | None = None
+        self._settles = GroupedCalls(self._settle_all)
+        self._ended: dict[str, int] = {}
+        self._ended_until = 0.0
+
+    async def __aenter__(self) -> Self:
+        async with AsyncExitStack() as stack:
+            with translate_errors():
+                pool = asyncpg.create_pool(
+                    self._address, min_size=0, max_size=4, server_settings=self._settings, reset=keep_connection
+                )
+                self._pool = await stack.enter_async_context(pool)
+                async with self._open_pool().acquire() as connection:
+                    await _install(connection)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None and self._pool is not None:
+            # A database that is out of reach answers no farewell.
+            self._pool.terminate()
+        await self._stack.aclose()
+
+    async def wake(self, sessions: Collection[SessionId], at_once: Collection[SessionId] = ()) -> None:
+        """Have sessions run that have changed, and those `at_once` in any case."""
+        await self.execute(_WAKE, [*{*sessions, *at_once}], list(at_once))
+
+    async def settle(self, session: SessionId, settled: Settled, job: int = 0) -> bool:
+        """Record how a worker leaves a session; whether something happened to it meanwhile, so that it is to be run again.
+
+        Unless it is, the job that ran it is deleted.
+        """
+        return await self._settles.call((session, settled, job))
+
+    async def _settle_all(self, given: list[tuple[SessionId, Settled, int]]) -> list[bool]:
+        rows = [(session, s.seen, s.standing, s.due, s.tries, s.asks, job) for session, s, job in given]
+        with translate_errors():
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            again = {row[0] for row in await self._open_pool().fetch(_SETTLE, *columns, self._name, timeout=RETRY_SECONDS * 30)}
+        return [session in again for session, _, _ in given]
+
+    async def leave(self, session: SessionId) -> None:
+        """Leave a session to workers of another build: this one cannot read it."""
+        await self.execute(_LEAVE, session, self._queue)
+
+    async def cancel(self, session: SessionId) -> None:
+        """Forget the deadlines of a session, and the job that waits for it."""
+        await self.execute("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = 'moot/' || $1", session)
+        query = (
+            "UPDATE moot_runs r SET due = NULL, seen = s.head FROM moot_sessions s WHERE s.number = r.session AND s.id = $1 "
+            "RETURNING (SELECT id FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
+        )
+        job = await self.fetch_value(query, session)
+        if job is not None:
+            await self.execute("SELECT procrastinate_cancel_job_v1($1, true, false)", job)
+
+    async def find_retry(self, session: SessionId) -> Retry:
+        with translate_errors():
+            row = await self._open_pool().fetchrow(_LOOK, session, timeout=RETRY_SECONDS * 30)
+        return Retry() if row is None else Retry(tries=row[0], due=row[1])
+
+    async def count(self) -> RunnerStats:
+        with translate_errors():
+            row = await self._open_pool().fetchrow(_COUNT, timeout=RETRY_SECONDS * 30)
+        assert row is not None
+        standings: dict[str, int] = {**await self._count_ended(), **json.loads(row[0])}
+        return RunnerStats(
+            running=row[4],
+            parked=standings.get("parked", 0),
+            runnable=row[5],
+            oldest=row[6],
+            workers=row[1],
+            calls=row[2],
+            provider_waits=row[3],
+            standings=standings,
+            asks=row[7],
+        )
+
+    async def _count_ended(self) -> dict[str, int]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if began >= self._ended_until:
+            with translate_errors():
+                rows = await self._open_pool().fetch(_COUNT_ENDED, timeout=RETRY_SECONDS * 30)
+            self._ended = {row[0]: row[1] for row in rows}
+            self._ended_until = loop.time() + (loop.time() - began) / ENDED_SHARE
+        return self._ended
+
+    async def check(self) -> None:
+        """Raise LedgerUnavailable if the tables of the queue are not there, or older than this Moot."""
+        version = await self.fetch_value("SELECT coalesce(max(version), 0) FROM moot_workers_schema", timeout=RETRY_SECONDS)
+        if version < load_migrations("workers")[-1].version or not await self.fetch_value(
+            "SELECT to_regclass('procrastinate_jobs') IS NOT NULL AND to_regclass('moot_runs') IS NOT NULL", timeout=RETRY_SECONDS
+        ):
+            raise LedgerUnavailable("the tables of the workers are missing; start a server or a worker again")
+
+    async def work(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+        """Run the sessions of the queue until cancelled; raises LedgerUnavailable when this worker has to start anew.
+
+        `over` is set as soon as that is known: to let go of what was held can take long.
+        """
+        try:
+            await self._run_jobs(advance, over, concurrency=concurrency, lease=lease)
+        except OSError as cause:
+            why = str(cause) or type(cause).__name__
+            raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
+        finally:
+            with suppress(LedgerUnavailable):
+                await self.execute(_BOW_OUT, self._name)
+                await self.execute(_HAND_OVER)
+
+    async def _run_jobs(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+        """Run the jobs that wait in procrastinate's tables, and sweep."""
+        connect = partial(asyncpg.connect, self._address, server_settings=self._settings)
+        worker = QueueWorker(
+            QueueConnector(self._open_pool(), connect),
+            [COMMON_QUEUE, self._queue],
+            partial(self._run_session, advance),
+            concurrency=concurrency,
+            beat=lease / 5,
+        )
+        await self._enlist(await worker.register(), lease)
+        try:
+            works = (worker.fetch, worker.listen, worker.beat, partial(self._keep, lease))
+            await run_together(over, *(insist(work, lease) for work in works))
+        finally:
+            await worker.stop(0.0 if over.is_set() else STOP_SECONDS)
+
+    async def _enlist(self, number: int, lease: float) -> None:
+        """Enter this worker, with its number in the queue: jobs of one whose number nobody knows are not found when it dies."""
+        query = "INSERT INTO moot_workers (name, queue, worker, lease) VALUES ($1, $2, $3, $4)"
+        await self.execute(query, self._name, self._queue, number, timedelta(seconds=lease))
+
+    async def _run_session(self, advance: Advance, session: SessionId, job: int) -> bool:
+        try:
+            while (settled := await advance(session)).standing != "left":
+                if not await self.settle(session, settled, job):
+                    return True
+            await self.leave(session)
+        except LedgerUnavailable as error:
+            self._outages.tell(error)
+            with suppress(LedgerUnavailable):
+                await self.settle(session, Settled(standing="failing", due=RETRY_SECONDS))
+        return False
+
+    async def _keep(self, lease: float) -> None:
+        """Look after what no job announces: deadlines, dead workers, lost jobs, sessions that others cannot read."""
+        loop = asyncio.get_running_loop()
+        pause = min(SWEEP_SECONDS, lease / 4)
+        quiet_at = loop.time()
+        while True:
+            is_quiet = loop.time() >= quiet_at
+            # Around all of it, too: behind a cut cable the driver waits without end for a query to be called off.
+            async with asyncio.timeout(2 * lease):
+                await self._sweep(lease, is_quiet=is_quiet)
+            if is_quiet:
+                quiet_at = loop.time() + QUIET_SECONDS
+            await asyncio.sleep(pause)
+
+    async def _sweep(self, lease: float, *, is_quiet: bool) -> None:
+        if await self.fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
+            raise _Replaced("another worker took over the sessions of this one, which was silent for too long")
+        with translate_errors():
+            dead = await self._open_pool().fetch(_BURY, timedelta(seconds=lease), timeout=lease)
+        for name, cut in dead:
+            log.warning("%s is silent: its sessions are handed over (%d connections cut)", name, cut)
+        queries = [_HAND_OVER, _DUE] if dead else [_DUE]
+        for query in [*queries, _HAND_OVER, _ORPHANED, _QUIET] if is_quiet else queries:
+            await self.execute(query, timeout=lease)
+        await self.execute(_TAKE_LEFT, self._queue, timeout=lease)
+
+    async def execute(self, query: str, *values: object, timeout: float = 30.0) -> None:
+        with translate_errors():
+            await self._open_pool().execute(query, *values, timeout=timeout)
+
+    async def fetch_value(self, query: str, *values: object, timeout: float = 30.0) -> Any:
+        with translate_errors():
+            return await self._open_pool().fetchval(query, *values, timeout=timeout)
+
+    def _open_pool(self) -> "asyncpg.Pool[Any]":
+        assert self._pool is not None, "use the queue as an async context manager"
+        return self._pool
+
+
+class _Replaced(LedgerUnavailable):
+    """This worker was taken for dead: it holds nothing any more."""
+
+
+async def insist(work: Callable[[], Awaitable[None]], patience: float) -> None:
+    """Do endless work again when the database went away, until it has been away for so long; raises what ended it then.
+
+    Sessions go on as soon as it is back: their asks are still under way, and nobody is asked twice.
+    """
+    loop = asyncio.get_running_loop()
+    began = failed_at = loop.time()
+    while True:
+        try:
+            await work()
+        except LedgerUnavailable as error:
+            # Behind a cut cable nothing answers, and others take the sessions over.
+            if isinstance(error, _Replaced) or isinstance(error.__cause__, TimeoutError):
+                raise
+            now = loop.time()
+            if now - failed_at > patience:
+                began = now
+            if now - began > patience:
+                raise
+            failed_at = now
+        await asyncio.sleep(OUTAGE_RETRY_SECONDS)
+
+
+async def run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
+    """Run until one of them fails, set `over`, and raise that failure alone."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        over.set()
+    finally:
+        failed = [task for task in tasks if task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in failed:
+        task.result()
+
+
+async def _install(connection: Any) -> None:
+    """Create or migrate the tables of the queue; raises LedgerNewer."""
+    newer = "the workers' tables have version {version}, this Moot knows {known}; upgrade Moot on this machine"
+    async with connection.transaction():
+        # Here already: several processes must not install procrastinate at once.
+        await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/workers', 0))")
+        if await connection.fetchval("SELECT to_regclass('procrastinate_jobs')") is None:
+            await connection.execute((files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8"))
+        await migrate(connection, "workers", "moot_workers_schema", "moot/workers", newer=newer)
+        # No version of its own: a worker that does not know it goes on beside those that do.
+        if await connection.fetchval("SELECT to_regclass('moot_places')") is None:
+            await connection.execute((files("moothall.ledgers.migrations") / "places.sql").read_text(encoding="utf-8"))
+        for exists, add in _ADDITIONS:
+            if not await connection.fetchval(exists):
+                await connection.execute(add)

@@ -1,0 +1,220 @@
+"""Opens a ledger's SQLite file: pragmas, migrations, and the translation of SQLite's errors."""
+
+import os
+import sqlite3
+import time
+from pathlib import Path
+from typing import Final
+
+from moothall.codec.head_records import EMPTY_REGISTER, HEADS, HeadHash, seal_heads
+from moothall.disk.private import create_private_file, make_private_folder
+from moothall.domain.ids import SessionId
+from moothall.errors import LedgerFull, LedgerNewer, LedgerReadOnly, LedgerUnavailable, MootError
+from moothall.ledgers.migrations import load_migrations
+
+APPLICATION_ID: Final = 0x4D4F4F54
+"""Marks the file as a Moot ledger: the letters "MOOT" in ASCII."""
+BUSY_SECONDS: Final = 30.0
+WITHOUT_REGISTER: Final = 1
+"""The version of files whose heads nobody registered."""
+
+
+def open_connection(path: Path) -> sqlite3.Connection:
+    """Open the file, creating or migrating it if needed; raises LedgerUnavailable or LedgerNewer."""
+    try:
+        make_private_folder(path.parent)
+        # SQLite gives its -wal and -shm files the rights of this one.
+        create_private_file(path)
+        # Only one thread uses it at a time, but not always the same one.
+        connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, check_same_thread=False)
+    except (OSError, sqlite3.Error) as cause:
+        raise LedgerUnavailable(f"the ledger {path} cannot be opened ({cause}); check MOOT_HOME and its rights") from cause
+    try:
+        # FULL syncs the WAL at every commit: with NORMAL a power failure could lose an append that had been reported as durable.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        _migrate(connection, path)
+        # After the check that the file is a Moot ledger: switching to WAL changes the file's header.
+        _switch_to_wal(connection)
+        # From here on the caller decides per commit whether it waits for a lock.
+        connection.execute("PRAGMA busy_timeout = 0")
+    except sqlite3.Error as cause:
+        connection.close()
+        raise translate_error(cause, path) from cause
+    except MootError:
+        connection.close()
+        raise
+    return connection
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether there is a ledger file that may be read but not written, or that lies in such a folder."""
+    return path.is_file() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+
+
+def refuse_writing(path: Path) -> LedgerReadOnly:
+    """The error of whoever writes to a ledger that may only be read."""
+    return LedgerReadOnly(f"the ledger {path} may only be read here; check the rights of its file and folder, or use a copy")
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a file that may only be read, also without its WAL; raises LedgerUnavailable or LedgerNewer."""
+    try:
+        connection = _connect_read_only(path)
+    except OSError as cause:
+        raise LedgerUnavailable(f"the ledger {path} cannot be read ({cause}); check its rights") from cause
+    except sqlite3.Error as cause:
+        raise translate_error(cause, path) from cause
+    try:
+        version = _check_version(connection, path)
+    except sqlite3.Error as cause:
+        connection.close()
+        raise translate_error(cause, path) from cause
+    except MootError:
+        connection.close()
+        raise
+    if version == 0:
+        connection.close()
+        raise LedgerUnavailable(f"{path} holds no ledger yet, and may only be read")
+    return connection
+
+
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    # Most commands may write, and need neither.
+    import shutil
+    import tempfile
+    from urllib.parse import quote
+
+    address = f"file:{quote(str(path))}"
+    connection = sqlite3.connect(f"{address}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError as cause:
+        connection.close()
+        if cause.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}:
+            raise
+    else:
+        return connection
+    # SQLite reads a WAL only through an index file beside it, which cannot be made here.
+    log = path.with_name(path.name + "-wal")
+    if not log.exists() or log.stat().st_size == 0:
+        # Nobody can write to it, so nothing has to be locked.
+        return sqlite3.connect(f"{address}?immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+    with tempfile.TemporaryDirectory(prefix="moot-") as folder:
+        copy = Path(folder) / "ledger.db"
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, copy.with_name(copy.name + "-wal"))
+        connection = sqlite3.connect(copy, isolation_level=None, check_same_thread=False)
+        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        connection.backup(memory)
+        connection.close()
+    return memory
+
+
+def copy_database(source: sqlite3.Connection, path: Path) -> None:
+    """Copy the database as it stands at one moment to a new file that needs no other file beside it."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    os.close(descriptor)
+    target = sqlite3.connect(path, isolation_level=None)
+    try:
+        source.backup(target)
+    finally:
+        target.close()
+    detach_log(path)
+
+
+def detach_log(path: Path) -> None:
+    """Make a ledger file that nobody has open whole in itself: without a WAL, readable from a read-only folder."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        connection.close()
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL. SQLite's busy timeout does not apply here when another process is switching, too."""
+    patience = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as cause:
+            if cause.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > patience:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def translate_error(cause: Exception, path: Path) -> LedgerUnavailable:
+    """Translate an SQLite error into Moot's, with the remedy."""
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return LedgerFull(
+            f"the ledger {path} has no room to write; free disk space, then `moot resume`: what was written is safe"
+        )
+    if code == sqlite3.SQLITE_NOTADB:
+        return LedgerUnavailable(f"{path} is no SQLite file; move it away or point MOOT_HOME elsewhere")
+    if code == sqlite3.SQLITE_READONLY:
+        return LedgerUnavailable(f"the ledger {path} cannot be written ({cause}); check the rights of its file and folder")
+    if code == sqlite3.SQLITE_BUSY:
+        return LedgerUnavailable(f"the ledger {path} was locked by another program for {BUSY_SECONDS:.0f} s; try again")
+    return LedgerUnavailable(
+        f"the ledger {path} failed ({cause}); check that the disk is neither full nor broken, then `moot resume`"
+    )
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    # Takes the write lock first: of two processes that open a new file, the second sees the tables of the first.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _check_version(connection, path)
+        apply_migrations(connection, version)
+        if version == WITHOUT_REGISTER:
+            _adopt_heads(connection)
+        if version == 0:
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the version of the file, 0 if it is empty; raises LedgerUnavailable or LedgerNewer."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if tables and application != APPLICATION_ID:
+        raise LedgerUnavailable(f"{path} is an SQLite file of another program; point MOOT_HOME elsewhere")
+    newest = load_migrations("sqlite")[-1].version
+    if version > newest:
+        raise LedgerNewer(
+            f"the ledger {path} has version {version}, this Moot knows {newest}; upgrade Moot, "
+            "or point MOOT_HOME to another folder"
+        )
+    return int(version) if tables else 0
+
+
+def apply_migrations(connection: sqlite3.Connection, version: int) -> None:
+    """Bring the tables of a version to the newest, within the caller's transaction."""
+    for step in load_migrations("sqlite"):
+        if step.version > version:
+            # `executescript` would commit the transaction first; then a failed migration could not be rolled back.
+            for statement in step.sql.split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {step.version}")
+
+
+def _adopt_heads(connection: sqlite3.Connection) -> None:
+    """Begin the register of heads of an older file with the sessions that it has."""
+    rows = connection.execute("SELECT id, head, head_hash FROM sessions WHERE head > 0 ORDER BY id").fetchall()
+    if not rows:
+        return
+    heads = {SessionId(name): HeadHash(seq, digest) for name, seq, digest in rows}
+    records = seal_heads(EMPTY_REGISTER, time.time_ns() // 1_000, heads, adopted=True)
+    last = records[-1]
+    added = connection.execute("INSERT INTO sessions (id, head, head_hash) VALUES (?, ?, ?)", (HEADS, last.seq, last.hash))
+    insert = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
+    connection.executemany(insert, [(added.lastrowid, *record) for record in records])

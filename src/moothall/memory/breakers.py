@@ -1,0 +1,334 @@
+"""Circuit breakers: when a single source may not decide alone (D-17).
+
+A circuit watches a scope: everything, a category, a level of stakes, a tag, or what one source stands behind alone. It opens
+when enough decisions in its scope proved wrong within a sliding window; a scope that many share opens only if different sources
+failed there, so that the failures of one stop that one and nobody else. While a circuit is open, nobody decides alone there.
+After the cooldown it is half-open: one decision may be made alone as a probe, and its review closes the circuit or opens it
+again.
+
+Changes by time alone (the end of a cooldown, a probe that is never reviewed) are computed when a circuit is read; only events are
+folded.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, Literal, get_args
+
+from moothall.domain.topic import Stakes, normalize_label
+from moothall.errors import BadSetting
+from moothall.memory.facts import Outcome, Policy
+from moothall.memory.validation import LONGEST_NAME, LONGEST_WINDOW
+
+CircuitState = Literal["closed", "open", "half_open"]
+ScopeKind = Literal["category", "stakes", "agent", "tag"]
+
+GLOBAL: Final = "global"
+FAILED: Final[frozenset[Outcome]] = frozenset({"failure", "abandoned"})
+CAREFUL: Final[frozenset[Stakes]] = frozenset({"high", "critical"})
+_KEPT: Final = timedelta(seconds=LONGEST_WINDOW)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A decision that proved wrong, when that was reported, and the sources that stood behind it (normalized)."""
+
+    decision: str
+    at: datetime
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitProbe:
+    """The one decision that a half-open circuit let through; it must be reviewed before the deadline."""
+
+    decision: str
+    deadline: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circuit:
+    """The events of a scope, with failures in order of time. `opened_at` is None while the circuit is closed."""
+
+    failures: tuple[Failure, ...] = ()
+    opened_at: datetime | None = None
+    probe: CircuitProbe | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakers:
+    """All circuits by scope, and the current policy."""
+
+    policy: Policy = Policy()
+    circuits: Mapping[str, Circuit] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitView:
+    """The state of a circuit at one moment. `half_open_at` is when an open one lets a probe through.
+
+    A closed one opens when `failures` reach the threshold and their different `sources` the `least_sources`.
+    """
+
+    scope: str
+    state: CircuitState
+    failures: int
+    threshold: int
+    opened_at: datetime | None = None
+    half_open_at: datetime | None = None
+    probe: CircuitProbe | None = None
+    sources: int = 0
+    least_sources: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoloRequest:
+    """A request to decide alone."""
+
+    source: str
+    confidence: float
+    category: str = ""
+    stakes: Stakes = "medium"
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoloVerdict:
+    """Whether a request is allowed: not if a scope or a rule blocks it. `probes` are the circuits that the decision tests."""
+
+    scopes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+
+    @property
+    def is_allowed(self) -> bool:
+        return not self.scopes and not self.rules
+
+
+def build_scope(kind: ScopeKind, of: str) -> str:
+    """Return the name of a scope; case, width and white space make no difference."""
+    return f"{kind}:{normalize_label(of)}"
+
+
+def parse_scope(text: str) -> str:
+    """Parse the name of a scope; raises BadSetting."""
+    kind, colon, of = text.partition(":") if isinstance(text, str) else ("", "", "")
+    if not colon and normalize_label(kind) == GLOBAL:
+        return GLOBAL
+    for known in get_args(ScopeKind):
+        if known == normalize_label(kind) and normalize_label(of) and of.isprintable() and len(of) <= LONGEST_NAME:
+            return build_scope(known, of)
+    raise BadSetting(
+        f"unknown scope {str(text)[:LONGEST_NAME]!r}; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME, "
+        f"the name printable and of 1 to {LONGEST_NAME} characters"
+    )
+
+
+def collect_scopes(*, category: str, stakes: Stakes, tags: tuple[str, ...], source: str = "") -> tuple[str, ...]:
+    """Return the scopes that a decision counts in; `source` is who stands behind it alone, "" for several."""
+    scopes = [GLOBAL, build_scope("stakes", stakes)]
+    scopes += [build_scope("category", category)] if category else []
+    scopes += [build_scope("agent", source)] if source else []
+    scopes += [build_scope("tag", tag) for tag in tags]
+    return tuple(dict.fromkeys(scopes))
+
+
+def apply_review(
+    breakers: Breakers,
+    *,
+    decision: str,
+    scopes: tuple[str, ...],
+    sources: tuple[str, ...],
+    before: Outcome | None,
+    outcome: Outcome,
+    at: datetime,
+) -> Breakers:
+    """Apply a review.
+
+    `sources` stood behind the decision. `before` is the outcome of an earlier review of the same decision, which counts as one
+    failure and may be cleared.
+    """
+    failure = Failure(decision=decision, at=at, sources=tuple(dict.fromkeys(map(normalize_label, sources))))
+    touched = {
+        name: _apply_review_to_circuit(circuit, failure, before, outcome)
+        for name in scopes
+        # A success in a scope without any history would only create an empty circuit.
+        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)) != Circuit() or outcome in FAILED
+    }
+    return _open_failing_circuits(breakers, touched, at)
+
+
+def _apply_review_to_circuit(circuit: Circuit, failure: Failure, before: Outcome | None, outcome: Outcome) -> Circuit:
+    decision, at = failure.decision, failure.at
+    is_probe = circuit.probe is not None and circuit.probe.decision == decision
+    if is_probe and outcome == "success":
+        # The probe succeeded: the circuit closes, and its failures are forgotten.
+        return Circuit()
+    # Failures outside of the longest possible window can never count again.
+    failures = circuit.failures[_count_failures_until(circuit, at - _KEPT) :]
+    # A second bad review of the same decision is not a second failure; a corrected review removes it.
+    if outcome in FAILED and before not in FAILED:
+        failures = (*failures, failure)
+    elif before in FAILED and outcome not in FAILED:
+        failures = tuple(one for one in failures if one.decision != decision)
+    if not is_probe:
+        return replace(circuit, failures=failures)
+    # A probe with a partial outcome decides nothing: the circuit stays half-open, and the next decision is a new probe.
+    return Circuit(failures=failures, opened_at=at if outcome in FAILED else circuit.opened_at)
+
+
+def start_probes(breakers: Breakers, *, decision: str, scopes: tuple[str, ...], at: datetime) -> Breakers:
+    """Record a solo decision as the probe of these scopes."""
+    deadline = at + timedelta(seconds=breakers.policy.probe_seconds)
+    touched = {
+        name: replace(circuit, probe=CircuitProbe(decision=decision, deadline=deadline))
+        for name in scopes
+        # Only one probe at a time: a second decision must wait for the review of the first.
+        if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)).opened_at is not None and circuit.probe is None
+    }
+    return replace(breakers, circuits={**breakers.circuits, **touched})
+
+
+def with_policy(breakers: Breakers, policy: Policy, at: datetime) -> Breakers:
+    """Apply a new policy: a stricter one may open circuits at once, a milder one closes none."""
+    settled = {name: _expire_probe(circuit, at) for name, circuit in breakers.circuits.items()}
+    return _open_failing_circuits(replace(breakers, policy=policy), settled, at)
+
+
+def reset_circuit(breakers: Breakers, name: str) -> Breakers:
+    """Close a circuit by hand and forget its failures."""
+    return replace(breakers, circuits={key: circuit for key, circuit in breakers.circuits.items() if key != name})
+
+
+def build_circuit_view(breakers: Breakers, name: str, now: datetime) -> CircuitView:
+    """Return the state of a scope's circuit; an unknown one is closed."""
+    circuit = _expire_probe(breakers.circuits.get(name, Circuit()), now)
+    recent = _list_recent_failures(circuit, breakers.policy, now)
+    view = CircuitView(
+        scope=name,
+        state="closed",
+        failures=len(recent),
+        threshold=breakers.policy.failures,
+        sources=len(_collect_sources(recent)),
+        least_sources=_find_least_sources(breakers.policy, name),
+    )
+    if circuit.opened_at is None:
+        return view
+    half_open_at = circuit.opened_at + timedelta(seconds=breakers.policy.cooldown_seconds)
+    is_half = circuit.probe is not None or now >= half_open_at
+    state: CircuitState = "half_open" if is_half else "open"
+    return replace(view, state=state, opened_at=circuit.opened_at, half_open_at=half_open_at, probe=circuit.probe)
+
+
+def list_circuit_views(breakers: Breakers, now: datetime) -> tuple[CircuitView, ...]:
+    """Return every circuit that is not closed or counts a failure, by name."""
+    views = (build_circuit_view(breakers, name, now) for name in sorted(breakers.circuits))
+    return tuple(circuit for circuit in views if circuit.state != "closed" or circuit.failures)
+
+
+def judge_solo_request(breakers: Breakers, ask: SoloRequest, now: datetime) -> SoloVerdict:
+    """Judge whether this may be decided alone now; names every scope and rule that blocks it."""
+    names = collect_scopes(category=ask.category, stakes=ask.stakes, tags=ask.tags, source=ask.source)
+    circuits = [build_circuit_view(breakers, name, now) for name in names]
+    blocked = tuple(one.scope for one in circuits if one.state == "open" or one.probe is not None)
+    rules = _find_blocking_rules(breakers.policy, ask)
+    if blocked or rules:
+        return SoloVerdict(scopes=blocked, rules=rules)
+    return SoloVerdict(probes=tuple(one.scope for one in circuits if one.state == "half_open"))
+
+
+def find_failing_sources(breakers: Breakers, scopes: Iterable[str], now: datetime) -> frozenset[str]:
+    """Return the sources (normalized) whose recent failures count in these scopes, and those whose own circuit is not closed."""
+    circuits = (breakers.circuits.get(name, Circuit()) for name in scopes)
+    failing = {source for one in circuits for source in _collect_sources(_list_recent_failures(one, breakers.policy, now))}
+    mark = build_scope("agent", "")
+    stopped = (name.removeprefix(mark) for name, one in breakers.circuits.items() if name.startswith(mark) and one.opened_at)
+    return frozenset(failing.union(stopped))
+
+
+def _find_blocking_rules(policy: Policy, ask: SoloRequest) -> tuple[str, ...]:
+    rules: list[str] = []
+    category = normalize_label(ask.category)
+    if ask.stakes in policy.deliberate_stakes:
+        rules.append(f"stakes: what is {ask.stakes} is decided by a deliberation")
+    if ask.stakes in CAREFUL and ask.confidence < policy.least_confidence:
+        rules.append(f"confidence: {ask.confidence:g} is below the {policy.least_confidence:g} that {ask.stakes} stakes need")
+    if category and category in map(normalize_label, policy.deliberate_categories):
+        rules.append(f"category: what is in {category!r} is decided by a deliberation")
+    for each in policy.category_confidence:
+        if category and normalize_label(each.category) == category and ask.confidence < each.least:
+            rules.append(f"confidence: {ask.confidence:g} is below the {each.least:g} that the category {category!r} needs")
+    return tuple(rules)
+
+
+def _expire_probe(circuit: Circuit, now: datetime) -> Circuit:
+    """Remove a probe that was not reviewed in time: the circuit has been open again since the deadline."""
+    if circuit.probe is None or now < circuit.probe.deadline:
+        return circuit
+    return replace(circuit, opened_at=circuit.probe.deadline, probe=None)
+
+
+def _open_failing_circuits(breakers: Breakers, touched: Mapping[str, Circuit], at: datetime) -> Breakers:
+    """Store these circuits, and open those that have failed too often."""
+    policy = breakers.policy
+    checked = {
+        name: replace(circuit, opened_at=at)
+        if circuit.opened_at is None and _is_failing(policy, name, _list_recent_failures(circuit, policy, at))
+        else circuit
+        for name, circuit in touched.items()
+    }
+    circuits = {**breakers.circuits, **checked}
+    # Empty circuits are dropped, so that memory does not grow with every scope that was ever named.
+    return replace(breakers, circuits={name: circuit for name, circuit in circuits.items() if circuit != Circuit()})
+
+
+def _is_failing(policy: Policy, scope: str, recent: Sequence[Failure]) -> bool:
+    """Whether these failures open the circuit: enough of them, and by enough different sources for a scope that many share."""
+    return len(recent) >= policy.failures and len(_collect_sources(recent)) >= _find_least_sources(policy, scope)
+
+
+def _find_least_sources(policy: Policy, scope: str) -> int:
+    if scope == GLOBAL:
+        return policy.global_sources
+    kind = scope.partition(":")[0]
+    return 1 if kind == "agent" else policy.stakes_sources if kind == "stakes" else policy.scope_sources
+
+
+def _collect_sources(failures: Iterable[Failure]) -> set[str]:
+    return {source for failure in failures for source in failure.sources}
+
+
+def _list_recent_failures(circuit: Circuit, policy: Policy, now: datetime) -> tuple[Failure, ...]:
+    """Return the failures within the sliding window."""
+    return circuit.failures[_count_failures_until(circuit, now - timedelta(seconds=policy.window_seconds)) :]
+
+
+def _count_failures_until(circuit: Circuit, moment: datetime) -> int:
+    """Return how many failures lie at or before a moment; they are in order of time."""
+    return bisect_right(circuit.failures, moment, key=lambda failure: failure.at)
+
+
+__all__ = [
+    "FAILED",
+    "GLOBAL",
+    "Breakers",
+    "Circuit",
+    "CircuitProbe",
+    "CircuitView",
+    "Failure",
+    "Policy",
+    "SoloRequest",
+    "SoloVerdict",
+    "apply_review",
+    "build_circuit_view",
+    "build_scope",
+    "collect_scopes",
+    "find_failing_sources",
+    "judge_solo_request",
+    "list_circuit_views",
+    "parse_scope",
+    "reset_circuit",
+    "start_probes",
+    "with_policy",
+]

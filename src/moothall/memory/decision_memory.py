@@ -1,0 +1,513 @@
+"""Decision memory: what was decided, how it turned out, and what follows from that (D-13 to D-17).
+
+A thin service: every answer is a fold of the register `_memory`, computed by the modules beside this one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from itertools import combinations, islice
+from pathlib import Path
+from typing import Any, Final, Generic, Literal, TypeVar
+
+from moothall.domain.facts import Fact
+from moothall.domain.ids import parse_session_id
+from moothall.domain.topic import Stakes, normalize_label
+from moothall.engine.grouped_calls import GroupedCalls
+from moothall.errors import BadSetting
+from moothall.memory import amplification, breakers, lineage, threads, track_records, validation
+from moothall.memory.amplification import Amplification
+from moothall.memory.breakers import CircuitView, Policy, SoloRequest
+from moothall.memory.commands import (
+    KeyedCall,
+    Permission,
+    SoloResult,
+    build_permission,
+    build_review_facts,
+    build_settlement_facts,
+    build_solo_facts,
+    build_thread_facts,
+    describe_catch_up,
+    find_earlier_use,
+    get_decision,
+    get_thread,
+    has_open_question,
+    rebuild_catch_up,
+)
+from moothall.memory.decision_search import DecisionSearch
+from moothall.memory.facts import (
+    MEMORY_KINDS,
+    CircuitReset,
+    DecisionKept,
+    KeyUsed,
+    ObligationSettled,
+    ObligationState,
+    Outcome,
+    OutcomeReviewed,
+    PolicySet,
+    SoloDecided,
+    ThreadCreated,
+    ThreadJoined,
+    ThreadQuestioned,
+    ThreadQuestionSettled,
+    ThreadStatus,
+    ThreadStatusSet,
+    ThreadVisited,
+)
+from moothall.memory.lineage import Lineage
+from moothall.memory.memory_state import MemoryState, evolve
+from moothall.memory.obligations import RememberedObligation, build_obligation_facts, list_obligations
+from moothall.memory.register import Register
+from moothall.memory.remembered_decision import RememberedDecision
+from moothall.memory.search import SearchHit
+from moothall.memory.threads import Thread, ThreadCatchUp, ThreadView
+from moothall.memory.tokenize import extract_query_terms, extract_terms
+from moothall.memory.track_records import SourceStanding, SourceTrust
+from moothall.ports.clock import Clock
+from moothall.ports.ledger import Ledger
+from moothall.ports.similarity import MeaningIndex
+
+NAME: Final = "_memory"
+UNREVIEWED: Final = "unreviewed"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Recorded(Generic[T]):
+    """The memory after a write, and its result; for a repeated one None, and what its first call kept of the result."""
+
+    book: MemoryState
+    result: T | None
+    earlier: str
+
+
+class DecisionMemory:
+    """The memory of one ledger. One per process; several processes may write at the same time."""
+
+    def __init__(self, ledger: Ledger, clock: Clock, meaning: MeaningIndex | None = None, index: Path | None = None) -> None:
+        """`meaning` holds the topics by meaning; without it search is by words alone. `index` is the file of its index."""
+        self._clock = clock
+        self._search = DecisionSearch(ledger, clock, meaning, index)
+        self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
+        # Sessions that end at the same time share a read and an append.
+        self._keeps = GroupedCalls(self._keep_all)
+
+    # Decisions
+
+    async def keep(self, fact: DecisionKept) -> RememberedDecision:
+        """Remember what a session decided; an existing record stays unchanged. Raises BadSetting or BadName."""
+        validation.validate_decision(fact)
+        # Before it joins others: what cannot be stored must not fail with them.
+        self._register.check_fact(fact)
+        return await self._keeps.call(fact)
+
+    async def _keep_all(self, facts: list[DecisionKept]) -> list[RememberedDecision]:
+        given = dict[str, DecisionKept]()
+        for fact in facts:
+            given.setdefault(fact.decision, fact)
+        book = await self._register.append(lambda book: [fact for name, fact in given.items() if name not in book.decisions])
+        return [book.decisions[fact.decision] for fact in facts]
+
+    async def has(self, decision: str) -> bool:
+        return decision in (await self._register.state()).decisions
+
+    async def get(self, decision: str) -> RememberedDecision | None:
+        """Return a decision with all its reviews."""
+        return (await self._register.state()).decisions.get(decision)
+
+    async def list_decisions(
+        self,
+        *,
+        category: str | None = None,
+        protocol: str | None = None,
+        outcome: Outcome | Literal["unreviewed"] | None = None,
+        source: str | None = None,
+        limit: int = 50,
+        before: str | None = None,
+    ) -> list[RememberedDecision]:
+        """Return decisions, newest first, starting after `before` in that order; raises UnknownDecision."""
+        validation.validate_count("limit", limit)
+        if outcome is not None:
+            validation.validate_choice("outcome", outcome, (*validation.OUTCOMES, UNREVIEWED))
+        book = await self._register.state()
+        listed: list[RememberedDecision] = []
+        # Numbers count from 1 in the order of recording, so number − 1 is the index of the decision itself.
+        end = len(book.order) if before is None else get_decision(book, before).number - 1
+        for decision in reversed(book.order[:end]):
+            kept = book.decisions[decision]
+            if (
+                (category is None or normalize_label(kept.record.category) == normalize_label(category))
+                and (protocol is None or kept.record.protocol == protocol)
+                and (outcome is None or (kept.outcome or UNREVIEWED) == outcome)
+                and (source is None or source in kept.sources)
+            ):
+                listed.append(kept)
+            if len(listed) == limit:
+                break
+        return listed
+
+    async def load_whole(self, decisions: Sequence[RememberedDecision]) -> list[RememberedDecision]:
+        """Return decisions with what was argued and the hash of their sessions (`text`, `head`), which the ledger alone holds."""
+        entries = (await self._register.state()).entries
+        return [replace(kept, record=await self._search.read_record(entries[kept.number - 1])) for kept in decisions]
+
+    async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
+        """Return the decisions that match the query by words or by meaning, best first."""
+        validation.validate_nonempty_text("query", query)
+        validation.validate_count("limit", limit)
+        return await self._search.search(query, limit, category)
+
+    async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
+        """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
+        validation.validate_nonempty_text("topic", topic, validation.LONGEST_TEXT)
+        validation.validate_count("limit", limit)
+        return await self._search.find_similar(topic, limit, category)
+
+    async def find_lineage(self, decision: str) -> Lineage:
+        """Return what a decision was built on, and what was built on it; raises UnknownDecision."""
+        book = await self._register.state()
+        return lineage.build_lineage(get_decision(book, decision).decision, book.decisions, book.children)
+
+    # Outcomes
+
+    async def review(
+        self, decision: str, outcome: Outcome, *, choice: str = "", note: str = "", by: str = "", key: str = ""
+    ) -> RememberedDecision:
+        """Record how a decision turned out. A later review replaces an earlier one; the same `key` counts once.
+
+        Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
+        """
+        fact = OutcomeReviewed(
+            decision=decision,
+            outcome=validation.validate_choice("outcome", outcome, validation.OUTCOMES),
+            choice=validation.validate_text("choice", choice),
+            note=validation.validate_text("note", note),
+            by=validation.validate_optional_name("by", by),
+            key=validation.validate_optional_name("key", key),
+        )
+        call = KeyedCall(call="review", by=by, key=key, words=(decision, outcome, choice, note))
+        return (await self._record_once(call, lambda book: (None, build_review_facts(book, fact)))).book.decisions[decision]
+
+    async def may_decide_alone(
+        self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
+    ) -> Permission:
+        """Return whether a source may decide this alone now, and who would review it if not; nothing is recorded (D-17)."""
+        ask = SoloRequest(
+            source=validation.validate_name("source", source),
+            confidence=validation.validate_share("confidence", confidence),
+            category=validation.validate_optional_name("category", category),
+            stakes=validation.validate_choice("stakes", stakes, validation.STAKES),
+            tags=validation.validate_names("tags", tags),
+        )
+        book = await self._register.state()
+        return build_permission(book, ask, self._now(book))
+
+    # Obligations
+
+    async def list_obligations(
+        self, *, decision: str | None = None, only_open: bool = False, limit: int = 200
+    ) -> list[RememberedObligation]:
+        """Return the obligations of one decision, or of all, the newest decision first (D-22); raises UnknownDecision."""
+        validation.validate_count("limit", limit)
+        book = await self._register.state()
+        names = reversed(book.obliged) if decision is None else [get_decision(book, decision).decision]
+        found = (each for name in names for each in list_obligations(book.decisions[name]))
+        return list(islice((each for each in found if not only_open or each.state == "open"), limit))
+
+    async def settle_obligation(
+        self, decision: str, number: int, state: ObligationState, *, note: str = "", by: str = "", key: str = ""
+    ) -> RememberedObligation:
+        """Record that an obligation was met, waived or failed, or is open again; the same `key` counts once.
+
+        Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
+        """
+        fact = ObligationSettled(
+            decision=decision,
+            number=number,
+            state=validation.validate_choice("state", state, validation.OBLIGATION_STATES),
+            note=validation.validate_text("note", note),
+            by=validation.validate_optional_name("by", by),
+            key=validation.validate_optional_name("key", key),
+        )
+        book = await self._register.append(lambda book: build_obligation_facts(get_decision(book, decision), fact))
+        return list_obligations(book.decisions[decision])[number - 1]
+
+    async def decide_alone(
+        self,
+        source: str,
+        topic: str,
+        decided: str,
+        confidence: float,
+        *,
+        category: str = "",
+        stakes: Stakes = "medium",
+        tags: Sequence[str] = (),
+        built_on: Sequence[str] = (),
+        key: str = "",
+        deliberation: str = "",
+        reviewers: Sequence[str] = (),
+        via: str = "",
+    ) -> SoloResult:
+        """Decide alone, or get the reasons why not; both are recorded (D-17).
+
+        `deliberation` is the session that decides instead if necessary, `reviewers` are those whom the caller wants there, `via`
+        is the door. The same source with the same `key` and the same words gets the first result again. Raises UnknownDecision
+        for what it is built on, KeyReused, BadSetting, BadRoster for reviewers who failed themselves.
+        """
+        wanted = SoloDecided(
+            decision="",
+            source=validation.validate_name("source", source),
+            topic=validation.validate_nonempty_text("topic", topic),
+            decided=validation.validate_nonempty_text("decided", decided, validation.LONGEST_TEXT),
+            confidence=validation.validate_share("confidence", confidence),
+            category=validation.validate_optional_name("category", category),
+            stakes=validation.validate_choice("stakes", stakes, validation.STAKES),
+            tags=validation.validate_names("tags", tags),
+            built_on=validation.validate_names("built on", built_on),
+            key=validation.validate_optional_name("key", key),
+            via=validation.validate_text("via", via),
+        )
+        if deliberation:
+            parse_session_id(deliberation)
+        # Whom else to ask is no part of the decision, yet other reviewers under the same key are other words.
+        words = (topic, decided, wanted.confidence, category, stakes, wanted.tags, wanted.built_on, tuple(reviewers))
+        call = KeyedCall(call="decide_alone", by=source, key=key, words=words)
+        done = await self._record_once(
+            call, lambda book: build_solo_facts(book, wanted, deliberation, self._now(book), reviewers)
+        )
+        # A repeated call finds its first result in the memory.
+        return done.result or build_solo_facts(done.book, wanted, deliberation, self._now(done.book))[0]
+
+    # Trust
+
+    async def source_trust(self, source: str, category: str | None = None) -> float:
+        """Return the trust in a source, 0.5 without a record (D-14)."""
+        return (await self.compute_trusts([source], category or ""))[source]
+
+    async def compute_trusts(self, names: Sequence[str], category: str = "") -> dict[str, float]:
+        """Return the trust in each of these sources."""
+        return {name: standing.trust for name, standing in (await self.compute_standings(names, category)).items()}
+
+    async def compute_standings(self, names: Sequence[str], category: str = "") -> dict[str, SourceStanding]:
+        """Return what the votes of each of these sources count by."""
+        book = await self._register.state()
+        return {
+            name: track_records.compute_standing(track_records.collect_scores(name, book.list_reviewed(name)), category)
+            for name in names
+        }
+
+    async def sources(self) -> list[SourceTrust]:
+        """Return the record of every source that has one, by name."""
+        book = await self._register.state()
+        records = (
+            track_records.build_source_trust(name, track_records.collect_scores(name, book.list_reviewed(name)))
+            for name in sorted(book.reviewed)
+        )
+        return [record for record in records if record.cases]
+
+    async def search_sources(self, query: str) -> list[SourceTrust]:
+        """Return the records of the sources whose name or category has a word of the query."""
+        wanted = frozenset(extract_query_terms(query))
+        return [
+            record
+            for record in await self.sources()
+            if wanted.intersection(extract_terms(" ".join((record.source, *(each.category for each in record.categories)))))
+        ]
+
+    async def pair_correlation(self, one: str, other: str) -> tuple[int, float | None]:
+        """Return how many scored cases two sources share, and the correlation of their errors."""
+        book = await self._register.state()
+        return track_records.compute_pair_correlation(
+            track_records.collect_scores(one, book.list_reviewed(one)),
+            track_records.collect_scores(other, book.list_reviewed(other)),
+        )
+
+    async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
+        """Return `pair_correlation` for all pairs of these sources; each record is read once."""
+        book = await self._register.state()
+        scored = {name: track_records.collect_scores(name, book.list_reviewed(name)) for name in dict.fromkeys(names)}
+        pairs = combinations(scored, 2)
+        return {(one, other): track_records.compute_pair_correlation(scored[one], scored[other]) for one, other in pairs}
+
+    async def amplification(self) -> tuple[Amplification, ...]:
+        """Return whether groups did better than their members alone, by protocol (D-15)."""
+        return amplification.compute_amplification((await self._register.state()).decisions.values())
+
+    # Threads
+
+    async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "", key: str = "") -> ThreadView:
+        """Create a thread, by default named `thread-N`. The same name and title again is the same thread; raises KeyReused."""
+        wanted = ThreadCreated(
+            thread=validation.validate_optional_name("thread", thread),
+            title=validation.validate_nonempty_text("title", title),
+            category=validation.validate_optional_name("category", category),
+            by=validation.validate_optional_name("by", by),
+        )
+        call = KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
+        done = await self._record_once(call, lambda book: build_thread_facts(book, wanted), describe=str)
+        return threads.build_thread_view(done.book.threads.threads[done.result or done.earlier], done.book.decisions)
+
+    async def join_thread(self, thread: str, decision: str, *, by: str = "", key: str = "") -> ThreadView:
+        """Add a session to a thread, while it runs or later; raises UnknownThread."""
+        fact = ThreadJoined(thread=thread, decision=validation.validate_name("decision", decision))
+        call = KeyedCall(call="join_thread", by=by, key=key, words=(thread, decision))
+        return await self._record_in_thread(thread, call, lambda current: () if decision in current.decisions else (fact,))
+
+    async def resume_thread(self, thread: str, seat: str, *, key: str = "") -> ThreadCatchUp:
+        """Return a thread and what the seat has missed; the visit is recorded, and a paused thread becomes active again.
+
+        With the same `key` it is the same visit: what was missed before it is told again.
+        """
+        validation.validate_name("seat", seat)
+        visited = ThreadVisited(thread=thread, seat=seat)
+        active = ThreadStatusSet(thread=thread, status="active", by=seat)
+
+        def choose_visit(book: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
+            current = get_thread(book, thread)
+            # Built from the state before the visit: afterwards nothing would count as missed.
+            found = threads.build_catch_up(current, seat, book.decisions)
+            return found, (active, visited) if current.status == "paused" else (visited,)
+
+        call = KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
+        done = await self._record_once(call, choose_visit, describe=describe_catch_up)
+        current = get_thread(done.book, thread)
+        if done.result is None:
+            return rebuild_catch_up(done.book, current, seat, done.earlier)
+        return replace(done.result, view=threads.build_thread_view(current, done.book.decisions))
+
+    async def thread_status(self, thread: str) -> ThreadView:
+        """Return the current state of a thread; raises UnknownThread."""
+        book = await self._register.state()
+        return threads.build_thread_view(get_thread(book, thread), book.decisions)
+
+    async def set_thread_status(
+        self, thread: str, status: ThreadStatus, *, note: str = "", by: str = "", key: str = ""
+    ) -> ThreadView:
+        """Pause, complete, block or reactivate a thread; raises UnknownThread, KeyReused."""
+        fact = ThreadStatusSet(
+            thread=thread,
+            status=validation.validate_choice("status", status, validation.STATUSES),
+            note=validation.validate_text("note", note),
+            by=validation.validate_optional_name("by", by),
+        )
+        call = KeyedCall(call="set_thread_status", by=by, key=key, words=(thread, status, note))
+        return await self._record_in_thread(
+            thread, call, lambda current: () if (current.status, current.note) == (status, note) else (fact,)
+        )
+
+    async def ask_in_thread(self, thread: str, question: str, *, by: str = "", key: str = "") -> ThreadView:
+        """Record an open question in a thread; asking it again while it is open is the same question."""
+        fact = ThreadQuestioned(
+            thread=thread,
+            question=validation.validate_nonempty_text("question", question),
+            by=validation.validate_optional_name("by", by),
+        )
+        call = KeyedCall(call="ask_in_thread", by=by, key=key, words=(thread, question))
+        return await self._record_in_thread(thread, call, lambda current: () if has_open_question(current, question) else (fact,))
+
+    async def settle_question(self, thread: str, number: int, *, by: str = "", key: str = "") -> ThreadView:
+        """Record that a question is answered; raises BadSetting if the thread has no such number."""
+        fact = ThreadQuestionSettled(thread=thread, question=number, by=validation.validate_optional_name("by", by))
+        call = KeyedCall(call="settle_question", by=by, key=key, words=(thread, number))
+        return await self._record_in_thread(thread, call, lambda current: build_settlement_facts(current, fact))
+
+    async def threads(self) -> list[ThreadView]:
+        """Return all threads, the one that changed last first."""
+        book = await self._register.state()
+        views = [threads.build_thread_view(thread, book.decisions) for thread in book.threads.threads.values()]
+        return sorted(views, key=lambda view: view.changed_at, reverse=True)
+
+    # Circuit breakers
+
+    async def breakers(self) -> tuple[CircuitView, ...]:
+        """Return every circuit that is not closed or counts a failure."""
+        book = await self._register.state()
+        return breakers.list_circuit_views(book.breakers, self._now(book))
+
+    async def circuit(self, scope: str) -> CircuitView:
+        """Return the state of a scope's circuit; raises BadSetting for an unknown kind of scope."""
+        name = breakers.parse_scope(scope)
+        book = await self._register.state()
+        return breakers.build_circuit_view(book.breakers, name, self._now(book))
+
+    async def reset_circuit(self, scope: str, *, by: str = "", note: str = "", key: str = "") -> CircuitView:
+        """Close a circuit by hand and forget its failures; an unknown one is left unchanged."""
+        name = breakers.parse_scope(scope)
+        fact = CircuitReset(
+            scope=name, by=validation.validate_optional_name("by", by), note=validation.validate_text("note", note)
+        )
+        call = KeyedCall(call="reset_circuit", by=by, key=key, words=(name, note))
+        done = await self._record_once(call, lambda book: (None, (fact,) if name in book.breakers.circuits else ()))
+        return breakers.build_circuit_view(done.book.breakers, name, self._now(done.book))
+
+    async def set_policy(self, policy: Policy, *, by: str = "", key: str = "") -> Policy:
+        """Replace the rules from now on; raises BadSetting, KeyReused."""
+        return await self.change_policy({one.name: getattr(policy, one.name) for one in fields(Policy)}, by=by, key=key)
+
+    async def change_policy(self, changes: Mapping[str, Any], *, by: str = "", key: str = "") -> Policy:
+        """Change these rules from now on, by the names of their fields; the others stay. Raises BadSetting, KeyReused."""
+        known = [one.name for one in fields(Policy)]
+        if unknown := [name for name in changes if name not in known]:
+            raise BadSetting(f"the policy has no {unknown[0][:100]!r}; it has: {', '.join(known)}")
+        validation.validate_optional_name("by", by)
+
+        def choose(book: MemoryState) -> tuple[None, Sequence[Fact]]:
+            policy = validation.validate_policy(replace(book.breakers.policy, **changes))
+            return None, () if policy == book.breakers.policy else (PolicySet(policy=policy, by=by),)
+
+        call = KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
+        return (await self._record_once(call, choose)).book.breakers.policy
+
+    async def use_key(self, call: KeyedCall, result: str = "") -> None:
+        """Take a key for a write that is recorded elsewhere, with what its first call returned; raises KeyReused."""
+        await self._record_once(call, lambda book: (result, ()), describe=str)
+
+    async def find_keyed_result(self, call: KeyedCall) -> str | None:
+        """Return what the first call with this key returned, None if there was none; raises KeyReused for other words."""
+        earlier = find_earlier_use(await self._register.state(), call)
+        return None if earlier is None else earlier.result
+
+    async def policy(self) -> Policy:
+        return (await self._register.state()).breakers.policy
+
+    # Helpers
+
+    def _now(self, book: MemoryState) -> datetime:
+        """Return the time, never before the last entry."""
+        now = self._clock.now()
+        return now if book.at is None else max(now, book.at)
+
+    async def _record_once(
+        self,
+        call: KeyedCall,
+        choose: Callable[[MemoryState], tuple[T, Sequence[Fact]]],
+        *,
+        describe: Callable[[T], str] = lambda result: "",
+    ) -> _Recorded[T]:
+        """Append the chosen facts, and the use of the call's key if it has one; a key that was used before appends nothing.
+
+        The use of a key is a fact of its own, so that also a write that changes nothing takes its key. Raises KeyReused.
+        """
+        validation.validate_optional_name("key", call.key)
+        results: list[T | None] = []
+        earlier: list[str] = [""]
+
+        def choose_facts(book: MemoryState) -> Sequence[Fact]:
+            before = find_earlier_use(book, call)
+            if before is not None:
+                results.append(None)
+                earlier.append(before.result)
+                return ()
+            result, facts = choose(book)
+            results.append(result)
+            used = KeyUsed(call=call.call, by=call.by, key=call.key, digest=call.digest, result=describe(result))
+            return (*facts, used) if call.key else facts
+
+        book = await self._register.append(choose_facts)
+        # `choose` runs again after every lost append race: only the last result belongs to what was written.
+        return _Recorded(book=book, result=results[-1], earlier=earlier[-1])
+
+    async def _record_in_thread(self, thread: str, call: KeyedCall, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:
+        done = await self._record_once(call, lambda book: (None, choose(get_thread(book, thread))))
+        return threads.build_thread_view(done.book.threads.threads[thread], done.book.decisions)

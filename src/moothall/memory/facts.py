@@ -1,0 +1,325 @@
+"""The facts that outlive sessions: decisions, outcomes, threads, circuit breakers, tokens."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+
+from moothall.domain.facts import Fact
+from moothall.domain.topic import Stakes
+from moothall.scoring.positions import VotePosition
+
+Outcome = Literal["success", "partial", "failure", "abandoned"]
+ThreadStatus = Literal["active", "paused", "completed", "blocked"]
+ObligationState = Literal["open", "met", "waived", "failed"]
+Role = Literal["owner", "observer", "seat", "agent", "operator", "recorder"]
+
+WEEK: Final = 7 * 24 * 3600.0
+DAY: Final = 24 * 3600.0
+HOUR: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A participant of a decision. `first` is its blind first choice as a label, "" if unknown.
+
+    `is_neutral`: it checked, compared or moderated, and was never to take a position.
+    """
+
+    source: str
+    seat: str
+    family: str = ""
+    first: str = ""
+    first_confidence: float | None = None
+    position: VotePosition | None = None
+    confidence: float | None = None
+    is_neutral: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptObligation:
+    """A condition of a decision that was carried: who set it, what must hold, and by when if that was stated (D-22)."""
+
+    by: str
+    text: str
+    due: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionKept(Fact):
+    """What is remembered of a session that ended. `decision` is the session's id, `head` the hash of its last record.
+
+    `text` is what was argued, for search. `decided` is None if the group reached no decision. `strength` is what the decision is
+    worth in one word, "" in records that were written before it was rated. `obligations` are numbered from 1.
+    """
+
+    decision: str
+    protocol: str
+    topic: str
+    category: str = ""
+    stakes: Stakes = "medium"
+    tags: tuple[str, ...] = ()
+    thread: str = ""
+    decided: str | None = None
+    choice: str = ""
+    options: tuple[str, ...] = ()
+    confidence: float | None = None
+    consensus_type: str = ""
+    members: tuple[Member, ...] = ()
+    dissent: tuple[str, ...] = ()
+    open_questions: tuple[str, ...] = ()
+    text: str = ""
+    built_on: tuple[str, ...] = ()
+    opened_at: datetime
+    closed_at: datetime
+    head: str = ""
+    strength: str = ""
+    obligations: tuple[KeptObligation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoloDecided(Fact):
+    """A source decided alone. `probes` are the circuits that this decision tests, `via` is the door through which it came in."""
+
+    decision: str
+    source: str
+    topic: str
+    decided: str
+    confidence: float
+    category: str = ""
+    stakes: Stakes = "medium"
+    tags: tuple[str, ...] = ()
+    built_on: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+    key: str = ""
+    via: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoloBlocked(Fact):
+    """A source wanted to decide alone and may not. `deliberation` is the session that decides instead.
+
+    `decided` is what it wanted to decide, "" in records that were written before this was kept.
+    """
+
+    source: str
+    topic: str
+    category: str = ""
+    stakes: Stakes = "medium"
+    tags: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    deliberation: str = ""
+    key: str = ""
+    decided: str = ""
+    confidence: float | None = None
+    built_on: tuple[str, ...] = ()
+    via: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeReviewed(Fact):
+    """How a decision turned out. `choice` is the choice that proved right, "" if unknown."""
+
+    decision: str
+    outcome: Outcome
+    choice: str = ""
+    note: str = ""
+    by: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObligationSettled(Fact):
+    """What became of the obligation of this number; a later fact replaces an earlier one, and `open` takes it back."""
+
+    decision: str
+    number: int
+    state: ObligationState
+    note: str = ""
+    by: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadCreated(Fact):
+    """A line of reasoning began that several sessions will follow."""
+
+    thread: str
+    title: str
+    category: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadJoined(Fact):
+    """A session belongs to a thread."""
+
+    thread: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadStatusSet(Fact):
+    thread: str
+    status: ThreadStatus
+    note: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadQuestioned(Fact):
+    """An open question was added to a thread; it gets the thread's next number."""
+
+    thread: str
+    question: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadQuestionSettled(Fact):
+    """The question of this number is no longer open."""
+
+    thread: str
+    question: int
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadVisited(Fact):
+    """A seat was shown the state of the thread."""
+
+    thread: str
+    seat: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryConfidence:
+    """The confidence that a decision in a category needs to be made alone."""
+
+    category: str
+    least: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The rules for deciding alone.
+
+    `failures` within the window open a circuit; after the cooldown one probe is allowed, which must be reviewed within
+    `probe_seconds`. Decisions at `deliberate_stakes` and in `deliberate_categories` are never made alone; those at high stakes
+    only with `least_confidence`, those in a category of `category_confidence` only with what it says. The circuit of a category
+    or of a tag opens on failures of at least `scope_sources` different sources, that of a level of stakes, which nearly everyone
+    shares, on `stakes_sources`, the global one on `global_sources`.
+    """
+
+    failures: int = 3
+    window_seconds: float = WEEK
+    cooldown_seconds: float = HOUR
+    probe_seconds: float = DAY
+    deliberate_stakes: tuple[Stakes, ...] = ("critical",)
+    least_confidence: float = 0.6
+    deliberate_categories: tuple[str, ...] = ()
+    category_confidence: tuple[CategoryConfidence, ...] = ()
+    scope_sources: int = 2
+    stakes_sources: int = 3
+    global_sources: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicySet(Fact):
+    policy: Policy
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitReset(Fact):
+    """Somebody closed a circuit by hand."""
+
+    scope: str
+    by: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyUsed(Fact):
+    """An idempotency key of a caller's was used: for which kind of write, with which words (their digest), for what result."""
+
+    call: str
+    by: str
+    key: str
+    digest: str
+    result: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenIssued(Fact):
+    """A token was issued. Only the SHA-256 of its secret is stored; an empty `session` means all sessions.
+
+    `seat` is the name that its holder speaks under: a seat of the session or, for the role `agent`, its own name everywhere.
+    `family` is the model family of the agent that it is for, "" if that is not known.
+    """
+
+    id: str
+    digest: str
+    role: Role
+    session: str = ""
+    seat: str = ""
+    expires: datetime
+    note: str = ""
+    family: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRevoked(Fact):
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TicketIssued(Fact):
+    """A ticket was issued: whoever brings it first gets a login with the rights of the token. Only its digest is stored."""
+
+    id: str
+    digest: str
+    token: str
+    expires: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginStarted(Fact):
+    """A browser logged in with the rights of a token: by the ticket `ticket`, or "" if by the token itself."""
+
+    id: str
+    digest: str
+    token: str
+    expires: datetime
+    ticket: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginEnded(Fact):
+    id: str
+
+
+MEMORY_KINDS: Final[dict[str, type[Fact]]] = {
+    "memory.decision_kept": DecisionKept,
+    "memory.solo_decided": SoloDecided,
+    "memory.solo_blocked": SoloBlocked,
+    "memory.outcome_reviewed": OutcomeReviewed,
+    "memory.thread_created": ThreadCreated,
+    "memory.thread_joined": ThreadJoined,
+    "memory.thread_status_set": ThreadStatusSet,
+    "memory.thread_questioned": ThreadQuestioned,
+    "memory.thread_question_settled": ThreadQuestionSettled,
+    "memory.thread_visited": ThreadVisited,
+    "memory.policy_set": PolicySet,
+    "memory.circuit_reset": CircuitReset,
+    "memory.key_used": KeyUsed,
+    "memory.obligation_settled": ObligationSettled,
+}
+
+ACCESS_KINDS: Final[dict[str, type[Fact]]] = {
+    "access.token_issued": TokenIssued,
+    "access.token_revoked": TokenRevoked,
+    "access.ticket_issued": TicketIssued,
+    "access.login_started": LoginStarted,
+    "access.login_ended": LoginEnded,
+}

@@ -1,0 +1,147 @@
+"""The state of memory: the fold of the register `_memory`."""
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import lru_cache
+from sys import intern
+from typing import Final
+
+from moothall.domain.facts import Entry
+from moothall.memory import breakers, threads
+from moothall.memory.breakers import Breakers, collect_scopes
+from moothall.memory.facts import (
+    CircuitReset,
+    DecisionKept,
+    KeyUsed,
+    Member,
+    ObligationSettled,
+    OutcomeReviewed,
+    PolicySet,
+    SoloBlocked,
+    SoloDecided,
+)
+from moothall.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
+from moothall.memory.threads import Threads
+
+MOST_SHARED: Final = 4_096
+
+
+class MemoryState:
+    """Everything that is remembered. Only `evolve` changes it, in place: a copy per entry would cost its whole length.
+
+    `order` lists the decisions as they came, `entries` the numbers of their entries in the register; `obliged` those with
+    obligations; `reviewed` those with a review, by source; `children` what was built on each.
+    """
+
+    def __init__(self) -> None:
+        self.at: datetime | None = None
+        self.decisions: dict[str, RememberedDecision] = {}
+        self.order: list[str] = []
+        self.entries: array[int] = array("Q")
+        self.reviewed: dict[str, dict[str, None]] = {}
+        self.children: dict[str, list[str]] = {}
+        self.obliged: dict[str, None] = {}
+        self.asked: dict[tuple[str, str], SoloDecided | SoloBlocked] = {}
+        self.keys: dict[tuple[str, str, str], KeyUsed] = {}
+        self.alone = 0
+        self.breakers = Breakers()
+        self.threads = Threads()
+
+    def list_reviewed(self, source: str) -> Iterator[RememberedDecision]:
+        """Return the reviewed decisions that a source took part in."""
+        return (self.decisions[decision] for decision in self.reviewed.get(source, ()))
+
+
+def evolve(book: MemoryState, entry: Entry) -> MemoryState:
+    """Apply one more entry and return the same state."""
+    book.at = entry.at
+    book.threads = threads.evolve(book.threads, entry)
+    match entry.fact:
+        case DecisionKept() as fact:
+            _add_decision(book, entry, fact)
+        case SoloDecided() as fact:
+            _add_decision(book, entry, build_solo_record(fact, entry.at), is_alone=True)
+            book.alone += 1
+            book.breakers = breakers.start_probes(book.breakers, decision=fact.decision, scopes=fact.probes, at=entry.at)
+            _remember_ask(book, fact)
+        case SoloBlocked() as fact:
+            _remember_ask(book, fact)
+        case OutcomeReviewed() as fact:
+            _apply_review(book, entry, fact)
+        case ObligationSettled(decision=decision) as fact if decision in book.decisions:
+            kept = book.decisions[decision]
+            report = ObligationReport(at=entry.at, fact=fact)
+            book.decisions[decision] = replace(kept, settlements=(*kept.settlements, report))
+        case PolicySet(policy=policy):
+            book.breakers = breakers.with_policy(book.breakers, policy, entry.at)
+        case CircuitReset(scope=scope):
+            book.breakers = breakers.reset_circuit(book.breakers, scope)
+        case KeyUsed() as fact:
+            book.keys.setdefault((fact.call, fact.by, fact.key), fact)
+        case _:
+            pass
+    return book
+
+
+def _add_decision(book: MemoryState, entry: Entry, record: DecisionKept, *, is_alone: bool = False) -> None:
+    if record.decision in book.decisions:
+        return
+    number = len(book.order) + 1
+    record = _slim_record(record)
+    book.decisions[record.decision] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
+    book.order.append(record.decision)
+    book.entries.append(entry.seq)
+    if record.obligations:
+        book.obliged[record.decision] = None
+    for below in record.built_on:
+        book.children.setdefault(below, []).append(record.decision)
+
+
+def _slim_record(record: DecisionKept) -> DecisionKept:
+    """Return what a process holds of a decision for as long as it lives: little, because there may be very many.
+
+    What was argued is nearly all of a record, and only search reads it, from the ledger, as `verify` does the head. The same
+    minds sit in most meetings.
+    """
+    kind, worth, kin = intern(record.protocol), intern(record.strength), intern(record.consensus_type)
+    members = tuple(map(_share_member, record.members))
+    return replace(record, text="", head="", protocol=kind, strength=worth, consensus_type=kin, members=members)
+
+
+@lru_cache(maxsize=MOST_SHARED)
+def _share_member(member: Member) -> Member:
+    """Return the first member that was equal to this one."""
+    return member
+
+
+def _remember_ask(book: MemoryState, fact: SoloDecided | SoloBlocked) -> None:
+    if fact.key:
+        book.asked.setdefault((fact.source, fact.key), fact)
+
+
+def _apply_review(book: MemoryState, entry: Entry, fact: OutcomeReviewed) -> None:
+    kept = book.decisions.get(fact.decision)
+    if kept is None:
+        return
+    review = OutcomeReview(at=entry.at, outcome=fact.outcome, choice=fact.choice, note=fact.note, by=fact.by, key=fact.key)
+    book.decisions[fact.decision] = replace(kept, reviews=(*kept.reviews, review))
+    for source in kept.sources:
+        book.reviewed.setdefault(source, {})[fact.decision] = None
+    sources = kept.backers
+    record = kept.record
+    book.breakers = breakers.apply_review(
+        book.breakers,
+        decision=fact.decision,
+        scopes=collect_scopes(
+            category=record.category,
+            stakes=record.stakes,
+            tags=record.tags,
+            source=sources[0] if len(sources) == 1 else "",
+        ),
+        sources=sources,
+        before=kept.outcome,
+        outcome=fact.outcome,
+        at=entry.at,
+    )

@@ -1,0 +1,140 @@
+"""A register: an append-only, hash-chained stream of facts that belong to no session, and the state that they fold to.
+
+Registers are in the same ledger as sessions, under names that no session can have. There is no lock between processes: two
+writers race for the next number, and the second one reads the new entries and chooses again.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from moothall.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
+from moothall.codec.stored import FactCodec
+from moothall.domain.facts import Entry, Fact
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
+from moothall.errors import BadName, LedgerDamaged, SeqConflict
+from moothall.ports.clock import Clock
+from moothall.ports.ledger import Ledger
+
+S = TypeVar("S")
+
+PAGE: Final = 1_000
+"""How many records are read at once, so that folding them does not block the event loop for long."""
+
+
+class RegisterPosition(NamedTuple):
+    """The last entry that a state contains: its number, its time and its hash."""
+
+    seq: int
+    at: int
+    hash: bytes
+
+
+class Register(Generic[S]):
+    """One register; each of its records is folded once.
+
+    Only records in the ledger are folded, so `evolve` may change the state in place; `initial` then belongs to the register
+    alone, and callers must read the state before their next await.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        name: str,
+        *,
+        kinds: Mapping[str, type[Fact]],
+        initial: S,
+        evolve: Callable[[S, Entry], S],
+    ) -> None:
+        if not name.startswith("_"):
+            raise BadName(f"register {name!r} must begin with '_', so that no session can have its name")
+        self._ledger = ledger
+        self._clock = clock
+        self._name = SessionId(name)
+        self._codec = FactCodec(kinds)
+        self._state = initial
+        self._evolve = evolve
+        self._seq = 0
+        self._at = 0
+        self._hash = compute_root_hash(self._name)
+        self._lock = asyncio.Lock()
+
+    async def state(self) -> S:
+        """Return the state after all appended records, from any process; raises LedgerDamaged."""
+        async with self._lock:
+            await self._read_new_records()
+            return self._state
+
+    @property
+    def position(self) -> "RegisterPosition":
+        """Where the state stands in the ledger."""
+        return RegisterPosition(self._seq, self._at, self._hash)
+
+    async def resume(self, state: S, position: "RegisterPosition") -> bool:
+        """Go on from a state that was kept with its position; False, and nothing is changed, if the ledger does not fit it."""
+        async with self._lock:
+            records = await self._ledger.read(self._name, position.seq - 1, 1)
+            if not records or (records[0].at, records[0].hash) != (position.at, position.hash):
+                return False
+            self._state, (self._seq, self._at, self._hash) = state, position
+            return True
+
+    async def append(self, choose: Callable[[S], Sequence[Fact]]) -> S:
+        """Append the facts that `choose` returns for the newest state, all or none; returns the state after them.
+
+        `choose` may be called several times: after every lost race it is called again. An exception that it raises ends the call.
+        """
+        async with self._lock:
+            while True:
+                await self._read_new_records()
+                facts = choose(self._state)
+                if not facts:
+                    return self._state
+                records = self._seal_facts(facts)
+                try:
+                    await self._ledger.append(self._name, records)
+                except SeqConflict:
+                    continue
+                for record, fact in zip(records, facts, strict=True):
+                    self._fold(record, Entry(record.seq, to_datetime(record.at), fact))
+                return self._state
+
+    def _seal_facts(self, facts: Sequence[Fact]) -> list[StoredRecord]:
+        """Build the records that follow the last one. Time never runs backwards in a register."""
+        at = max(self._clock.now(), to_datetime(self._at))
+        before, records = self._hash, list[StoredRecord]()
+        for seq, fact in enumerate(facts, self._seq + 1):
+            # All facts are checked before anything is appended: a register must stay readable forever.
+            self._codec.check(fact)
+            records.append(seal(self._codec, before, seq, at, fact))
+            before = records[-1].hash
+        return records
+
+    def check_fact(self, fact: Fact) -> None:
+        """Raise what `append` would raise for a fact that cannot be stored."""
+        self._codec.check(fact)
+
+    async def _read_new_records(self) -> None:
+        while True:
+            records = await self._ledger.read(self._name, self._seq, PAGE)
+            for record in records:
+                self._check(record)
+                self._fold(record, decode_entry(self._codec, record))
+            if len(records) < PAGE:
+                return
+            # A ledger that answers without waiting would block all other tasks until the last page.
+            await asyncio.sleep(0)
+
+    def _check(self, record: StoredRecord) -> None:
+        if record.seq != self._seq + 1:
+            raise LedgerDamaged(f"register {self._name!r}: entry {self._seq + 1} is missing")
+        if compute_record_hash(self._hash, record.seq, record.at, record.body) != record.hash:
+            raise LedgerDamaged(
+                f"register {self._name!r}: entry {record.seq} was changed after it was written: its hash does not fit"
+            )
+
+    def _fold(self, record: StoredRecord, entry: Entry) -> None:
+        self._state = self._evolve(self._state, entry)
+        self._seq, self._at, self._hash = record.seq, record.at, record.hash

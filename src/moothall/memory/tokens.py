@@ -1,0 +1,354 @@
+"""Access tokens for outside callers, and tickets that give a browser a login with the rights of a token (W-7).
+
+Only a digest of each secret is stored, in the register `_access`. A ticket and a login end with their token.
+"""
+
+import hmac
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Final, Literal, get_args
+
+from moothall.domain.facts import Entry, Fact
+from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.errors import BadSetting, UnknownToken
+from moothall.memory import validation
+from moothall.memory.facts import ACCESS_KINDS, LoginEnded, LoginStarted, Role, TicketIssued, TokenIssued, TokenRevoked
+from moothall.memory.register import Register
+from moothall.ports.clock import Clock
+from moothall.ports.ledger import Ledger
+
+NAME: Final = "_access"
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+LONGEST_LIFE: Final = timedelta(days=3660)
+
+TICKET: Final = "moott"
+LOGIN: Final = "mootc"
+TICKET_LIFE: Final = timedelta(minutes=15)
+LONGEST_LOGIN: Final = timedelta(days=30)
+
+DenialReason = Literal["unknown", "expired", "revoked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedToken:
+    """A new token. Its secret is shown only once."""
+
+    id: str
+    secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The caller that a token identifies. An empty `session` means all sessions; `seat` is the name that it speaks under."""
+
+    id: str
+    role: Role
+    session: str = ""
+    seat: str = ""
+    family: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessDenied:
+    """Why a secret is rejected. `id` is empty unless the secret belongs to a real token."""
+
+    reason: DenialReason
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token as its issuer sees it."""
+
+    id: str
+    role: Role
+    session: str
+    seat: str
+    note: str
+    issued_at: datetime
+    expires: datetime
+    revoked_at: datetime | None = None
+    family: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredToken:
+    token: Token
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DerivedSecret:
+    """A ticket or a login: the token whose rights it has, and until when."""
+
+    token: str
+    digest: str
+    expires: datetime
+
+
+Tokens = Mapping[str, _StoredToken]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessState:
+    """All tokens, the tickets that nobody has used, and the logins that nobody has ended."""
+
+    tokens: Tokens = field(default_factory=dict)
+    tickets: Mapping[str, _DerivedSecret] = field(default_factory=dict)
+    logins: Mapping[str, _DerivedSecret] = field(default_factory=dict)
+
+
+class TokenStore:
+    """Issues, identifies and revokes tokens."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._clock = clock
+        self._register = Register(ledger, clock, NAME, kinds=ACCESS_KINDS, initial=AccessState(), evolve=evolve)
+
+    async def issue(
+        self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "", family: str = ""
+    ) -> IssuedToken:
+        """Issue a token; the role `seat` needs a session and a seat, `agent` a seat alone: its name. No other role has a seat.
+
+        Raises BadSetting or BadName.
+        """
+        _check(role, lasts, session, seat)
+        validation.validate_text("note", note)
+        if validation.validate_optional_name("family", family) and role not in {"seat", "agent"}:
+            raise BadSetting(f"a token for the role {role!r} has no model family; only one for a seat or an agent has")
+        issued: list[IssuedToken] = []
+
+        def choose_facts(state: AccessState) -> Sequence[Fact]:
+            issued.append(_generate_secret("moot", state.tokens))
+            drawn = issued[-1]
+            fact = TokenIssued(
+                id=drawn.id,
+                digest=_digest(drawn.secret),
+                role=role,
+                session=session,
+                seat=parse_seat_id(seat) if seat else "",
+                expires=self._clock.now() + lasts,
+                note=note,
+                family=family.strip(),
+            )
+            return (fact,)
+
+        await self._register.append(choose_facts)
+        return issued[-1]
+
+    async def adopt(self, secret: str, *, note: str) -> bool:
+        """Make a secret that was generated elsewhere (`generate_token`) an owner's token for all sessions, unless it is one.
+
+        False if its token was revoked, has expired, or is not this secret's: then another one is needed.
+        """
+        _, name = _parse_secret(secret)
+
+        def choose_facts(state: AccessState) -> Sequence[Fact]:
+            if name in state.tokens:
+                return ()
+            expires = self._clock.now() + LONGEST_LIFE
+            return (TokenIssued(id=name, digest=_digest(secret), role="owner", session="", seat="", expires=expires, note=note),)
+
+        identity = self._identify(await self._register.append(choose_facts), secret)
+        return isinstance(identity, Identity) and identity.role == "owner" and not identity.session
+
+    async def identify(self, secret: str) -> Identity | AccessDenied:
+        """Return the owner of a secret, or why it is rejected. Only who holds the secret learns that its token has expired."""
+        return (await self.identify_all((secret,)))[secret]
+
+    async def identify_all(self, secrets: Iterable[str]) -> dict[str, Identity | AccessDenied]:
+        """Identify the owners of several secrets, with one read of the register."""
+        state = await self._register.state()
+        return {secret: self._identify(state, secret) for secret in secrets}
+
+    def _identify(self, state: AccessState, secret: str) -> Identity | AccessDenied:
+        kind, name = _parse_secret(secret)
+        login = state.logins.get(name) if kind == LOGIN else None
+        held = state.tokens.get(login.token if login is not None else name if kind == "moot" else "")
+        # An unknown token is compared as well: the response time must not reveal which tokens exist.
+        digest = login.digest if login is not None else held.digest if held is not None else _digest("")
+        is_right = hmac.compare_digest(_digest(secret), digest)
+        if held is None or not is_right:
+            return AccessDenied(reason="unknown")
+        token = held.token
+        if token.revoked_at is not None:
+            return AccessDenied(reason="revoked", id=token.id)
+        if self._clock.now() >= (token.expires if login is None else min(login.expires, token.expires)):
+            return AccessDenied(reason="expired", id=token.id)
+        return Identity(id=token.id, role=token.role, session=token.session, seat=token.seat, family=token.family)
+
+    async def issue_ticket(self, token: str, lasts: timedelta = TICKET_LIFE) -> IssuedToken:
+        """Issue a secret that gives one browser a login with the rights of a token; raises UnknownToken, BadSetting."""
+        if not timedelta(0) < lasts <= LONGEST_LIFE:
+            raise BadSetting(f"a ticket that lasts {lasts} is none; it must last more than nothing")
+        issued: list[IssuedToken] = []
+
+        def choose_facts(state: AccessState) -> Sequence[Fact]:
+            held = _get_token(state.tokens, token).token
+            if held.revoked_at is not None or self._clock.now() >= held.expires:
+                raise UnknownToken(f"the token {token[:100]!r} is not valid any more; issue another one")
+            issued.append(_generate_secret(TICKET, state.tickets))
+            expires = min(held.expires, self._clock.now() + lasts)
+            return (TicketIssued(id=issued[-1].id, digest=_digest(issued[-1].secret), token=token, expires=expires),)
+
+        await self._register.append(choose_facts)
+        return issued[-1]
+
+    async def log_in(self, secret: str) -> IssuedToken | AccessDenied:
+        """Start a login for whoever brings an unused ticket, or a token; its secret, or why there is none."""
+        found: list[IssuedToken | AccessDenied] = []
+
+        def choose_facts(state: AccessState) -> Sequence[Fact]:
+            granted = self._find_granting_token(state, secret)
+            if isinstance(granted, AccessDenied):
+                found.append(granted)
+                return ()
+            token, ticket = granted
+            drawn = _generate_secret(LOGIN, state.logins)
+            found.append(drawn)
+            expires = min(token.expires, self._clock.now() + LONGEST_LOGIN)
+            return (LoginStarted(id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket),)
+
+        await self._register.append(choose_facts)
+        return found[-1]
+
+    def _find_granting_token(self, state: AccessState, secret: str) -> tuple[Token, str] | AccessDenied:
+        """The token whose rights a secret gives to a login, and the ticket that is used up by it, if it is one."""
+        kind, name = _parse_secret(secret)
+        if kind == "moot":
+            identity = self._identify(state, secret)
+            return identity if isinstance(identity, AccessDenied) else (state.tokens[name].token, "")
+        ticket = state.tickets.get(name) if kind == TICKET else None
+        is_right = hmac.compare_digest(_digest(secret), ticket.digest if ticket is not None else _digest(""))
+        held = state.tokens.get(ticket.token) if ticket is not None and is_right else None
+        if ticket is None or held is None:
+            return AccessDenied(reason="unknown")
+        if held.token.revoked_at is not None:
+            return AccessDenied(reason="revoked", id=held.token.id)
+        if self._clock.now() >= min(ticket.expires, held.token.expires):
+            return AccessDenied(reason="expired", id=held.token.id)
+        return held.token, name
+
+    async def log_out(self, secret: str) -> None:
+        """End the login of a secret; what is none changes nothing."""
+
+        def choose_facts(state: AccessState) -> Sequence[Fact]:
+            kind, name = _parse_secret(secret)
+            login = state.logins.get(name) if kind == LOGIN else None
+            is_right = hmac.compare_digest(_digest(secret), login.digest if login is not None else _digest(""))
+            return (LoginEnded(id=name),) if login is not None and is_right else ()
+
+        await self._register.append(choose_facts)
+
+    async def revoke(self, id: str) -> Token:  # noqa: A002
+        """Revoke a token; revoking it again changes nothing. Raises UnknownToken."""
+
+        def choose_facts(state: AccessState) -> Sequence[Fact]:
+            return () if _get_token(state.tokens, id).token.revoked_at is not None else (TokenRevoked(id=id),)
+
+        return _get_token((await self._register.append(choose_facts)).tokens, id).token
+
+    async def is_invited(self, session: str, seat: str) -> bool:
+        """Whether somebody holds a valid token for this seat: for the seat itself, or an agent's token of that name."""
+        held = (each.token for each in (await self._register.state()).tokens.values())
+        named = (token for token in held if token.session in {session, ""} and token.seat == seat)
+        return any(token.revoked_at is None and self._clock.now() < token.expires for token in named)
+
+    async def tokens(self) -> list[Token]:
+        """Return all tokens in the order in which they were issued."""
+        return [held.token for held in (await self._register.state()).tokens.values()]
+
+
+def evolve(state: AccessState, entry: Entry) -> AccessState:
+    """Return who may do what after one more entry."""
+    tokens = state.tokens
+    match entry.fact:
+        case TokenIssued() as fact:
+            token = Token(
+                id=fact.id,
+                role=fact.role,
+                session=fact.session,
+                seat=fact.seat,
+                note=fact.note,
+                issued_at=entry.at,
+                expires=fact.expires,
+                family=fact.family,
+            )
+            held = {} if fact.id in tokens else {fact.id: _StoredToken(token=token, digest=fact.digest)}
+            return replace(state, tokens={**tokens, **held})
+        case TokenRevoked(id=name) if name in tokens:
+            stored = tokens[name]
+            return replace(state, tokens={**tokens, name: replace(stored, token=replace(stored.token, revoked_at=entry.at))})
+        case TicketIssued(id=name) as fact:
+            # Those that have expired are forgotten here, so that the state does not grow with every start of a server.
+            kept = {each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at}
+            return replace(
+                state, tickets={**kept, name: _DerivedSecret(token=fact.token, digest=fact.digest, expires=fact.expires)}
+            )
+        case LoginStarted(id=name) as fact:
+            logins = {each: login for each, login in state.logins.items() if login.expires > entry.at}
+            logins[name] = _DerivedSecret(token=fact.token, digest=fact.digest, expires=fact.expires)
+            tickets = {each: ticket for each, ticket in state.tickets.items() if each != fact.ticket}
+            return replace(state, logins=logins, tickets=tickets)
+        case LoginEnded(id=name):
+            return replace(state, logins={each: login for each, login in state.logins.items() if each != name})
+        case _:
+            return state
+
+
+def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
+    validation.validate_choice("role", role, ROLES)
+    if not timedelta(0) < lasts <= LONGEST_LIFE:
+        raise BadSetting(
+            f"a token that lasts {lasts} is none; it must last more than nothing and at most {LONGEST_LIFE.days} days"
+        )
+    if session:
+        parse_session_id(session)
+    if role == "seat" and not (session and seat):
+        raise BadSetting("a token for a seat needs its session and its seat")
+    if role == "agent" and (session or not seat):
+        raise BadSetting("a token for an agent needs its name as its seat, and is for all sessions: leave the session out")
+    if role == "recorder" and session:
+        raise BadSetting("a recorder's token is for the decisions of all sessions; leave the session out")
+    if role not in {"seat", "agent"} and seat:
+        raise BadSetting(f"a token for the role {role!r} has no seat; leave the seat out, or issue one for the role 'seat'")
+
+
+def generate_token() -> str:
+    """A new secret that no ledger knows yet."""
+    return _generate_secret("moot", ()).secret
+
+
+def parse_token_id(secret: str) -> str:
+    """The id of the token that a secret claims to be; empty for what is none."""
+    kind, name = _parse_secret(secret)
+    return name if kind == "moot" else ""
+
+
+def _generate_secret(kind: str, known: Collection[str]) -> IssuedToken:
+    name = secrets.token_hex(4)
+    while name in known:
+        name = secrets.token_hex(4)
+    # The id is part of the secret, so that `identify` finds the token without comparing all digests.
+    return IssuedToken(id=name, secret=f"{kind}_{name}_{secrets.token_urlsafe(32)}")
+
+
+def _digest(secret: str) -> str:
+    # A plain hash is enough: the secret has 256 random bits, so that guessing it is hopeless even with a fast hash.
+    return sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _parse_secret(secret: str) -> tuple[str, str]:
+    """What a secret is for (a token, a ticket, a login), and its id."""
+    kind, _, rest = secret.partition("_")
+    return kind, rest.partition("_")[0]
+
+
+def _get_token(tokens: Tokens, name: str) -> _StoredToken:
+    held = tokens.get(name)
+    if held is None:
+        raise UnknownToken(f"unknown token {str(name)[:100]!r}; list the tokens to see their ids")
+    return held

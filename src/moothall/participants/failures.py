@@ -1,0 +1,248 @@
+"""The failures of a model request: a small set of kinds, and the translation of exceptions from pydantic-ai and its clients.
+
+A `ModelFailure` never leaves the participant: it becomes a `NoAnswer`, or the text of `ready`.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, assert_never
+
+from moothall.domain.facts import Loss
+
+LONGEST_MESSAGE: Final = 300
+SHORTEST_SECRET: Final = 8
+"""Shorter keys are placeholders such as `none`; removing them would damage a text."""
+
+_CONNECTING: Final = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"})
+
+
+class FailureKind(StrEnum):
+    NO_KEY = "no_key"
+    NO_PACKAGE = "no_package"
+    AUTH = "auth"
+    QUOTA = "quota"
+    """Out of credit: unlike a rate limit, waiting does not help."""
+    NOT_FOUND = "not_found"
+    """Unknown model, or no such API at that address."""
+    REJECTED = "rejected"
+    """The server does not accept this request: too long, or with an unknown parameter."""
+    RATE_LIMITED = "rate_limited"
+    REFUSED = "refused"
+    """The model or the provider's content filter declined."""
+    UNREACHABLE = "unreachable"
+    BROKEN = "broken"
+    """The connection was established and then lost."""
+    SERVER = "server"
+    TIMEOUT = "timeout"
+    MALFORMED = "malformed"
+    """The answer cannot be used."""
+
+
+class ModelFailure(Exception):
+    """One failed attempt. `is_cut`: the model ran out of tokens before it had answered."""
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        is_cut: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.status = status
+        self.retry_after = retry_after
+        self.is_cut = is_cut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEndpoint:
+    """The endpoint, for error messages: its name, its address if it is a server, the variable of its key."""
+
+    name: str
+    address: str | None = None
+    variable: str | None = None
+    secret: str | None = None
+
+
+def to_loss(kind: FailureKind) -> Loss:
+    """Return the reason that the ledger records."""
+    match kind:
+        case FailureKind.AUTH | FailureKind.NO_KEY:
+            return "rejected_key"
+        case FailureKind.REFUSED:
+            return "refused"
+        case FailureKind.MALFORMED:
+            return "malformed"
+        case FailureKind.TIMEOUT:
+            return "timeout"
+        # The server does not take this very request: another one may succeed.
+        case FailureKind.REJECTED:
+            return "error"
+        case (
+            FailureKind.UNREACHABLE
+            | FailureKind.BROKEN
+            | FailureKind.SERVER
+            | FailureKind.QUOTA
+            | FailureKind.RATE_LIMITED
+            | FailureKind.NOT_FOUND
+            | FailureKind.NO_PACKAGE
+        ):
+            return "unreachable"
+        case _:
+            assert_never(kind)
+
+
+def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> str:
+    """Explain what went wrong, with the remedy if there is one; never with the key."""
+    return scrub_secret(_explain_unscrubbed(failure, whom), whom.secret)
+
+
+def scrub_secret(text: str, secret: str | None) -> str:
+    """Remove the key from a text."""
+    if secret is None or len(secret) < SHORTEST_SECRET:
+        return text
+    return text.replace(secret, "[key]")
+
+
+def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
+    name, status = whom.name, f" ({failure.status})" if failure.status is not None else ""
+    # Scrubbed before it is cut: half a key would not be recognised any more.
+    message = scrub_secret(failure.message, whom.secret)[:LONGEST_MESSAGE].rstrip(". ")
+    match failure.kind:
+        case FailureKind.NO_KEY:
+            return f"{name} needs a key: set {whom.variable} or choose another --seat"
+        case FailureKind.NO_PACKAGE:
+            return f"models of {name} need another package: {message}"
+        case FailureKind.AUTH if whom.variable is None:
+            return f"{name} wants a key{status}: {message}; name the variable that holds it with ?key=VARIABLE"
+        case FailureKind.AUTH:
+            return f"{name} rejected the key in {whom.variable}{status}: {message}; set a valid key or choose another --seat"
+        case FailureKind.QUOTA:
+            return f"{name} says that the account is out of credit{status}: {message}; top it up or choose another --seat"
+        case FailureKind.NOT_FOUND:
+            return f"{name} has no such model or address{status}: {message}; check the model's name"
+        case FailureKind.REJECTED:
+            return f"{name} would not take the request{status}: {message}"
+        case FailureKind.RATE_LIMITED:
+            wait = "" if failure.retry_after is None else f"; it asks for {failure.retry_after:g} s of patience"
+            return f"{name} is over its rate limit{status}: {message}{wait}"
+        case FailureKind.REFUSED:
+            return f"the model declined: {message}"
+        case FailureKind.UNREACHABLE if whom.address is not None:
+            return f"nothing answers at {whom.address}: is the server running?"
+        case FailureKind.UNREACHABLE:
+            return f"{name} cannot be reached: {message}; check the network or choose another --seat"
+        case FailureKind.BROKEN:
+            return f"the connection to {name} broke off: {message}"
+        case FailureKind.SERVER:
+            return f"{name} failed{status}: {message}"
+        case FailureKind.TIMEOUT | FailureKind.MALFORMED:
+            return message
+
+
+def translate_error(error: Exception) -> ModelFailure:
+    """Translate a pydantic-ai exception."""
+    from pydantic_ai.exceptions import ModelHTTPError
+
+    status = error.status_code if isinstance(error, ModelHTTPError) else None
+    return ModelFailure(_classify_error(error), _extract_message(error), status=status, retry_after=_parse_retry_after(error))
+
+
+def translate_sdk_error(error: Exception) -> ModelFailure:
+    """Translate an exception of the openai, anthropic, google or mistral client itself."""
+    message = _extract_message(error)
+    status = getattr(error, "status_code", None) or getattr(error, "code", None)
+    if not isinstance(status, int):
+        if "Timeout" in type(error).__name__:
+            return ModelFailure(FailureKind.TIMEOUT, message)
+        return ModelFailure(_classify_connection(error), message)
+    if status in {401, 403} or "API_KEY_INVALID" in str(error):  # Google says 400
+        return ModelFailure(FailureKind.AUTH, message, status=status)
+    by_status = {402: FailureKind.QUOTA, 404: FailureKind.NOT_FOUND, 429: FailureKind.RATE_LIMITED}
+    return ModelFailure(
+        by_status.get(status, FailureKind.REJECTED if status < 500 else FailureKind.SERVER), message, status=status
+    )
+
+
+def _classify_error(error: Exception) -> FailureKind:
+    from pydantic_ai import exceptions as known
+
+    match error:
+        case known.ModelAuthenticationError():
+            return FailureKind.AUTH
+        case known.ModelNotFoundError():
+            return FailureKind.NOT_FOUND
+        case known.ModelQuotaExceededError():
+            return FailureKind.QUOTA
+        case known.ModelRateLimitError():
+            return FailureKind.RATE_LIMITED
+        case known.ModelUnavailableError() | known.ModelServerError():
+            return FailureKind.SERVER
+        case known.ModelTimeoutError(phase="connect"):
+            return FailureKind.UNREACHABLE
+        case known.ModelTimeoutError() | known.ModelRequestTimeout():
+            return FailureKind.TIMEOUT
+        case known.ModelConnectionError():
+            return _classify_connection(error)
+        case known.ModelRequestRejectedError():
+            return FailureKind.AUTH if "API_KEY_INVALID" in str(error) else FailureKind.REJECTED
+        case known.UserError():  # a setting or a name that cannot be: nothing was sent
+            return FailureKind.REJECTED
+        case known.ModelHTTPError(status_code=status):
+            return FailureKind.SERVER if status >= 500 or status in {408, 409} else FailureKind.REJECTED
+        case known.ContentFilterError():
+            return FailureKind.REFUSED
+        case known.UnexpectedModelBehavior():
+            return FailureKind.MALFORMED
+        case known.ModelAPIError() if isinstance(error.__cause__, ValueError):  # undecodable JSON
+            return FailureKind.MALFORMED
+        case _:
+            return FailureKind.SERVER
+
+
+def _classify_connection(error: BaseException) -> FailureKind:
+    return (
+        FailureKind.UNREACHABLE
+        # By name: the classes belong to several HTTP libraries, which need not be installed.
+        if any(type(cause).__name__ in _CONNECTING for cause in _list_causes(error))
+        else FailureKind.BROKEN
+    )
+
+
+def _list_causes(error: BaseException) -> list[BaseException]:
+    causes = [error]
+    # `not in` guards against cycles of causes.
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+        causes.append(cause)
+    return causes
+
+
+def _extract_message(error: Exception) -> str:
+    """Return the server's own message, if it sent one, on one line."""
+    body: object = getattr(error, "body", None)
+    # Providers nest it: {"error": {"message": …}} or {"message": …}.
+    for _ in range(2):
+        if isinstance(body, dict):
+            body = body.get("error", body.get("message"))
+    message = body if isinstance(body, str) and body else str(error) or type(error).__name__
+    root = _list_causes(error)[-1]
+    if not isinstance(body, str) and root is not error and str(root) and "onnection" in message:
+        message = f"{message.rstrip('.')} ({root})"
+    return " ".join(message.split())
+
+
+def _parse_retry_after(error: Exception) -> float | None:
+    known: object = getattr(error, "retry_after", None)
+    headers: object = getattr(error, "headers", None)
+    if known is None and isinstance(headers, dict):
+        known = headers.get("retry-after")  # pydantic-ai reads whole seconds only
+    try:
+        seconds = float(known) if isinstance(known, str | int | float) else math.nan
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None

@@ -1,0 +1,49 @@
+"""A seat that a Python function fills: it gets the brief and returns the answer.
+
+    def ada(brief):
+        return "Ship it." if brief.form.form == "text" else {"reaction_score": 0.9, "intent_to_speak": True}
+
+A function may block, so it runs in a thread; a coroutine function runs on the event loop.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+
+from moothall.codec.answers import read_answer
+from moothall.domain.effects import Brief
+from moothall.errors import BadAnswer
+from moothall.ports.participant import Answer, NoAnswer, OnText
+
+AnswerFunction = Callable[[Brief], object | Awaitable[object]]
+
+
+class FunctionParticipant:
+    """Calls the function once for each ask. What it raises is a loss of its seat, told by the engine."""
+
+    def __init__(self, function: AnswerFunction) -> None:
+        self._function = function
+
+    async def ready(self) -> str | None:
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        said = await self._call(brief)
+        if said is None:
+            return NoAnswer(reason="refused", detail="the function returned None; return text, or the fields of the answer")
+        if isinstance(said, Answer | NoAnswer):
+            return said
+        try:
+            read = read_answer(brief, said)
+        except BadAnswer as error:
+            return NoAnswer(reason="malformed", detail=str(error))
+        if brief.form.form == "text" and isinstance(said, str):
+            on_text(said)
+        return Answer(said=read.said, mends=read.mends)
+
+    async def _call(self, brief: Brief) -> object:
+        if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):
+            result = self._function(brief)
+        else:
+            result = await asyncio.to_thread(self._function, brief)
+        return await result if inspect.isawaitable(result) else result

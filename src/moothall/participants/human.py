@@ -1,0 +1,265 @@
+"""A person at the terminal, asked as a person: what is new, then one question at a time. Mistakes are explained."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from moothall.codec.answers import Reading, read_answer
+from moothall.codec.person_asks import KeptWords, build_person_ask, find_alternative
+from moothall.codec.plain_text import find_command, read_step, suggest_choice
+from moothall.domain.context import Utterance
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.domain.ids import USER, AskId, SeatId
+from moothall.domain.person import PersonAsk, PersonChoice, PersonCommand, PersonStep
+from moothall.domain.safe_text import fix_surrogates, quote_lines, strip_control
+from moothall.errors import BadAnswer
+from moothall.participants.local_user import name_local_door
+from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.reports.two_languages import TwoLanguages, both, in_each_language
+
+MOST_MEETINGS: Final = 256
+"""Of how many seats is remembered what they have seen: the newest."""
+
+_COMMAND = re.compile(r"/[a-z]+", re.IGNORECASE)
+
+
+class InterviewText(TwoLanguages):
+    """Every text, in one language."""
+
+    question = both("The question is:", "议题是：")
+    said = both("{speaker} said (#{number}):", "{speaker} 说（#{number}）：")
+    spoken = both("Since you were last asked: {speakers}.", "自上次询问你以来：{speakers}。")
+    choose = both("expected a number or a word of the list", "请输入列表中的编号或文字")
+    nearest = both("“{typed}” is not in the list; did you mean “{near}”?", "列表中没有“{typed}”；是不是“{near}”？")
+    number = both("expected the number of an entry, such as {example}", "请输入条目编号，例如 {example}")
+    needed = both("something was expected here", "这里需要填写内容")
+    command = both("there is no command {typed} here; there are: {known}", "这里没有命令 {typed}；可用的有：{known}")
+    unsaid = both(
+        "You did not get the floor. /again says what you wanted to say: “{words}”",
+        "上次没有轮到你。输入 /again 再次请求说：“{words}”",
+    )
+    again = both("say that", "再说一次")
+
+
+TEXT = in_each_language(InterviewText)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonQuestion:
+    """One question to a person. `news` are the contributions since it was last asked; `spoken` names who made them, for a screen
+    that shows them anyway.
+
+    `text` is the question itself. `complaint` says what was wrong with the answer before. `default` stands in the prompt.
+    `is_words`: the answer is a text of the person's own, and not one of a list or a number.
+    """
+
+    seat: SeatId
+    ask: AskId
+    step: str
+    language: Language
+    text: str
+    news: str = ""
+    spoken: str = ""
+    about: str = ""
+    complaint: str = ""
+    choices: tuple[PersonChoice, ...] = ()
+    commands: tuple[PersonCommand, ...] = ()
+    default: str = ""
+    is_words: bool = False
+    is_long: bool = False
+    is_first: bool = False
+
+
+AskPerson = Callable[[PersonQuestion], Awaitable[str | None]]
+"""Asks the person; None if nobody is there any more."""
+
+
+class PersonInterview:
+    """Asks one person for the answers to its briefs, and remembers what it has seen and said."""
+
+    def __init__(self) -> None:
+        # Keyed by seat and seed: the seed tells sessions apart.
+        self._seen: dict[tuple[SeatId, int], int] = {}
+        self._kept: dict[tuple[SeatId, int], KeptWords] = {}
+
+    def find_kept_words(self, brief: Brief) -> KeptWords | None:
+        """Return the words that this brief's person typed and that also answer a later ask."""
+        return self._kept.get((brief.seat.id, brief.seed))
+
+    async def ask_for_answer(self, ask: AskPerson, brief: Brief) -> object | None:
+        """Return an answer that `read_answer` accepts; None if the person left."""
+        person = self._add_unsaid(build_person_ask(brief), brief)
+        kept = self._take_kept_words(brief)
+        if kept is not None:
+            return kept
+        first = self._introduce(person, brief)
+        answers: dict[str, str] = {}
+        while True:
+            given = await self._ask_steps(ask, person, brief, first, answers)
+            if given is None:
+                return None
+            try:
+                raw = person.build(answers) if given is answers else given
+                read_answer(brief, raw)
+            except BadAnswer as error:
+                # What was typed stands in the prompts again, so that no words are lost.
+                first = replace(first, news="", spoken="", about="", complaint=str(error))
+                continue
+            self._keep_words(person, brief, answers if given is answers else {})
+            return raw
+
+    def _introduce(self, person: PersonAsk, brief: Brief) -> PersonQuestion:
+        """Return what comes before the first question: the question of the session, what is new, and what this is about."""
+        words, key = TEXT[brief.language], (brief.seat.id, brief.seed)
+        seen = self._seen.pop(key, None)
+        news = [each for each in person.news if each.id > (seen or 0) and each.speaker != brief.seat.id]
+        newest = max((each.id for each in person.news), default=0)
+        self._seen[key] = max(seen or 0, newest)
+        if len(self._seen) > MOST_MEETINGS:
+            del self._seen[next(iter(self._seen))]
+        told = [_format_news(words, each) for each in news if not (each.speaker == USER and each.text == brief.perception.goal)]
+        if seen is None:
+            told.insert(0, f"{words.question}\n{quote_lines(brief.perception.goal)}")
+        speakers = ", ".join(f"{each.speaker} (#{each.id})" for each in news if each.speaker != USER or each.id > 1)
+        return PersonQuestion(
+            seat=brief.seat.id,
+            ask=brief.ask.id,
+            step="",
+            language=brief.language,
+            text="",
+            news="\n\n".join(told),
+            spoken=words.spoken.format(speakers=speakers) if seen is not None and speakers else "",
+            about="\n\n".join(part for part in (person.about, person.intro) if part),
+            commands=person.commands,
+            is_first=True,
+        )
+
+    async def _ask_steps(
+        self, ask: AskPerson, person: PersonAsk, brief: Brief, first: PersonQuestion, answers: dict[str, str]
+    ) -> object | None:
+        """Fill `answers` and return it; or return a whole answer that was given in its place, or None if the person left."""
+        question, asked = first, set[str]()
+        for step in person.steps:
+            if step.only_after is not None and answers.get(step.only_after[0]) not in step.only_after[1]:
+                # Steps after different choices may share a key: what was just typed at another one is kept.
+                if step.key not in asked:
+                    answers.pop(step.key, None)
+                continue
+            asked.add(step.key)
+            before = answers.pop(step.key, "")
+            question = replace(
+                question,
+                step=step.key,
+                text=step.text,
+                choices=step.choices,
+                default=(before or step.default) if step.kind == "text" else "",
+                is_words=step.kind == "text",
+                is_long=step.is_long,
+            )
+            while True:
+                typed = await ask(question)
+                if typed is None:
+                    return None
+                text = strip_control(fix_surrogates(typed)).strip()
+                question = replace(question, news="", spoken="", about="", complaint="", is_first=False)
+                try:
+                    instead = find_command(person, text)
+                    if instead is not None and any(each.kind == "text" and each.key in answers for each in person.steps):
+                        # A command takes nothing back that was said: it skips this question, and its plain word answers it.
+                        instead, text = None, "" if text.startswith("/") else text
+                    instead = find_alternative(brief, text) if instead is None else instead
+                    if instead is not None:
+                        return instead
+                    value = _read_typed(person, step, text, TEXT[brief.language])
+                except BadAnswer as error:
+                    question = replace(question, complaint=str(error), default=text if step.kind == "text" else "")
+                    continue
+                if value:
+                    answers[step.key] = value
+                break
+        return answers
+
+    def _add_unsaid(self, person: PersonAsk, brief: Brief) -> PersonAsk:
+        """Offer words that were kept for a floor that somebody else got."""
+        kept = self._kept.get((brief.seat.id, brief.seed))
+        if kept is None or person.keeps_for != kept.kind or not person.steps:
+            return person
+        answer = person.build({person.steps[0].key: kept.text})
+        words = TEXT[brief.language]
+        again = PersonCommand(word="/again", text=words.again, answer=answer)
+        intro = words.unsaid.format(words=kept.text)
+        return replace(
+            person, commands=(*person.commands, again), intro="\n".join(part for part in (person.intro, intro) if part)
+        )
+
+    def _take_kept_words(self, brief: Brief) -> object | None:
+        """Return the words that answer this ask already, if they are an answer."""
+        key = (brief.seat.id, brief.seed)
+        kept = self._kept.get(key)
+        if kept is None or kept.kind != brief.ask.kind:
+            return None
+        del self._kept[key]
+        try:
+            read_answer(brief, kept.text)
+        except BadAnswer:
+            return None
+        return kept.text if kept.turn == brief.ask.turn else None
+
+    def _keep_words(self, person: PersonAsk, brief: Brief, answers: dict[str, str]) -> None:
+        key = (brief.seat.id, brief.seed)
+        if not person.keeps_for or not person.steps:
+            return
+        kept, text = self._kept.pop(key, None), answers.get(person.steps[0].key, "")
+        if text or (kept is not None and not answers):
+            words = text or (kept.text if kept is not None else "")
+            self._kept[key] = KeptWords(person.keeps_for, brief.ask.turn, words)
+
+
+def _format_news(words: InterviewText, each: Utterance) -> str:
+    return f"{words.said.format(speaker=each.speaker, number=each.id)}\n{quote_lines(each.text)}"
+
+
+def _read_typed(person: PersonAsk, step: PersonStep, text: str, words: InterviewText) -> str:
+    """Return the value of what was typed, empty for what was left out; raises BadAnswer with what was expected."""
+    if _COMMAND.fullmatch(text):
+        known = ", ".join([command.word for command in person.commands] + ["/leave"])
+        raise BadAnswer(words.command.format(typed=text, known=known))
+    if not text:
+        if step.is_needed:
+            raise BadAnswer(words.choose if step.choices else words.needed)
+        return ""
+    value = read_step(step, text)
+    if value is not None:
+        return value
+    if step.choices:
+        near = suggest_choice(text, step.choices)
+        raise BadAnswer(words.nearest.format(typed=text[:60], near=near) if near else words.choose)
+    example = next((f"#{number}" for number in range(1, 1_000) if number in step.numbers), "#1")
+    raise BadAnswer(words.number.format(example=example))
+
+
+class HumanParticipant:
+    """Shared by all human seats of one terminal."""
+
+    def __init__(self, ask: AskPerson | None) -> None:
+        """Create the participant; `ask` is None if there is no terminal."""
+        self._ask = ask
+        self._one_seat = asyncio.Lock()
+        self._interview = PersonInterview()
+
+    async def ready(self) -> str | None:
+        return None if self._ask else "a human seat needs a terminal; elsewhere use the platform `mailbox`"
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        if self._ask is None:
+            return NoAnswer(reason="unreachable", detail="there is no terminal to ask a person at")
+        # Two human seats at one terminal are asked one after the other, not alternately question by question.
+        async with self._one_seat:
+            raw = await self._interview.ask_for_answer(self._ask, brief)
+        if raw is None:
+            return NoAnswer(reason="refused", detail="the person left")
+        read: Reading = read_answer(brief, raw)
+        return Answer(said=read.said, mends=read.mends, via=name_local_door())

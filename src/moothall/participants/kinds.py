@@ -1,0 +1,172 @@
+"""The one table of participant kinds: what stands before the colon of a seat's platform, and what follows from it.
+
+A kind says how its participants are made and who may seat them. Nothing is allowed by not being forbidden: callers from the
+network may seat only kinds that say so, whatever a plugin adds to the table.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from moothall.domain.facts import Language
+from moothall.domain.roster import COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
+from moothall.errors import MissingExtra, describe_install
+from moothall.participants import encoder, local_model, weights
+from moothall.participants.agent_recipes import find_recipe
+from moothall.participants.command import CommandParticipant
+from moothall.participants.demo import make_demo
+from moothall.participants.embedded import EmbeddedParticipant
+from moothall.participants.human import AskPerson, HumanParticipant
+from moothall.participants.local_model import LocalModel
+from moothall.participants.model import ModelParticipant
+from moothall.participants.platforms import list_providers, parse_platform
+from moothall.participants.script import ScriptParticipant
+from moothall.participants.similarity_seat import MeasureParticipant
+from moothall.ports.limits import ProviderLimits
+from moothall.ports.participant import Participant
+
+NamedFile = Literal["", "any", "toml"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatRequest:
+    """What a participant is made from: the seat, what stands behind the colon of its platform, and the user's environment.
+
+    `home` is Moot's folder; `ask_person` puts a question to the person at this terminal, where there is one; `known` are the
+    platforms to name to somebody who mistyped one; `limits` are the providers', counted over all who share them.
+    """
+
+    seat: Seat
+    argument: str
+    environ: Mapping[str, str]
+    home: Path
+    ask_person: AskPerson | None = None
+    known: tuple[str, ...] = ()
+    limits: ProviderLimits | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParticipantKind:
+    """One row of the table.
+
+    `make` returns None for a seat that answers from elsewhere. `usage` is how a platform of this kind is written. `is_remote`:
+    callers from the network may seat it. `patience` is how many seconds it usually takes over an answer, where that is longer
+    than a provider's model does. `file` says whether the argument is a file's path, which is recorded as an absolute one.
+    With `is_shared` one participant serves all seats of one platform. With `looks_up` it can use the search program.
+    `languages` are those that it speaks when the platform has no argument.
+    """
+
+    name: str
+    make: Callable[[SeatRequest], Participant | None]
+    usage: str = ""
+    is_remote: bool = False
+    is_person: bool = False
+    patience: float | None = None
+    file: NamedFile = ""
+    is_shared: bool = False
+    looks_up: bool = False
+    languages: tuple[Language, ...] = ("en", "zh")
+
+    @property
+    def written(self) -> str:
+        return self.usage or self.name
+
+
+ADDRESS: Final = "http"
+"""The kind of a model server that is given by its address."""
+
+MODEL: Final = "model"
+"""The kind of a provider's model, whichever the provider is."""
+
+
+def build_command(request: SeatRequest) -> CommandParticipant:
+    """The program of a seat, in a folder that no other seat has; raises UnknownPlatform or BadPanel."""
+    recipe = find_recipe(request.argument)
+    folder = request.home / "agents"
+    return CommandParticipant(recipe, folder / recipe.name / request.seat.id, request.environ, folder)
+
+
+def _make_nobody(request: SeatRequest) -> Participant | None:
+    # A mailbox takes no argument: `mailbox:x` names nothing, and is refused like any other unknown platform.
+    return _make_model(request) if request.argument else None
+
+
+def _make_script(request: SeatRequest) -> Participant:
+    return ScriptParticipant(Path(request.argument), request.seat.id) if request.argument else _make_model(request)
+
+
+def _make_demo(request: SeatRequest) -> Participant:
+    return make_demo(request.argument, request.seat.id) if request.argument else _make_model(request)
+
+
+def _make_human(request: SeatRequest) -> Participant:
+    return HumanParticipant(request.ask_person) if not request.argument else _make_model(request)
+
+
+def _make_embedded(request: SeatRequest) -> Participant:
+    if not local_model.is_installed() or not encoder.is_installed():
+        raise MissingExtra(f"the embedded model needs extra packages: {describe_install('embedded')}")
+    path = Path(request.argument) if request.argument else request.home / "models" / weights.NAME
+    return EmbeddedParticipant(LocalModel(path), encoder.SentenceEncoder())
+
+
+def _make_measure(request: SeatRequest) -> Participant:
+    return MeasureParticipant(request.argument)
+
+
+def _make_model(request: SeatRequest) -> Participant:
+    # Whatever is no model either is refused here, with a sentence that lists what is known.
+    return ModelParticipant(parse_platform(request.seat.platform, request.known), request.environ, limits=request.limits)
+
+
+BUILT_IN: Final = (
+    ParticipantKind(name=MAILBOX, make=_make_nobody, is_remote=True),
+    ParticipantKind(name=HUMAN, make=_make_human, is_person=True, patience=3_600.0, is_shared=True),
+    ParticipantKind(name=SCRIPT, usage="script:FILE", make=_make_script, file="any"),
+    ParticipantKind(name=DEMO, usage="demo:NAME.LANGUAGE", make=_make_demo, patience=3_600.0),
+    ParticipantKind(name=COMMAND, usage="command:AGENT", make=build_command, patience=900.0, file="toml", looks_up=True),
+    ParticipantKind(
+        name=EMBEDDED, usage="embedded", make=_make_embedded, patience=600.0, file="any", is_shared=True, languages=("en",)
+    ),
+    ParticipantKind(name=MEASURE, make=_make_measure),
+    ParticipantKind(name=ADDRESS, usage="http://HOST:PORT/v1#MODEL", make=_make_model, is_shared=True, looks_up=True),
+    ParticipantKind(name=MODEL, usage="PROVIDER:MODEL", make=_make_model, is_remote=True, is_shared=True, looks_up=True),
+)
+
+
+class KindTable:
+    """The kinds that this process knows: Moot's own, those of plugins, those that a program adds."""
+
+    def __init__(self, more: Iterable[ParticipantKind] = ()) -> None:
+        self._kinds = {kind.name: kind for kind in BUILT_IN}
+        self._kinds |= {kind.name: kind for kind in more if kind.name not in self._kinds}
+
+    def add(self, kind: ParticipantKind) -> None:
+        """One more row, or another one in place of a row that a program added before."""
+        self._kinds[kind.name] = kind
+
+    def find(self, platform: str) -> ParticipantKind:
+        """The kind of a platform. What names no other kind is a provider's model, or will be refused as one."""
+        found = self._kinds.get(platform) or self._kinds.get(parse_kind(platform.strip().lower()))
+        return found or self._kinds[ADDRESS if "://" in platform else MODEL]
+
+    def is_known(self, name: str) -> bool:
+        """Whether a name is taken already, by a kind or by a provider."""
+        return name in self._kinds or name in list_providers()
+
+    def is_allowed_remotely(self, platform: str) -> bool:
+        """Whether a caller from the network may seat it: only what says so, and never an address of the caller's choice.
+
+        Raises UnknownPlatform for what names neither a kind nor a provider.
+        """
+        kind = self.find(platform.strip())
+        if kind.name == MODEL:
+            # What names no kind at all is not a model either: only providers that are known by name are.
+            parse_platform(platform, self.usages)
+        return "://" not in platform and kind.is_remote
+
+    @property
+    def usages(self) -> tuple[str, ...]:
+        """How platforms are written, for people who mistyped one."""
+        return tuple(kind.written for kind in self._kinds.values() if kind.name not in {MODEL, ADDRESS, MEASURE, DEMO})

@@ -1,0 +1,168 @@
+"""A language model in this process, through llama.cpp: no key, no network.
+
+The library is built around an HTTP server and always opens a listener. Here that is a Unix socket in a private folder, which is
+removed as soon as the model is loaded, with a random key besides (on Windows: loopback with that key).
+"""
+
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, Literal
+
+from moothall.errors import MissingExtra, WorldError, describe_install
+
+CONTEXT: Final = 4_096
+Finish = Literal["stop", "length", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    finish: Finish
+
+
+class LocalModel:
+    """One GGUF file, loaded on first use; one generation at a time. `complete` blocks but lets other threads run."""
+
+    def __init__(self, path: Path, context: int = CONTEXT) -> None:
+        self.path = path
+        self._context = context
+        self._lock = Lock()
+        self._server: Any = None
+
+    def complete(
+        self,
+        messages: list[dict[str, str]],
+        *,
+        max_tokens: int,
+        sampling: Mapping[str, object],
+        on_text: Callable[[str], None],
+        is_cancelled: Callable[[], bool],
+    ) -> Completion:
+        """Continue the messages; raises WorldError."""
+        body = {
+            **sampling,
+            "messages": messages,
+            "max_tokens": max_tokens,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            # One callback per piece of the prompt, so that the generation can be cancelled there as well.
+            "return_progress": True,
+            "timings_per_token": True,
+            "cache_prompt": True,
+        }
+        reading = _ChunkReader(on_text, is_cancelled)
+        with self._lock:
+            # The wait for the lock may have been long: nobody needs this generation any more.
+            if is_cancelled():
+                return Completion("", 0, 0, "cancelled")
+            try:
+                self._load_server().handle_chat_completions(body, reading)
+            except (ValueError, RuntimeError) as cause:
+                raise WorldError(f"the local model refused: {cause}") from cause
+        return reading.result()
+
+    def _load_server(self) -> Any:
+        if self._server is None:
+            self._server = _start_server(self.path, self._context)
+        return self._server
+
+
+def is_installed() -> bool:
+    try:
+        import xllamacpp  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _start_server(path: Path, context: int) -> Any:
+    try:
+        import xllamacpp
+    except ImportError as cause:
+        raise MissingExtra(f"the embedded model needs another package: {describe_install('embedded')}") from cause
+    if not path.is_file():
+        raise WorldError(f"there is no model file {path}; `moot setup embedded` fetches the default one")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx = context
+    params.n_parallel = 1
+    params.n_batch = params.n_ubatch = 128
+    params.n_gpu_layers = 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = _count_threads()
+    params.cache_ram_mib = 256
+    params.verbosity = -1
+    params.warmup = False
+    params.fit_params = False
+    params.sse_ping_interval = -1
+    params.api_keys = [secrets.token_hex(32)]
+    params.ui = False
+    params.endpoint_slots = False
+    with ExitStack() as stack:
+        if sys.platform != "win32":
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="moot-"))
+            params.hostnames = [str(Path(folder) / "s.sock")]
+        try:
+            return xllamacpp.Server(params)
+        except RuntimeError as cause:
+            raise WorldError(f"the model file {path} cannot be loaded: {cause}") from cause
+
+
+def _count_threads() -> int:
+    # llama.cpp's threads spin at barriers: using every core of a busy machine costs more than leaving one free.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(8, cores - 1))
+
+
+class _ChunkReader:
+    """Receives the chunks of one generation; returning True ends it."""
+
+    def __init__(self, on_text: Callable[[str], None], is_cancelled: Callable[[], bool]) -> None:
+        self._on_text = on_text
+        self._is_cancelled = is_cancelled
+        self._parts: list[str] = []
+        self._prompt = 0
+        self._completion = 0
+        self._finish: Finish = "stop"
+        self._error: BaseException | None = None
+
+    def __call__(self, chunk: dict[str, Any]) -> bool:
+        try:
+            return self._take_chunk(chunk)
+        except BaseException as error:  # noqa: BLE001 - the library would swallow it
+            self._error = error
+            return True
+
+    def _take_chunk(self, chunk: dict[str, Any]) -> bool:
+        if "error" in chunk or "choices" not in chunk:
+            problem = chunk.get("error", chunk)
+            raise WorldError(f"the local model refused: {problem.get('message', problem)}")
+        if timings := chunk.get("timings"):
+            self._completion = timings["predicted_n"]
+        if usage := chunk.get("usage"):
+            self._prompt, self._completion = usage["prompt_tokens"], usage["completion_tokens"]
+        is_over = False
+        for choice in chunk["choices"]:
+            if text := choice["delta"].get("content"):
+                self._parts.append(text)
+                self._on_text(text)
+            if choice.get("finish_reason"):
+                self._finish = "length" if choice["finish_reason"] == "length" else "stop"
+                is_over = True
+        if chunk["choices"] and not is_over and self._is_cancelled():
+            self._finish = "cancelled"
+            return True
+        return False
+
+    def result(self) -> Completion:
+        if self._error is not None:
+            raise self._error
+        return Completion("".join(self._parts), self._prompt, self._completion, self._finish)

@@ -1,0 +1,348 @@
+"""A participant that is a language model: any provider, or any OpenAI-compatible server."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from moothall.codec.answers import Reading, read_answer
+from moothall.codec.schemas import build_brief_schema, build_wire_schema
+from moothall.domain.effects import Brief
+from moothall.domain.facts import Language
+from moothall.domain.safe_text import one_line
+from moothall.errors import DISTRIBUTION, BadAnswer
+from moothall.participants.failures import (
+    FailureKind,
+    ModelEndpoint,
+    ModelFailure,
+    explain_failure,
+    to_loss,
+    translate_error,
+    translate_sdk_error,
+)
+from moothall.participants.model_request import (
+    DEFAULT_RETRY_POLICY,
+    Attempt,
+    BriefRequest,
+    PrefixCache,
+    RetryPolicy,
+    Sampling,
+    TokenProbe,
+    extract_text,
+)
+from moothall.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
+from moothall.participants.prompt_assembly import build_user_prompt
+from moothall.participants.provider_limits import (
+    LIMITS,
+    LocalLimits,
+    ProviderAccount,
+    hook_client,
+    name_account,
+    parse_limits,
+)
+from moothall.ports.limits import Allowance, ProviderLimits
+from moothall.ports.participant import Answer, NoAnswer, OnText
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
+_IMPORTING: Final = threading.Lock()
+_EXTRAS: Final = frozenset({"anthropic", "google"})
+_TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "ollama", "vllm"})
+"""Providers whose list of models is complete, so that a name missing from it is wrong."""
+
+_NOT_TAKEN: Final = frozenset({400, 422, 501})
+
+_SEATED: Final[Mapping[Language, str]] = {
+    "en": "Your seat: {seat}. Your stance: {stance}.",
+    "zh": "你的席位：{seat}。你的立场：{stance}。",
+}
+
+
+@dataclass(slots=True)
+class _Connection:
+    """The model on one event loop: its connections belong to that loop."""
+
+    loop: asyncio.AbstractEventLoop
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    model: "Model | None" = None
+
+
+class ModelParticipant:
+    """Implements `Participant`. The model is opened on the first question, on the running loop; `aclose` closes its connections.
+
+    JSON is requested in the prompt and, if supported, by a schema in the request. A server that rejects the schema is asked by
+    the prompt alone from then on, and a server without token probabilities is asked for the whole intent.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        pace: RetryPolicy = DEFAULT_RETRY_POLICY,
+        limits: ProviderLimits | None = None,
+    ) -> None:
+        self._platform = platform
+        self._environ = environ
+        self._pace = pace
+        self._name = platform.model
+        self._line: _Connection | None = None
+        self._takes_schema = True
+        self._prefixes = PrefixCache()
+        self._tells_tokens = platform.intents == "token"
+        key = find_key(platform, environ).value
+        account = name_account(platform.provider, find_address(platform, environ), key)
+        allowance = parse_limits(environ.get(LIMITS, "")).get(platform.provider, Allowance())
+        self._account = ProviderAccount(limits or LocalLimits(), account, allowance)
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        sampling = Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
+        asking = BriefRequest(brief, on_text, self._pace, sampling, self._prefixes, account=self._account)
+        try:
+            read = await self._probe_intent(asking, brief)
+            if read is None:
+                read = await asking.run_with_retries(lambda now: self._attempt_answer(asking, brief, now))
+        except ModelFailure as failure:
+            return NoAnswer(
+                reason=to_loss(failure.kind), detail=explain_failure(failure, self._describe_endpoint()), usage=asking.usage
+            )
+        return Answer(said=read.said, mends=read.mends, usage=asking.usage, model=asking.model)
+
+    async def ready(self) -> str | None:
+        await asyncio.to_thread(_import_libraries)
+        try:
+            # Each request has its deadline. Importing a provider's client has none, because it may take long on a busy machine.
+            names = await self._list_models(await self._open_model())
+        except ModelFailure as failure:
+            if failure.kind is FailureKind.TIMEOUT:
+                return f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
+            return explain_failure(failure, self._describe_endpoint())
+        return self._explain_unknown_model(names)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop; another question opens new ones."""
+        line, self._line = self._line, None
+        # Connections of another loop cannot be awaited here; they end with that loop.
+        if line is not None and line.model is not None and line.loop is asyncio.get_running_loop():
+            await line.model.__aexit__(None, None, None)
+
+    async def _attempt_answer(self, asking: BriefRequest, brief: Brief, now: Attempt) -> Reading:
+        user = build_user_prompt(brief, now.complaint)
+        model = await self._open_model()
+        if brief.form.form == "text":
+            response = await asking.request_stream(model, user, now.room)
+        else:
+            response = await self._request_json(asking, model, brief, user, now.room)
+        return _parse_response(brief, response)
+
+    async def _request_json(self, asking: BriefRequest, model: "Model", brief: Brief, user: str, room: int) -> "ModelResponse":
+        from pydantic_ai.models import ModelRequestParameters
+        from pydantic_ai.output import OutputObjectDefinition
+
+        # Providers differ in what they accept at the root of a schema: a choice of shapes is requested by the prompt alone.
+        is_choice = brief.form.instead is not None
+        if is_choice or not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
+            return await asking.request_whole(model, user, room, None)
+        wanted = OutputObjectDefinition(json_schema=build_wire_schema(build_brief_schema(brief)), name=brief.form.kind)
+        native = ModelRequestParameters(output_mode="native", output_object=wanted, prompted_output_template=False)
+        try:
+            return await asking.request_whole(model, user, room, native)
+        except ModelFailure as failure:
+            if failure.kind is not FailureKind.REJECTED or failure.status not in _NOT_TAKEN:
+                raise
+        # If something other than the schema was rejected, this fails in the same way, and the schema is tried again next time.
+        response = await asking.request_whole(model, user, room, None)
+        self._takes_schema = False
+        return response
+
+    async def _probe_intent(self, asking: BriefRequest, brief: Brief) -> Reading | None:
+        """Derive an intent from the probability of one token; None if it must be asked in full."""
+        if not self._tells_tokens or not brief.probe or brief.form.kind != "intent":
+            return None
+        seat = _SEATED[brief.language].format(seat=brief.seat.id, stance=one_line(brief.seat.stance))
+        user = "\n\n".join(filter(None, [brief.shared, seat, brief.seat.instructions.strip(), brief.probe]))
+
+        async def attempt(now: Attempt) -> TokenProbe:
+            return await asking.probe(await self._open_model(), user)
+
+        try:
+            probe = await asking.run_with_retries(attempt)
+        except ModelFailure as failure:
+            if failure.kind is not FailureKind.REJECTED:
+                raise
+            probe = TokenProbe(is_told=False)
+        self._tells_tokens = probe.is_told
+        if probe.yes is None:
+            return None
+        said = {"reaction_score": probe.yes, "intent_to_speak": probe.yes >= 0.5, "reason": f"p(yes) = {probe.yes:.2f}"}
+        return read_answer(brief, said)
+
+    async def _open_model(self) -> "Model":
+        loop = asyncio.get_running_loop()
+        # A process may use several event loops, one after the other.
+        if self._line is None or self._line.loop is not loop:
+            self._line = _Connection(loop)
+        line = self._line
+        async with line.lock:
+            if line.model is None:
+                provider = await asyncio.to_thread(_build_provider, self._platform, self._environ)
+                hook_client(provider.client)
+                if self._name is None:
+                    self._name = await self._find_first_model(provider)
+                model = await asyncio.to_thread(_build_model, self._platform, self._name, provider)
+                line.model = await model.__aenter__()
+        return line.model
+
+    async def _find_first_model(self, provider: "Provider[Any]") -> str:
+        async with provider:
+            names = await _fetch_model_names(provider.client, self._pace.preflight)
+        for name in names:
+            # Servers list embedding models as well, which cannot chat.
+            if "embed" not in name.lower():
+                return name
+        raise ModelFailure(FailureKind.NOT_FOUND, "it lists no models")
+
+    async def _list_models(self, model: "Model") -> list[str]:
+        """Return the offered model names, empty if unknown; raises ModelFailure if the failure shows that no model is usable."""
+        client: Any = getattr(model, "client", None)
+        try:
+            if model.system == "openrouter":  # its list of models is public, so it proves no key
+                await _check_key(client, self._pace.preflight)
+                return []
+            return await _fetch_model_names(client, self._pace.preflight)
+        except ModelFailure as failure:
+            # A key may be valid for answers but not for the list; servers may have no list, or be busy.
+            if failure.status == 403 or failure.kind in {FailureKind.NOT_FOUND, FailureKind.REJECTED, FailureKind.RATE_LIMITED}:
+                return []
+            raise
+
+    def _explain_unknown_model(self, names: list[str]) -> str | None:
+        name = self._name or ""
+        if self._platform.provider not in _TELLS_ALL or not names or name in names or f"{name}:latest" in names:
+            return None
+        if self._platform.provider.startswith("openai") and self._describe_endpoint().address is not None:
+            return None
+        known = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+        return f"{self._describe_endpoint().name} has no model {name!r}; it has: {known}"
+
+    def _describe_endpoint(self) -> ModelEndpoint:
+        provider = self._platform.provider
+        key = find_key(self._platform, self._environ)
+        address = find_address(self._platform, self._environ)
+        is_stand_in = provider.startswith("openai")
+        if find_key_variable(provider) is not None and not is_stand_in:
+            address = None  # a provider on the internet: its address says nothing to a user
+        name = address if address is not None and (provider == SERVER or is_stand_in) else provider
+        return ModelEndpoint(name=name, address=address, variable=key.variable, secret=key.value)
+
+
+def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
+    """Parse the answer from a response; raises ModelFailure with what is wrong with it."""
+    try:
+        return read_answer(brief, extract_text(response))
+    except BadAnswer as error:
+        is_cut = response.finish_reason == "length"
+        raise ModelFailure(FailureKind.MALFORMED, "the answer was cut off" if is_cut else str(error), is_cut=is_cut) from error
+
+
+def _import_libraries() -> None:
+    """Import the slow libraries: on a thread, to keep the loop free, and one at a time, because they import each other."""
+    with _IMPORTING:
+        import pydantic_ai.direct
+        import pydantic_ai.models.openai  # noqa: F401
+
+
+async def _fetch_model_names(client: Any, seconds: float) -> list[str]:
+    """Return the models that a provider's client lists, empty if it cannot; raises ModelFailure."""
+    # Clients import this part of themselves when it is first used: the deadline below is for the request alone.
+    await asyncio.to_thread(getattr, client, "models", None)
+    try:
+        async with asyncio.timeout(seconds):
+            if (aio := getattr(client, "aio", None)) is not None:  # google-genai
+                page = await aio.models.list(config={"page_size": 100})
+                return [str(model.name).removeprefix("models/") for model in page.page]
+            if hasattr(client, "with_options") and hasattr(client, "models"):  # openai, anthropic
+                page = await client.with_options(max_retries=0).models.list()
+                return [str(model.id) for model in page.data]
+            if hasattr(getattr(client, "models", None), "list_async"):  # mistral
+                page = await client.models.list_async()
+                return [str(model.id) for model in page.data]
+            return []
+    except TimeoutError as error:
+        raise ModelFailure(FailureKind.TIMEOUT, f"its models were not listed within {seconds:g} s") from error
+    except Exception as error:  # each client has a tree of errors of its own
+        raise translate_sdk_error(error) from error
+
+
+async def _check_key(client: Any, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await client.with_options(max_retries=0).get("/key", cast_to=object)
+    except TimeoutError as error:
+        raise ModelFailure(FailureKind.TIMEOUT, f"its key was not checked within {seconds:g} s") from error
+    except Exception as error:  # as above
+        raise translate_sdk_error(error) from error
+
+
+def _build_provider(platform: Platform, environ: Mapping[str, str]) -> "Provider[Any]":
+    """Build the provider's client with its key; raises ModelFailure with what to set or install."""
+    key = find_key(platform, environ)
+    if key.is_needed and key.value is None:
+        raise ModelFailure(FailureKind.NO_KEY, f"{key.variable} is not set")
+    # Such a key would only fail inside the HTTP client, far from its cause.
+    if key.value is not None and not (key.value.isascii() and key.value.isprintable() and " " not in key.value):
+        raise ModelFailure(FailureKind.AUTH, "it holds characters that no key has")
+    _import_libraries()
+    address = find_address(platform, environ)
+    if address is not None:
+        return _build_compatible_provider(platform.provider, address, key.value)
+    from pydantic_ai.providers import infer_provider_class
+
+    try:
+        with _IMPORTING:
+            make: Any = infer_provider_class(platform.provider)
+    except ImportError as error:
+        extra = (
+            f"{DISTRIBUTION}[{platform.provider}]" if platform.provider in _EXTRAS else f"pydantic-ai-slim[{platform.provider}]"
+        )
+        raise ModelFailure(FailureKind.NO_PACKAGE, f'pip install "{extra}"') from error
+    provider: Provider[Any] = make(api_key=key.value)
+    return provider
+
+
+def _build_compatible_provider(name: str, address: str, key: str | None) -> "Provider[Any]":
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    profile = OpenAIModelProfile(
+        # Ollama, llama.cpp and LM Studio know `max_tokens`; some silently ignore `max_completion_tokens`.
+        openai_chat_supports_max_completion_tokens=False,
+        # Some chat templates refuse a second system message.
+        openai_chat_supports_multiple_system_messages=False,
+        supports_json_schema_output=True,
+    )
+    # The name determines prices: OpenAI's prices do not apply to a server that stands in for it.
+    name = SERVER if name.startswith("openai") else name
+    return OpenAICompatibleProvider(name, base_url=address, api_key=key, profile=profile)
+
+
+def _build_model(platform: Platform, name: str, provider: "Provider[Any]") -> "Model":
+    from pydantic_ai.exceptions import UserError
+    from pydantic_ai.models import infer_model
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    if isinstance(provider, OpenAICompatibleProvider):
+        return OpenAIChatModel(name, provider=provider)
+    # OpenAI's newer API has a minimum of 16 tokens, so the probability of a single token needs the older API.
+    kind = "openai-chat" if platform.provider == "openai" and platform.intents == "token" else platform.provider
+    try:
+        with _IMPORTING:
+            return infer_model(f"{kind}:{name}", lambda _: provider)
+    except UserError as error:
+        raise translate_error(error) from error

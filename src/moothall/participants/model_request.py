@@ -1,0 +1,378 @@
+"""Requests to a model: attempts, pauses between them, streaming, and the total usage.
+
+Built on `pydantic_ai.direct`, which is imported at the first call, because the import takes more than a second.
+"""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from decimal import ROUND_CEILING
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from moothall.codec.answers import strip_thoughts
+from moothall.domain.budget import FREE, Usage
+from moothall.domain.effects import Brief
+from moothall.domain.seeded_random import model_seed, random_unit
+from moothall.participants.failures import FailureKind, ModelFailure, translate_error
+from moothall.participants.provider_limits import MeteredCall, ProviderAccount
+from moothall.ports.participant import OnText, note_retry
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelRequest, ModelResponse
+    from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.models.openai import OpenAIChatModelSettings
+    from pydantic_ai.settings import ModelSettings
+
+T = TypeVar("T")
+
+LEAST_ROOM: Final = 2_000
+MORE_ROOM: Final = 4
+ALTERNATIVES: Final = 10
+LEAST_MASS: Final = 0.05
+"""The least total probability of "yes" and "no" for which the probe is meaningful."""
+
+_ATTEMPTS: Final[Mapping[FailureKind, int]] = {
+    FailureKind.RATE_LIMITED: 10,
+    FailureKind.SERVER: 4,
+    FailureKind.UNREACHABLE: 3,
+    FailureKind.BROKEN: 3,
+    FailureKind.TIMEOUT: 2,
+    FailureKind.MALFORMED: 2,
+}
+"""How many failures of each kind are allowed before giving up; one for any other kind."""
+
+_MARKED: Final = frozenset({"anthropic"})
+"""Providers that cache a prompt only up to a mark."""
+
+_YES: Final = frozenset({"yes", "y", "是", "是的"})
+_NO: Final = frozenset({"no", "n", "否", "不", "不是"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """Seconds: the first pause after a failure (each further one is twice as long), the longest pause, the limit of `ready`."""
+
+    first_pause: float = 0.5
+    longest_pause: float = 20.0
+    preflight: float = 10.0
+
+
+DEFAULT_RETRY_POLICY: Final = RetryPolicy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """The conditions of an attempt: the fault of the last answer, and the multiple of the usual token limit."""
+
+    complaint: str | None = None
+    room: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How a model samples its text."""
+
+    temperature: float | None = None
+    is_seeded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenProbe:
+    """Whether a server reports token probabilities, and "yes" against "no" if the model said either."""
+
+    is_told: bool
+    yes: float | None = None
+
+
+class PrefixCache:
+    """Decides which requests of one model are marked for the provider's prompt cache, up to the end of what all seats read.
+
+    Writing to the cache costs more than a plain request, reading from it a tenth, and what is being written cannot be read yet.
+    So of the requests that are sent together the first one writes, the others go without a mark, and later ones read.
+    """
+
+    def __init__(self) -> None:
+        self._shared = ""
+        self._is_written = False
+
+    def wants_mark(self, shared: str) -> bool:
+        """Whether the next request with this text is marked."""
+        if shared == self._shared:
+            return self._is_written
+        self._shared, self._is_written = shared, False
+        return True
+
+    def note_answer(self, shared: str) -> None:
+        """Note that a request with this text was answered, so that the cache holds it."""
+        self._is_written = self._is_written or shared == self._shared
+
+
+class BriefRequest:
+    """One brief: its deadline, the usage of all attempts, and whether any streamed text was emitted.
+
+    The caller cancels at the deadline. Here the brief's patience only bounds pauses and silences: a pause that would outlast it
+    is not started.
+    """
+
+    def __init__(
+        self,
+        brief: Brief,
+        on_text: OnText,
+        pace: RetryPolicy,
+        sampling: Sampling,
+        prefixes: PrefixCache | None = None,
+        *,
+        account: ProviderAccount | None = None,
+    ) -> None:
+        self.usage: Usage = FREE
+        self._prefixes = prefixes or PrefixCache()
+        self.model = ""
+        self._brief = brief
+        self._on_text = on_text
+        self._pace = pace
+        self._sampling = sampling
+        self._end = asyncio.get_running_loop().time() + brief.ask.patience
+        self._is_heard = False
+        self._account = account
+
+    @asynccontextmanager
+    async def _take_turn(self, user: str, settings: "ModelSettings") -> AsyncIterator[MeteredCall]:
+        """Wait until the provider's limits allow the request: time that is not the seat's."""
+        if self._account is None:
+            yield MeteredCall()
+            return
+        # Rounded up: about three characters a token, and an answer as long as it is asked for.
+        tokens = (len(self._brief.system) + len(user)) // 3 + self._brief.form.max_tokens
+        async with self._account.call(tokens, settings.get("timeout") or self._brief.ask.patience) as call:
+            self._end += call.waited
+            yield call
+
+    async def run_with_retries(self, attempt: Callable[[Attempt], Awaitable[T]]) -> T:
+        """Return the result of the first attempt that succeeds; raises ModelFailure."""
+        failed: dict[FailureKind, int] = {}
+        now = Attempt()
+        while True:
+            try:
+                return await attempt(now)
+            except ModelFailure as failure:
+                failed[failure.kind] = failed.get(failure.kind, 0) + 1
+                # Counted per kind: a rate limit followed by a malformed answer is not two of the same failure.
+                if failed[failure.kind] >= _ATTEMPTS.get(failure.kind, 1):
+                    raise
+                pause = self._compute_pause(failure, sum(failed.values()))
+                if pause >= self._compute_seconds_left():
+                    raise
+                if failure.kind is FailureKind.MALFORMED:
+                    now = Attempt(complaint=failure.message, room=MORE_ROOM if failure.is_cut else 1)
+            note_retry()
+            await asyncio.sleep(pause)
+
+    async def request_whole(
+        self, model: "Model", user: str, room: int, parameters: "ModelRequestParameters | None"
+    ) -> "ModelResponse":
+        """Request a complete response; raises ModelFailure."""
+        return await self._send_request(model, user, self._build_settings(room, self._compute_timeout()), parameters)
+
+    async def request_stream(self, model: "Model", user: str, room: int) -> "ModelResponse":
+        """Request a streamed response; raises ModelFailure.
+
+        Only one attempt is streamed: once text was emitted, further attempts are silent, and the complete answer counts.
+        """
+        if self._is_heard:
+            return await self.request_whole(model, user, room, None)
+        from pydantic_ai.direct import model_request_stream
+        from pydantic_ai.exceptions import AgentRunError, UserError
+        from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+
+        message = self._build_message(model, user)
+        # At most half of the patience per silence: a stream that hangs can be started once more.
+        settings = self._build_settings(room, min(self._compute_timeout(), self._brief.ask.patience / 2))
+        shown = ThinkFilter()
+        try:
+            async with (
+                self._take_turn(user, settings) as call,
+                model_request_stream(model, [message], model_settings=settings) as stream,
+            ):
+                async for event in stream:
+                    match event:
+                        case PartStartEvent(part=TextPart(content=piece)):
+                            self._emit_text(shown.feed_piece(piece))
+                        case PartDeltaEvent(delta=TextPartDelta(content_delta=piece)):
+                            self._emit_text(shown.feed_piece(piece))
+                        case _:
+                            pass
+                self._emit_text(shown.flush_held())
+                call.tokens = stream.get().usage.total_tokens
+        except (AgentRunError, UserError) as error:
+            raise translate_error(error) from error
+        response = stream.get()
+        self.usage += _build_usage(response)
+        self._prefixes.note_answer(self._brief.shared)
+        self.model = response.model_name or self.model
+        return response
+
+    async def probe(self, model: "Model", user: str) -> TokenProbe:
+        """Return the probability of "yes" against "no" as the first token; raises ModelFailure."""
+        settings: OpenAIChatModelSettings = {
+            "max_retries": 0,
+            "timeout": self._compute_timeout(),
+            "max_tokens": 1,
+            "temperature": 0.0,
+            "openai_logprobs": True,
+            "openai_top_logprobs": ALTERNATIVES,
+        }
+        return _parse_probe(await self._send_request(model, user, settings, None))
+
+    async def _send_request(
+        self, model: "Model", user: str, settings: "ModelSettings", parameters: "ModelRequestParameters | None"
+    ) -> "ModelResponse":
+        from pydantic_ai.direct import model_request
+        from pydantic_ai.exceptions import AgentRunError, UserError
+
+        message = self._build_message(model, user)
+        try:
+            async with self._take_turn(user, settings) as call:
+                response = await model_request(model, [message], model_settings=settings, model_request_parameters=parameters)
+                call.tokens = response.usage.total_tokens
+        except (AgentRunError, UserError) as error:
+            raise translate_error(error) from error
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            # pydantic-ai 2.66 fails on some well-formed JSON that is not a completion, such as `"choices": []`.
+            raise ModelFailure(FailureKind.MALFORMED, "the server's answer is not a completion") from error
+        self.usage += _build_usage(response)
+        self._prefixes.note_answer(self._brief.shared)
+        self.model = response.model_name or self.model
+        return response
+
+    def _build_message(self, model: "Model", user: str) -> "ModelRequest":
+        from pydantic_ai.messages import CachePoint, ModelRequest, UserPromptPart
+
+        shared = self._brief.shared
+        # Only where the provider has marks: other servers may not know a prompt in parts.
+        if model.system not in _MARKED or not user.startswith(shared) or not self._prefixes.wants_mark(shared):
+            return ModelRequest.user_text_prompt(user, instructions=self._brief.system)
+        content = UserPromptPart(content=[shared, CachePoint(), user.removeprefix(shared)])
+        return ModelRequest(parts=[content], instructions=self._brief.system)
+
+    def _build_settings(self, room: int, silence: float) -> "ModelSettings":
+        # Reasoning models spend tokens before they answer: the limit only stops one that runs away, the prompt sizes the answer.
+        # Clients would retry on their own and sleep for any Retry-After, past our deadline: hence no retries there.
+        settings: ModelSettings = {
+            "max_tokens": room * max(LEAST_ROOM, 4 * self._brief.form.max_tokens),
+            "timeout": silence,
+            "max_retries": 0,
+        }
+        if self._sampling.temperature is not None:
+            settings["temperature"] = self._sampling.temperature
+        if self._sampling.is_seeded:
+            settings["seed"] = model_seed(self._brief.seed, self._brief.ask.id)
+        return settings
+
+    def _compute_pause(self, failure: ModelFailure, tries: int) -> float:
+        if failure.kind is FailureKind.MALFORMED:
+            return 0.0
+        # Exponential backoff: first_pause · 2^(tries − 1), capped.
+        pause = min(self._pace.longest_pause, self._pace.first_pause * 2.0 ** (tries - 1))
+        # Jitter between half and all of it, so that seats that failed together do not retry together. Seeded, hence reproducible.
+        pause *= 0.5 + random_unit(self._brief.seed, "pause", self._brief.ask.id, tries) / 2
+        return pause if failure.retry_after is None else failure.retry_after + pause * 0.2
+
+    def _compute_timeout(self) -> float:
+        """Return how long the server may be silent; raises ModelFailure if the patience ended before the request."""
+        left = self._compute_seconds_left()
+        if left <= 0:
+            raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {self._brief.ask.patience:g} s")
+        return left
+
+    def _compute_seconds_left(self) -> float:
+        return self._end - asyncio.get_running_loop().time()
+
+    def _emit_text(self, piece: str) -> None:
+        if piece:
+            self._is_heard = True
+            self._on_text(piece)
+
+
+class ThinkFilter:
+    """Holds back a <think> span at the start of a stream, however its tags are split into pieces.
+
+    pydantic-ai does so only for a tag that arrives as a piece of its own.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._end: str | None = None
+        self._is_open = False
+
+    def feed_piece(self, piece: str) -> str:
+        """Return what can be shown after this piece."""
+        if self._is_open:
+            return piece
+        self._held += piece
+        if self._end is None:
+            start = self._held.lstrip()
+            for tag in ("<think>", "<thinking>"):
+                if start.startswith(tag):
+                    self._end = tag.replace("<", "</")
+                # So far it could still become a tag: wait for more.
+                elif tag.startswith(start):
+                    return ""
+            if self._end is None:
+                return self.flush_held()
+        _, end_tag, after = self._held.partition(self._end)
+        if not end_tag:
+            return ""
+        self._held, self._end = after, None
+        # After one span another may follow; the remaining text is examined again.
+        return self.feed_piece("")
+
+    def flush_held(self) -> str:
+        """Return what is still held back at the end of the stream, unless it is reasoning."""
+        self._is_open = True
+        held, self._held = self._held, ""
+        return "" if self._end is not None else held.lstrip()
+
+
+def extract_text(response: "ModelResponse") -> str:
+    """Return the text of a response without reasoning; raises ModelFailure if there is none."""
+    from pydantic_ai.messages import TextPart
+
+    if response.finish_reason == "content_filter":
+        refusal = (response.provider_details or {}).get("refusal")
+        raise ModelFailure(FailureKind.REFUSED, str(refusal or "stopped by the provider's content filter"))
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    text = strip_thoughts(text)
+    if text:
+        return text
+    if response.finish_reason == "length":
+        raise ModelFailure(FailureKind.MALFORMED, "the answer was cut off before it began", is_cut=True)
+    raise ModelFailure(FailureKind.MALFORMED, "the answer is empty")
+
+
+def _build_usage(response: "ModelResponse") -> Usage:
+    used = response.usage
+    try:
+        price = used.cost if used.cost is not None else response.cost().total_price  # gateways report their own
+        # Rounded up: a budget must never undercount.
+        cost = int((price * 1_000_000).to_integral_value(ROUND_CEILING))
+    except (LookupError, ValueError, AssertionError):  # a model without a known price, or a server that reported no usage
+        cost = None
+    return Usage(tokens_in=used.input_tokens, tokens_out=used.output_tokens, cost=cost, calls=1)
+
+
+def _parse_probe(response: "ModelResponse") -> TokenProbe:
+    first = next(iter((response.provider_details or {}).get("logprobs") or ()), None)
+    alternatives = first.get("top_logprobs") or () if first is not None else ()
+    if len(alternatives) < 2:
+        return TokenProbe(is_told=False)
+    # Sums over spellings ("Yes", " yes", "是"), because the tokenizer splits the probability between them.
+    yes = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _YES)
+    no = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _NO)
+    return TokenProbe(is_told=True, yes=yes / (yes + no) if yes + no >= LEAST_MASS else None)
+
+
+def _normalize_token(token: str) -> str:
+    # Some servers show a token's leading space as a visible character.
+    return token.lstrip("▁Ġ").strip(" \t\n\"'*.,。，“”").casefold()

@@ -1,0 +1,160 @@
+"""A seat that answers from a file: for tests, demos and bug reports that anyone can reproduce.
+
+    [[intent]]                # one table per answer, in order
+    turn = 1                  # optional: for this turn only
+    reaction_score = 0.9
+    intent_to_speak = true
+    reason = "…"
+
+    [[speech]]
+    content = "…"
+    delay = 0.5               # optional: seconds before it answers
+    fail = "error"            # optional: be lost instead, with this reason
+    raw = "not JSON"          # optional: answer with exactly this text
+    name = "costs"            # optional: other answers refer to its entry as "@costs" (see script_references.py)
+    about = "a text"          # optional: answer with it only where the seat is asked about this text
+
+    [[speech]]                # if the session allows consultations: ask another seat instead
+    consult = { to = "bob", question = "…" }
+
+    [[consult]]               # what this seat says when it is consulted
+    answer = "…"
+
+A file may hold many seats, each under `[seats.NAME]`; then `[[seats.NAME.intent]]` and so on. When the answers of a kind run out,
+the seat uses a default: no wish to speak, no position or stand, a pass instead of a proposal, argument or synthesis, an
+abstention instead of a vote or ballot, an empty exploration. A missing speech, draft or decision is a loss.
+"""
+
+import asyncio
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from moothall.codec.answers import parse_answer, read_answer
+from moothall.domain.effects import AnswerForm, Brief
+from moothall.domain.facts import Loss
+from moothall.domain.ids import SeatId
+from moothall.errors import BadAnswer, BadScript
+from moothall.participants.script_references import ABOUT, NAME, ScriptLabels
+from moothall.ports.participant import Answer, NoAnswer, OnText
+
+_CONTROLS = {"turn", "delay", "fail", "raw", NAME, ABOUT}
+CONSULT = "consult"
+_NO_CONSULTATIONS = ". The session has no consultations: --consult opens it with them"
+PIECE = 12
+"""The number of characters per streamed piece of a scripted speech."""
+
+
+class ScriptParticipant:
+    """Reads its file once; its answers depend only on the ask, so that a resumed session continues as it would have."""
+
+    def __init__(self, path: Path, seat: SeatId) -> None:
+        """Load the script; raises BadScript if the file is not a script of this seat."""
+        self._script = _load_seats(path, seat)
+        self._items = self._script[seat]
+        self._references = ScriptLabels(_load_document(path).get("texts", {}), self._script)
+        self._path = path
+        self._seat = seat
+
+    def check(self, forms: Mapping[str, AnswerForm]) -> None:
+        """Raise BadScript if an answer in the file is of an unknown kind, or not in the shape that will be asked for."""
+        for kind, items in self._items.items():
+            if kind not in forms:
+                hint = _NO_CONSULTATIONS if kind == CONSULT else ""
+                raise BadScript(f"the script {self._path}: nobody asks for [[{kind}]]; known: {', '.join(forms)}{hint}")
+            for number, item in enumerate(items, 1):
+                if "raw" in item or "fail" in item:
+                    continue
+                try:
+                    parse_answer(forms[kind], self._references.fill_samples(_strip_controls(item)))
+                except BadAnswer as cause:
+                    hint = _NO_CONSULTATIONS if CONSULT in item and forms[kind].instead is None else ""
+                    raise BadScript(f"the script {self._path}: [[{kind}]] number {number}: {cause}{hint}") from cause
+
+    async def ready(self) -> str | None:
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        item = self._find_item(brief, self._items)
+        if item is None and brief.form.silence is not None:
+            # Parsed by its shape: the schema of an ask may need what silence leaves out.
+            return await self._read(brief, parse_answer(brief.form, dict(brief.form.silence)), on_text)
+        if item is None:
+            return NoAnswer(reason="error", detail=f"{self._path.name} has no {brief.form.kind} for turn {brief.ask.turn}")
+        await self._pause(brief, item)
+        if "fail" in item:
+            return NoAnswer(reason=item["fail"], detail="scripted")
+        answer = item["raw"] if "raw" in item else self._references.resolve(_strip_controls(item), brief)
+        return await self._read(brief, answer, on_text)
+
+    async def _pause(self, brief: Brief, item: dict[str, Any]) -> None:
+        await asyncio.sleep(item.get("delay", 0))
+
+    async def _stream(self, brief: Brief, text: str, on_text: OnText) -> None:
+        for at in range(0, len(text), PIECE):
+            on_text(text[at : at + PIECE])
+
+    async def _read(self, brief: Brief, raw: object, on_text: OnText) -> Answer | NoAnswer:
+        try:
+            read = read_answer(brief, raw)
+        except BadAnswer as error:
+            return NoAnswer(reason="malformed", detail=str(error))
+        text = getattr(read.said, "content", "") if brief.form.form == "text" else ""
+        await self._stream(brief, text, on_text)
+        return Answer(said=read.said, mends=read.mends)
+
+    def _find_item(self, brief: Brief, kinds: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
+        """What a seat with these answers gives to this brief; None where it has nothing."""
+        items = kinds.get(brief.form.kind, [])
+        told = [item for item in items if ABOUT in item]
+        if told:
+            return next((item for item in told if self._references.is_shown(str(item[ABOUT]), brief)), None)
+        due = [item for item in items if item.get("turn") == brief.ask.turn]
+        if due:
+            # A repeated ask (after a consultation) takes the next table of the same turn, or the last one again.
+            return due[min(brief.again, len(due) - 1)]
+        ordered = [item for item in items if "turn" not in item]
+        if brief.nth <= len(ordered):
+            return ordered[brief.nth - 1]
+        return None
+
+
+def _strip_controls(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key not in _CONTROLS}
+
+
+def _load_seats(path: Path, seat: SeatId) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """The answers of all seats of a script; one without seats is this seat's alone."""
+    document = _load_document(path)
+    seats = document.get("seats", {seat: {kind: items for kind, items in document.items() if kind != "texts"}})
+    if not isinstance(seats, dict) or seat not in seats:
+        raise BadScript(f"the script {path} has no [seats.{seat}]; it needs one for each seat that uses it")
+    for kinds in seats.values():
+        for kind, items in kinds.items() if isinstance(kinds, dict) else [("seats", kinds)]:
+            if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+                raise BadScript(f"the script {path}: {kind!r} must be written as [[{kind}]] tables")
+            for item in items:
+                _validate_item(path, kind, item)
+    return seats
+
+
+@cache
+def _load_document(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as cause:
+        raise BadScript(f"the script {path} cannot be read: {cause.strerror}") from cause
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+        raise BadScript(f"the script {path} is no TOML: {cause}") from cause
+
+
+def _validate_item(path: Path, kind: str, item: dict[str, Any]) -> None:
+    if "fail" in item and item["fail"] not in get_args(Loss):
+        raise BadScript(f"the script {path}: {kind}: fail = {item['fail']!r}; known: {', '.join(get_args(Loss))}")
+    delay = item.get("delay", 0)
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or delay < 0:
+        raise BadScript(f"the script {path}: {kind}: delay = {delay!r}; expected seconds")
+    if "raw" in item and not isinstance(item["raw"], str):
+        raise BadScript(f"the script {path}: {kind}: raw must be a text")

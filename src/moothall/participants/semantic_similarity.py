@@ -1,0 +1,163 @@
+"""Similarity of ideas by the sentence encoder, by their differing words, and by their sides (S-8).
+
+Two findings about one subject share its name, so the encoder considers them similar. What distinguishes them is the rest: the
+words of each that the other lacks. The similarity therefore combines the cosine of the two ideas with the cosine of their rests,
+each the sum of its words' vectors. The rests of a paraphrase mean the same; those of a different idea do not. If ideas share most
+words, only the rests decide, because opposites mostly share them. Ideas in different languages are never joined: nothing would
+recognise opposites there.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from typing import Any, Final, NamedTuple
+
+from moothall.participants.encoder import encode_texts, is_installed
+from moothall.scoring.likeness import Judgement, judge_pair, measure_by_words, normalize_idea, scale_likeness
+from moothall.scoring.phrases import compute_term_overlap, find_unshared_pieces, is_cross_language, parse_phrase
+
+RESTS: Final = 0.65
+"""The weight of the rests' similarity against that of the whole ideas."""
+
+LENGTH: Final = 0.09
+"""What the similarity of two rests loses per e-fold of their mean length: sums of many words are similar whatever they say."""
+
+THRESHOLD: Final = 0.58
+"""The similarity from which two ideas count as one: chosen on one half of the pairs, see docs/swarm-likeness.md."""
+
+FRAMED: Final = 0.55
+"""The share of common words from which two ideas differ in few words only. These then decide: they must be synonyms."""
+
+SYNONYMS: Final = 0.7
+"""The similarity of synonyms (raise, increase: 0.78); opposites are mostly less similar (raise, lower: 0.50)."""
+
+SLIP: Final = 2
+"""So few extra words on one side only may invert an idea, as "spared" does; more of them explain it."""
+
+LEAST: Final = 0.4
+"""The cosine of two ideas below which their rests are not compared."""
+
+MOST_LOOKED_AT: Final = 64
+"""For how many ideas, the nearest by cosine, the rests are compared."""
+
+MOST_KEPT: Final = 32_768
+"""How many vectors of texts and words are cached, 2 kB each; beyond that the cache is emptied."""
+
+
+class _Differences(NamedTuple):
+    """The words of each idea that the other lacks, and the share that they have in common."""
+
+    one: tuple[str, ...]
+    other: tuple[str, ...]
+    shared: float
+
+
+class SemanticSimilarity:
+    """Judges ideas by meaning if the encoder is installed, else by words. A judgement depends only on its two texts."""
+
+    def __init__(self) -> None:
+        self._vectors: dict[str, Any] = {}
+        self._lock = Lock()
+
+    @staticmethod
+    def is_available() -> bool:
+        """Whether the encoder is installed (the extra `embedded`)."""
+        return is_installed()
+
+    def judge(self, one: str, others: Sequence[str]) -> list[Judgement]:
+        """Judge each of the others against one text."""
+        return [
+            judge_pair(likeness, one, other) for likeness, other in zip(self.compute_likeness(one, others), others, strict=True)
+        ]
+
+    def compute_likeness(self, one: str, others: Sequence[str]) -> list[float]:
+        """Return the similarity of each of the others to one text; texts are encoded once and compared in one matrix product."""
+        if not self.is_available():
+            return measure_by_words(one, others)
+        if not others:
+            return []
+        with self._lock:
+            cosines = self._compute_cosines(one, others)
+            least = max(LEAST, sorted(cosines)[-MOST_LOOKED_AT:][0])
+            rests = [
+                _compute_differences(one, other) if cosine >= least else None
+                for other, cosine in zip(others, cosines, strict=True)
+            ]
+            self._encode_missing(word for both in rests if both is not None for word in (*both.one, *both.other))
+            likenesses = [self._scale_likeness(*pair) for pair in zip(cosines, rests, strict=True)]
+        known = normalize_idea(one)
+        # The other texts of a batch change the last digits of a vector; rounding hides that.
+        return [
+            1.0 if normalize_idea(other) == known else round(scale_likeness(likeness, THRESHOLD), 3)
+            for other, likeness in zip(others, likenesses, strict=True)
+        ]
+
+    def preload_texts(self, texts: Iterable[str]) -> None:
+        """Encode texts that will be judged in one batch: one by one they cost thirty times as much."""
+        if self.is_available():
+            with self._lock:
+                self._encode_missing(texts)
+
+    def _compute_cosines(self, one: str, others: Sequence[str]) -> list[float]:
+        import numpy
+
+        self._encode_missing([one, *others])
+        known = numpy.stack([self._vectors[other] for other in others])
+        return [float(cosine) for cosine in known @ self._vectors[one]]
+
+    def _scale_likeness(self, cosine: float, rests: _Differences | None) -> float:
+        """Return the similarity of two ideas on the encoder's own scale."""
+        if rests is None:
+            # Not comparable, or not compared: never above the threshold, whatever the cosine.
+            return min(cosine, _BELOW)
+        if not rests.one and not rests.other:
+            return cosine
+        if not rests.one or not rests.other:
+            is_slip = len(rests.one) + len(rests.other) <= SLIP
+            return min(cosine, _BELOW) if is_slip else cosine
+        # (1 − RESTS)·cosine + RESTS·(cos(rests) − LENGTH·ln √(n₁n₂)).
+        rest = float(self._sum_vectors(rests.one) @ self._sum_vectors(rests.other))
+        length = math.log(len(rests.one) * len(rests.other)) / 2
+        likeness = (1 - RESTS) * cosine + RESTS * (rest - LENGTH * length)
+        is_framed = rests.shared >= FRAMED and rest < SYNONYMS
+        return min(likeness, _BELOW) if is_framed else likeness
+
+    def _sum_vectors(self, words: Iterable[str]) -> Any:
+        """Return the unit vector of the sum of some words."""
+        total = sum(self._vectors[word] for word in words)
+        return total / max(float(total @ total) ** 0.5, _TINY)
+
+    def _encode_missing(self, texts: Iterable[str]) -> None:
+        """Make sure that the vectors of these texts are cached; missing ones are encoded in one batch."""
+        wanted = list(dict.fromkeys(texts))
+        missing = [text for text in wanted if text not in self._vectors]
+        if not missing:
+            return
+        if len(self._vectors) + len(missing) > MOST_KEPT:
+            # Emptied instead of trimmed: simple, and the texts of the current comparison are encoded again at once.
+            self._vectors, missing = {}, wanted
+        self._vectors.update(zip(missing, encode_texts(missing), strict=True))
+
+
+_TINY: Final = 1e-9
+_BELOW: Final = THRESHOLD * 0.99
+
+
+def _compute_differences(one: str, other: str) -> _Differences | None:
+    first, second = parse_phrase(one), parse_phrase(other)
+    if is_cross_language(first, second):
+        return None
+    return _Differences(
+        _split_words(find_unshared_pieces(first, second)),
+        _split_words(find_unshared_pieces(second, first)),
+        compute_term_overlap(first, second),
+    )
+
+
+def _split_words(pieces: Iterable[str]) -> tuple[str, ...]:
+    """Return words; for a piece without spaces, every pair of neighbours."""
+    return tuple(word for piece in pieces for word in ([piece] if piece.isascii() else _split_pairs(piece)))
+
+
+def _split_pairs(piece: str) -> list[str]:
+    return [piece[index : index + 2] for index in range(max(1, len(piece) - 1))]

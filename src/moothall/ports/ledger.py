@@ -1,0 +1,59 @@
+"""The ledger port: append-only records per session, numbered from 1 without gaps."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from moothall.domain.ids import SessionId
+from moothall.domain.records import Head, StoredRecord, WrittenSessions
+from moothall.errors import LedgerReadOnly, SessionBusy
+
+
+class Ledger(Protocol):
+    """A store of records. `moothall.testing.ledger_contract` tests every implementation against this contract."""
+
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        """Append records after the head, all or none; they are durable on return.
+
+        The first record's seq must be head + 1, and the numbers must be consecutive; otherwise raises SeqConflict.
+        """
+        ...
+
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+        """Return the records after `after`, in order; empty for an unknown session."""
+        ...
+
+    async def heads(self, prefix: str = "") -> list[Head]:
+        """Return the first and last record of every session whose id begins with `prefix`, ordered by id.
+
+        The register of heads, which the ledger writes itself, is not listed. Neither is it in `written`.
+        """
+        ...
+
+    async def changed(self, session: SessionId, after: int) -> int:
+        """Wait until the session's head is past `after`, whichever process appended; returns the head."""
+        ...
+
+    async def written(self, after: int | None = None) -> WrittenSessions:
+        """Return at once which sessions were written to since a position, whichever process appended, and the position now.
+
+        Its cost depends on what was written since, not on how much there is. A position is good while this ledger is open; None
+        asks for the position alone. `sessions` is None when the ledger cannot tell: anything may have been written.
+        """
+        ...
+
+    def claim(self, session: SessionId) -> AbstractAsyncContextManager[None]:
+        """Hold the exclusive right to run the session; raises SessionBusy. Released when the holder's process dies."""
+        ...
+
+
+async def is_claimed(ledger: Ledger, session: SessionId) -> bool:
+    """Whether any process runs the session now: a claim is the only sign of that which all processes of a ledger share."""
+    try:
+        async with ledger.claim(session):
+            return False
+    except SessionBusy:
+        return True
+    except LedgerReadOnly:
+        # Whoever may write to it runs it elsewhere; here it stands still.
+        return False

@@ -1,0 +1,121 @@
+"""The plugin port: a protocol's rulebook, how its sessions are opened, and how they are presented to people."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from moothall.domain.budget import Budget
+from moothall.domain.facts import Entry, Language, Opened
+from moothall.domain.ids import SessionId
+from moothall.domain.roster import Seat
+from moothall.domain.rulebook import Rulebook
+from moothall.domain.topic import Topic
+from moothall.domain.workload import ExpectedCalls
+from moothall.reports.blocks import Report
+from moothall.reports.decision import Decision
+from moothall.reports.markdown import iterate_markdown
+from moothall.reports.timeline import SessionTimeline
+
+S = TypeVar("S")
+T = TypeVar("T", bound=SessionTimeline)
+O = TypeVar("O", bound=Opened)  # noqa: E741 - an opening
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The values that every session is opened with. `settings` is an instance of the plugin's settings class."""
+
+    topic: str
+    language: Language
+    seed: int
+    seats: tuple[Seat, ...]
+    budget: Budget
+    outside_patience: float
+    settings: object
+    subject: Topic = Topic()
+    hosted: bool = False
+
+    def opening(self, opened: type[O], *, seats: tuple[Seat, ...] | None = None, **own: object) -> O:
+        """Build the opening fact of a session from the shared fields and the protocol's `own` fields."""
+        return opened(
+            topic=self.topic,
+            language=self.language,
+            seed=self.seed,
+            seats=self.seats if seats is None else seats,
+            budget=self.budget,
+            outside_patience=self.outside_patience,
+            subject=self.subject,
+            hosted=self.hosted,
+            **own,  # type: ignore[arg-type]  # the fields of the protocol's own opening, which its dataclass checks
+        )
+
+
+class ImportedSession(Protocol):
+    """A session that was read from a file."""
+
+    @property
+    def opened(self) -> Opened: ...
+
+    @property
+    def session(self) -> str: ...
+
+    @property
+    def conclusion(self) -> str | None:
+        """The JSON of its conclusion; None if the session had not ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolPlugin(Generic[S, T]):
+    """One per protocol, loaded through the entry points `moothall.protocols`.
+
+    `timeline` creates an empty timeline of a session; `describe` adds one entry to it and returns lines that say what happened;
+    `decision` is the outcome so far; `report` describes the session for people, and Markdown, HTML and terminal text are rendered
+    from it. `exports` are further output formats. `wire_name` is the protocol's name in the APIs; `blind_from` the number of
+    seats from which positions are collected blind, if the settings leave that open. `gates` are the kinds of answers that are
+    validations, during which nobody may consult. With `consults` its sessions allow consultations by default. `expect` says
+    from an opening how much the session will ask, for those who want to know the price before.
+    """
+
+    name: str
+    rules: Rulebook[S]
+    settings: type
+    open: Callable[[Plan], Opened]
+    timeline: Callable[[SessionId], T]
+    decision: Callable[[T], Decision]
+    describe: Callable[[T, Entry], list[str]]
+    report: Callable[[T], Report]
+    exports: Mapping[str, Callable[[T], str]] = field(default_factory=dict)
+    wire_name: str = ""
+    blind_from: int = 0
+    gates: frozenset[str] = frozenset()
+    consults: bool = False
+    read_back: Callable[[str, tuple[Seat, ...], Budget], ImportedSession] | None = None
+    expect: Callable[[Opened], Sequence[ExpectedCalls]] | None = None
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The output formats of a session."""
+        return tuple(dict.fromkeys((*_RENDERERS, *self.exports)))
+
+    def export(self, timeline: T, form: str) -> str:
+        """Render a session in one of the `forms`."""
+        return "".join(self.iterate_export(timeline, form))
+
+    def iterate_export(self, timeline: T, form: str) -> Iterable[str]:
+        """Render a session in one of the `forms`, in parts."""
+        return (self.exports[form](timeline),) if form in self.exports else _RENDERERS[form](self.report(timeline))
+
+
+AnyPlugin: TypeAlias = ProtocolPlugin[Any, Any]
+"""A plugin whose state and timeline types are not known, as in a registry of all protocols."""
+
+
+def _render_html(report: Report) -> Iterable[str]:
+    # Imported here: the HTML renderer is needed for pages only, and start-up time counts for every command.
+    from moothall.reports.page import iterate_page
+
+    return iterate_page(report)
+
+
+_RENDERERS: Mapping[str, Callable[[Report], Iterable[str]]] = {"minutes": iterate_markdown, "html": _render_html}

@@ -1,0 +1,57 @@
+"""The runner port: who advances sessions, in this process or on other machines."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from moothall.domain.ids import SessionId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerStats:
+    """What a runner is doing now. `oldest` is for how many seconds the first of the `runnable` sessions has waited for a worker.
+
+    `standings` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run
+    them; `calls` are those of providers under way, and `provider_waits` counts how often one had to wait for a provider's limits.
+    `asks` are those that wait for somebody outside of the processes that run sessions.
+    """
+
+    running: int = 0
+    parked: int = 0
+    runnable: int = 0
+    oldest: float = 0.0
+    workers: int = 1
+    calls: int = 0
+    provider_waits: int = 0
+    standings: Mapping[str, int] = field(default_factory=dict)
+    asks: int = 0
+
+
+class Runner(Protocol):
+    """Advances sessions. `moothall.testing.runner_contract` tests every implementation against this contract."""
+
+    def wake(self, session: SessionId, *, at_once: bool = False) -> None:
+        """Signal that something happened to a session: it is run as far as it goes, once more if it is running now.
+
+        `at_once` looks at a parked session before it is due to be looked at.
+        """
+        ...
+
+    async def run(self) -> None:
+        """Run the sessions that are woken, and those whose deadlines pass, until cancelled."""
+        ...
+
+    async def cancel(self, session: SessionId) -> None:
+        """Stop running a session and forget its deadlines; nothing is written to it."""
+        ...
+
+    async def stats(self) -> RunnerStats: ...
+
+
+@runtime_checkable
+class CheckedRunner(Protocol):
+    """A runner that needs something beside the ledger, and can say whether that is there. A runner may do without it."""
+
+    async def check(self) -> None:
+        """Raise LedgerUnavailable, in one sentence, if sessions cannot be run now."""
+        ...

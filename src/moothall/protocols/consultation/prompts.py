@@ -1,0 +1,191 @@
+"""The director's additions to a brief, and the prompt of the consulted seat: pure functions of bounded length."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from moothall.domain.consult import ConsultRequest, RecordFileRequest
+from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
+from moothall.domain.person import PersonAsk
+from moothall.domain.roster import DIRECTOR
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.protocols.consultation.asks import strip_repeat_id
+from moothall.protocols.consultation.facts import CONSULT
+from moothall.protocols.consultation.person import add_consultations, build_consulted_ask
+from moothall.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
+from moothall.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
+from moothall.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState
+
+LONGEST_PART: Final = 4_000
+"""The most characters of one text that a prompt shows; the ledger and the record keep the whole text."""
+LONGEST_STANCE: Final = 120
+
+Fault = Callable[[object], str | None]
+
+
+def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bool) -> Brief:
+    """Return the protocol's brief with the director's additions."""
+    words = PROMPT_TEXT[brief.language]
+    ask = strip_repeat_id(brief.ask.id)
+    own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
+    rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
+    read = add_consultation_rules(state, brief, brief.ask, is_gate=is_gate)
+    return replace(
+        brief,
+        shared=f"{words.consulting}\n{rules}\n{words.table.format(seats=_format_seats(state))}\n\n{brief.shared}",
+        own=f"{own}\n\n{brief.own}" if own else brief.own,
+        fault=read.fault,
+        nth=brief.nth + state.extra.get(f"{brief.ask.kind}.{brief.ask.seat}", 0),
+        again=state.again.get(ask, 0),
+        person=read.person,
+    )
+
+
+def add_consultation_rules(state: ConsultingState, rules: AnswerRules, ask: Ask, *, is_gate: bool) -> AnswerRules:
+    """Return how the answer to an ask of the protocol is read where it may be replaced by a request."""
+    is_refused = strip_repeat_id(ask.id) in state.refused
+    return AnswerRules(
+        form=rules.form,
+        fault=_wrap_validator(rules.fault, PROMPT_TEXT[state.opened.language].direct if is_refused else None),
+        fills=rules.fills,
+        mend=rules.mend,
+        person=rules.person and partial(_ask_person, state, rules.person, ask, is_gate=is_gate),
+    )
+
+
+def _ask_person(state: ConsultingState, inner: Callable[[], PersonAsk], ask: Ask, *, is_gate: bool) -> PersonAsk:
+    language, is_refused = state.opened.language, strip_repeat_id(ask.id) in state.refused
+    own = _build_own_prompt(state, PROMPT_TEXT[language], ask, is_gate=is_gate)
+    return add_consultations(language, inner, own, may_ask=not is_gate and not is_refused)
+
+
+def build_consultation_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
+    """Build the brief of the consulted seat: the question and its own role, nothing of what others said."""
+    language, seat = state.opened.language, state.seat(ask.seat)
+    words = PROMPT_TEXT[language]
+    question = render_request(language, _shorten_request(current.request), ask.seat)
+    lines = [words.you.format(seat=seat.id)]
+    lines += [one_line(seat.stance)] if seat.stance else []
+    lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
+    last = state.words.get(seat.id, "")
+    if last:
+        lines += ["", words.own_words, quote_lines(_truncate_text(last))]
+    lines += ["", words.asks.format(seat=current.seat, kind=words.kinds[current.request.kind]), quote_lines(question), ""]
+    if current.is_direct:
+        lines += [words.refused.format(reason=words.refusals["nested"]), ""]
+    memory = ContextWindow(window=1).add(Utterance(id=1, speaker=current.seat, text=current.request.question), 1.0)
+    return Brief(
+        ask=ask,
+        seat=seat,
+        form=form,
+        language=language,
+        seed=state.opened.seed,
+        nth=max(1, state.extra.get(f"{CONSULT}.{seat.id}", 1)),
+        perception=Perception(goal=current.request.question, memory=memory, own_words=last),
+        system=words.system,
+        shared=f"{words.topic}\n{quote_lines(_truncate_text(state.opened.topic))}",
+        own="\n".join([*lines, words.now.format(seat=seat.id)]),
+        subject=current.request.question,
+        fault=_wrap_validator(_find_no_fault, words.direct if current.is_direct else None),
+        again=current.tries,
+        person=partial(build_consulted_ask, language, current.seat, current.request),
+    )
+
+
+def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
+    """Build the brief that has the record written to a file."""
+    language = state.opened.language
+    request_file = RecordFileRequest(
+        folder=state.rules.folder,
+        # The same key for every attempt: a repeated request finds the file that the first one wrote.
+        key=f"{state.token}/{current.number}",
+        asker=current.seat,
+        asked=current.to,
+        document=lambda number: render_consultation_file(language, current, number),
+    )
+    return Brief(
+        ask=ask,
+        seat=DIRECTOR,
+        form=form,
+        language=language,
+        seed=state.opened.seed,
+        nth=current.number,
+        perception=Perception(goal=state.opened.topic, memory=ContextWindow(window=1)),
+        system=f"{request_file.key}",
+        shared="",
+        own=PROMPT_TEXT[language].request.format(to=current.to),
+        file_request=request_file,
+    )
+
+
+def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask: Ask, *, is_gate: bool) -> str:
+    seat = ask.seat
+    lines: list[str] = []
+    learned = state.learned.get(seat, ())
+    if learned:
+        lines.append(words.learned)
+        for each in learned:
+            lines += _format_outcome(state, words, each)
+    refusal = state.refused.get(strip_repeat_id(ask.id))
+    if refusal is not None:
+        lines.append(words.refused.format(reason=words.refusals[refusal]))
+    elif is_gate:
+        lines.append(words.gate)
+    elif learned:
+        left = min(state.rules.per_seat - state.counts.get(seat, 0), state.rules.per_session - state.begun)
+        lines.append(words.left.format(count=left) if left > 0 else words.none_left)
+    return "\n".join(lines)
+
+
+def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outcome: ConsultationOutcome) -> list[str]:
+    language = state.opened.language
+    lines = [words.asked_itself.format(question=f"\n{quote_lines(_truncate_text(outcome.request.question, LONGEST_PART // 4))}")]
+    if outcome.advice is None or outcome.failure:
+        return [*lines, words.failed.format(to=outcome.to, reason=words.failures.get(outcome.failure, outcome.failure))]
+    advice = replace(
+        outcome.advice,
+        answer=_truncate_text(outcome.advice.answer),
+        notes=_truncate_text(outcome.advice.notes),
+        unsure_of=_truncate_text(outcome.advice.unsure_of),
+    )
+    lines.append(quote_lines(render_advice(language, outcome.to, advice)))
+    if advice.is_unknown:
+        lines.append(words.unknown.format(to=outcome.to))
+    if advice.ask_instead:
+        # Outside of the quotation only names of known seats are shown: any other text here is the advisor's own words.
+        here = next((seat.id for seat in state.seats if seat.id.casefold() == advice.ask_instead.strip().casefold()), None)
+        lines.append(words.absent.format(seat=outcome.to) if here is None else words.offer.format(seat=outcome.to, other=here))
+    if outcome.filed is not None:
+        lines.append(words.filed.format(path=one_line(outcome.filed.path)))
+    return lines
+
+
+def _format_seats(state: ConsultingState) -> str:
+    names = [f"@{seat.id} ({one_line(seat.stance)[:LONGEST_STANCE]})" if seat.stance else f"@{seat.id}" for seat in state.seats]
+    return ", ".join(names)
+
+
+def _wrap_validator(fault: Fault, direct: str | None) -> Fault:
+    def find_fault(said: object) -> str | None:
+        return direct if isinstance(said, ConsultRequest) else fault(said)
+
+    return find_fault
+
+
+def _find_no_fault(said: object) -> str | None:
+    return None
+
+
+def _shorten_request(request: ConsultRequest) -> ConsultRequest:
+    return replace(
+        request,
+        question=_truncate_text(request.question, 2 * LONGEST_PART),
+        background=_truncate_text(request.background),
+        understanding=_truncate_text(request.understanding),
+    )
+
+
+def _truncate_text(text: str, room: int = LONGEST_PART) -> str:
+    return text if len(text) <= room else f"{text[:room]}…"

@@ -1,0 +1,120 @@
+"""Consultations in reports: as a part of any session's report, and on their own."""
+
+from dataclasses import replace
+from typing import Final
+
+from moothall.domain.consult import ConsultRequest
+from moothall.domain.ids import SeatId, parse_seat_id
+from moothall.domain.safe_text import one_line
+from moothall.protocols.consultation.facts import Advice, QuestionOpened
+from moothall.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
+from moothall.protocols.consultation.report_text import REPORT_TEXT
+from moothall.protocols.consultation.standalone import QuestionState
+from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
+from moothall.reports.blocks import Block, Card, Cell, Line, Mark, Muted, Quote, Report, Strong, Tone, build_section, build_table
+from moothall.reports.decision import Decision
+from moothall.reports.sections import build_costs, build_losses, build_report, build_spent, explain_no_decision
+from moothall.reports.timeline import TimelineBase
+
+_TONES: Final[dict[str, Tone]] = {"answered": "good", "unknown": "warn", "failed": "bad", "refused": "bad"}
+
+
+def add_consultations(report: Report, timeline: ConsultingTimeline) -> Report:
+    """The report of a session, with the consultations that its seats had."""
+    if not timeline.consultations and not timeline.refusals:
+        return report
+    words = timeline.words
+    found = (*timeline.consultations, *timeline.refusals)
+    # The report of a question on its own has the question and its answer already.
+    is_question = isinstance(timeline.session_state.opened, QuestionOpened)
+    cards = [_build_card(line, words) for line in (timeline.refusals if is_question else found)]
+    table = build_table(words.columns, [_build_row(line, words) for line in found])
+    section = build_section(words.consultations, (table, *cards))
+    return replace(
+        report,
+        decision=(*report.decision, Line(_summarize(timeline, words), "dim")),
+        record=(*report.record, *section),
+        names={**report.names, words.consultations: "consultations"},
+    )
+
+
+def _summarize(timeline: ConsultingTimeline, words: ConsultationPromptText) -> str:
+    """How many consultations there were, why some came to nothing, and where the records are."""
+    failed = [line for line in timeline.consultations if line.status == "failed"]
+    text = f"{words.consultations}: {len(timeline.consultations)}"
+    for name, lines in ((words.told_failed, failed), (words.told_refused, timeline.refusals)):
+        reasons = ", ".join(dict.fromkeys(_explain(line, words) for line in lines))
+        text += f", {name}: {len(lines)} ({reasons})" if lines else ""
+    paths = [line.filed.path for line in timeline.consultations if line.filed is not None]
+    return f"{text} · {one_line(', '.join(paths))}" if paths else text
+
+
+def _build_row(line: ConsultationSummary, words: ConsultationPromptText) -> tuple[Cell, ...]:
+    number, path = ("–", "") if line.filed is None else (line.filed.number, line.filed.path)
+    reason, status = _explain(line, words), words.statuses[line.status]
+    return (number, line.seat, line.to, f"{status}: {reason}" if reason else status, path)
+
+
+def _explain(line: ConsultationSummary, words: ConsultationPromptText) -> str:
+    """Why a consultation failed or was refused; empty where it was not."""
+    return words.refusals.get(line.refusal, line.refusal) or words.failures.get(line.failure, line.failure)
+
+
+def _build_card(line: ConsultationSummary, words: ConsultationPromptText) -> Card:
+    asked = _build_request(line.seat, line.to, line.request, words)
+    outcome: tuple[Block, ...] = (Line(_explain(line, words), "bad"),)
+    if line.advice is not None and not line.failure:
+        outcome = (Line(Strong(line.to)), *_build_advice(line.advice, line.to, words))
+    status = Mark(words.statuses[line.status], _TONES.get(line.status, "plain"))
+    return replace(asked, blocks=(*asked.blocks, *outcome), head=(*asked.head, status))
+
+
+def _build_request(seat: SeatId, to: str, request: ConsultRequest | None, words: ConsultationPromptText) -> Card:
+    head = (Strong(f"{seat} → {to}"),)
+    if request is None:
+        return Card(blocks=(), head=head, seat=seat, kind="turn")
+    blocks = (
+        Quote(request.question),
+        *_build_part(words.labels["background"], request.background),
+        *_build_part(words.labels["understanding"], request.understanding),
+    )
+    return Card(blocks=blocks, head=(*head, Mark(words.kinds[request.kind])), seat=seat, kind="turn")
+
+
+def _build_advice(advice: Advice, to: str, words: ConsultationPromptText, tone: Tone = "plain") -> tuple[Block, ...]:
+    return (
+        *((Line(words.unknown.format(to=to), "strong"),) if advice.is_unknown else ()),
+        Quote(advice.answer, tone),
+        *_build_part(words.labels["notes"], advice.notes),
+        *_build_part(words.labels["unsure_of"], advice.unsure_of),
+        *((Line((Muted(words.labels["ask_instead"]), f" @{advice.ask_instead}")),) if advice.ask_instead else ()),
+    )
+
+
+def _build_part(label: str, text: str) -> tuple[Block, ...]:
+    """A part of a request or a reply under its name; nothing where it is empty."""
+    return (Line(label, "dim"), Quote(text)) if text else ()
+
+
+def build_question_report(timeline: TimelineBase[QuestionState], decision: Decision) -> Report:
+    """A consultation on its own: the answer, then the question; the director adds the rest."""
+    opened, words, texts = timeline.state.opened, REPORT_TEXT[timeline.language], PROMPT_TEXT[timeline.language]
+    to, advice = parse_seat_id(opened.request.to), timeline.state.advice
+    answer = Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
+    if decision.decision is not None and advice is not None:
+        head = (Strong(texts.reply.format(seat=to)),)
+        answer = Card(blocks=_build_advice(advice, to, texts, "strong"), head=head, kind="decision")
+    question = _build_request(opened.asker, to, opened.request, texts)
+    report = build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=(*build_section(words.decision, (answer,)), build_spent(decision, words)),
+        record=(
+            *build_section(words.question, (question,)),
+            *build_losses(timeline, words),
+            *build_costs(timeline, words),
+        ),
+        section="question",
+    )
+    return replace(report, title=f"{words.minutes}: {opened.asker} → {to}")

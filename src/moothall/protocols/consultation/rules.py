@@ -1,0 +1,431 @@
+"""The director: a rulebook that wraps another one and serves consultations, without knowing the other's protocol.
+
+One at a time: while a consultation runs, further requests wait in the order of their entries. The seat that asked is paused (the
+request settled its ask) and asked again when the record of the consultation is written. A refused request leads to a demand for a
+direct answer; a seat that requests again is lost for that ask.
+"""
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from hashlib import sha256
+from typing import Any, Final
+
+from moothall.domain.consult import ConsultRequest, ConsultRules
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.facts import (
+    AsksPut,
+    AsksWithdrawn,
+    BudgetExhausted,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    Opened,
+    Reply,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import DIRECTOR, state_family, swap_seats
+from moothall.domain.rulebook import Rulebook
+from moothall.protocols.consultation.asks import build_repeat_id, is_director_ask, parse_ask_kind, strip_repeat_id, to_inner_entry
+from moothall.protocols.consultation.facts import (
+    CONSULT,
+    FORMS,
+    INSTEAD,
+    KINDS,
+    RECORD,
+    Advice,
+    ConsultationAnswered,
+    ConsultationBegun,
+    ConsultationFailed,
+    ConsultationFiled,
+    ConsultationInsisted,
+    ConsultationRefused,
+    ConsultationRequested,
+    QuestionOpened,
+    RecordLocation,
+    Refusal,
+)
+from moothall.protocols.consultation.prompts import (
+    add_consultation_prompt,
+    add_consultation_rules,
+    build_consultation_brief,
+    build_record_brief,
+)
+from moothall.protocols.consultation.state import MOST_LEARNED, Consultation, ConsultationOutcome, ConsultingState, PendingRequest
+
+MOST_FILINGS: Final = 3
+FILING_SECONDS: Final = 60.0
+LONGEST_WORDS: Final = 6_000
+_NOBODY: Final = ConsultRules(folder="", token="", per_seat=0, per_session=0)
+
+
+class ConsultingRulebook:
+    """Implements `Rulebook[ConsultingState]` around any rulebook.
+
+    `gates` are the kinds of asks during which nobody may consult.
+    """
+
+    def __init__(self, inner: Rulebook[Any], gates: frozenset[str] = frozenset()) -> None:
+        self.inner = inner
+        self.gates = gates
+        self.name = inner.name
+        self.kinds: Mapping[str, type[Fact]] = {**inner.kinds, **KINDS}
+        # Every answer of the wrapped protocol may be replaced by a request.
+        within_forms = {kind: replace(form, instead=INSTEAD) for kind, form in inner.forms.items()}
+        self.forms: Mapping[str, AnswerForm] = {**within_forms, **FORMS}
+
+    def initial(self, opened: Opened) -> ConsultingState:
+        rules = opened.consult or _NOBODY
+        inner = self.inner.initial(opened)
+        return ConsultingState(inner=inner, opened=opened, rules=rules, seats=opened.seats, token=rules.token)
+
+    def evolve(self, state: ConsultingState, entry: Entry) -> ConsultingState:
+        if state.is_closed:
+            return state
+        after = self._apply_entry(state, entry)
+        inner = to_inner_entry(entry)
+        # A standalone question has no protocol of its own: its rulebook needs the consultation facts themselves.
+        if inner is None and isinstance(state.opened, QuestionOpened):
+            inner = entry
+        if inner is not None:
+            after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, inner)), inner.fact)
+        return fast_replace(after, is_closed=True) if isinstance(entry.fact, Closed) else after
+
+    def decide(self, state: ConsultingState) -> tuple[Effect, ...]:
+        if state.is_closed:
+            return ()
+        # First of all: the wrapped protocol waits for this ask, and only the recorded loss releases it.
+        if state.insisting:
+            ask, seat = state.insisting[0]
+            return (Record(fact=ConsultationInsisted(ask=ask, seat=seat)),)
+        effects = self.inner.decide(state.inner)
+        records = tuple(effect for effect in effects if isinstance(effect, Record))
+        is_ending = any(isinstance(record.fact, Closed) for record in records)
+        # The wrapped protocol's facts come first, except its closing: a running consultation is filed before the session ends.
+        if records and not (is_ending and state.current is not None):
+            return records
+        asks = () if records else tuple(effect for effect in effects if isinstance(effect, Ask))
+        return self._build_effects(state, asks)
+
+    def brief(self, state: ConsultingState, ask: Ask) -> Brief:
+        current = state.current
+        if ask.kind == CONSULT and current is not None:
+            return build_consultation_brief(state, current, ask, self.forms[CONSULT])
+        if ask.kind == RECORD and current is not None:
+            return build_record_brief(state, current, ask, self.forms[RECORD])
+        # The wrapped protocol knows each ask by its first id only.
+        brief = self.inner.brief(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
+        is_gate = state.rules.gate or ask.kind in self.gates
+        return add_consultation_prompt(state, replace(brief, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
+
+    def answer_rules(self, state: ConsultingState, ask: Ask) -> AnswerRules:
+        build = getattr(self.inner, "answer_rules", None)
+        if build is None or (ask.kind in {CONSULT, RECORD} and state.current is not None):
+            return self.brief(state, ask)
+        rules: AnswerRules = build(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
+        if rules.person is None:
+            return self.brief(state, ask)
+        is_gate = state.rules.gate or ask.kind in self.gates
+        return add_consultation_rules(state, replace(rules, form=self.forms[ask.kind]), ask, is_gate=is_gate)
+
+    # Decide: the effects that follow from the state.
+
+    def _build_effects(self, state: ConsultingState, asks: tuple[Ask, ...]) -> tuple[Effect, ...]:
+        """Return the protocol's asks without those that wait for a consultation, and the director's next step."""
+        known = {ask.id: ask for ask in asks}
+        current = state.current
+        if current is None:
+            head = _find_next_request(state, asks)
+            if head is not None:
+                return (Record(fact=self._judge_request(state, head, known)),)
+            return tuple(_to_outer_ask(state, ask) for ask in asks)
+        follows = _find_next_fact(state, current, known)
+        if follows is not None:
+            return (Record(fact=follows),)
+        # Paused are the asker of the running consultation, the askers in the queue, and seats that must consult before they
+        # answer.
+        paused = {current.ask, *(each.ask for each in state.waiting), *(ask.id for ask in asks if _is_to_consult(state, ask))}
+        going = [_to_outer_ask(state, ask) for ask in asks if ask.id not in paused]
+        # The answer is handed back only when its record is on disk.
+        if current.status == "filing":
+            return (*going, _build_record_ask(current))
+        busy = [ask for ask in going if ask.seat == current.to and ask.id in state.put]
+        if busy:
+            # The consulted seat finishes its open ask first: nobody is asked two things at once.
+            return tuple(going)
+        return (*(ask for ask in going if ask.seat != current.to), _build_consult_ask(state, current))
+
+    def _judge_request(self, state: ConsultingState, head: PendingRequest, asks: Mapping[AskId, Ask]) -> Fact:
+        request = None if head.is_own else head.request
+        to = _find_seat(state, head.request.to)
+        reason = self._find_refusal(state, head, to, asks)
+        if reason is not None or to is None:
+            return ConsultationRefused(
+                ask=head.ask, seat=head.seat, to=head.request.to, reason=reason or "unknown", request=request
+            )
+        return ConsultationBegun(consultation=state.begun + 1, ask=head.ask, seat=head.seat, to=to, request=request)
+
+    def _find_refusal(
+        self, state: ConsultingState, head: PendingRequest, to: SeatId | None, asks: Mapping[AskId, Ask]
+    ) -> Refusal | None:
+        # The order of the checks is the order of the reasons that a seat is told; the first one that applies counts.
+        if head.ask not in asks:
+            return "withdrawn"
+        if to is None:
+            return "unknown"
+        if to == head.seat:
+            return "self"
+        # Requests by the protocol itself (`Ask.first`) are not limited: only what seats ask on their own is.
+        if not head.is_own:
+            return None
+        if state.rules.gate or parse_ask_kind(head.ask) in self.gates:
+            return "gate"
+        if state.is_spent:
+            return "budget"
+        if _hash_request(head.seat, to, head.request) in state.asked:
+            return "repeated"
+        if state.counts.get(head.seat, 0) >= state.rules.per_seat:
+            return "seat_limit"
+        return "session_limit" if state.begun >= state.rules.per_session else None
+
+    # Evolve: the state that follows from an entry.
+
+    def _apply_entry(self, state: ConsultingState, entry: Entry) -> ConsultingState:
+        """Return the director's state after an entry; the wrapped state is not touched here."""
+        fact = entry.fact
+        after = fast_replace(state, put=_update_open_asks(state.put, fact)) if isinstance(fact, _ASK_FACTS) else state
+        current = state.current
+        match fact:
+            case ConsultationRequested(said=ConsultRequest()):
+                return self._apply_request(after, fact)
+            case ConsultationRefused():
+                return _apply_refusal(after, fact)
+            case ConsultationBegun():
+                return _apply_begin(after, fact)
+            case ConsultationAnswered(ask=ask, said=Advice() as advice):
+                if current is None or current.status != "asking" or ask != current.consult_ask:
+                    return after
+                return fast_replace(after, current=replace(current, status="filing", advice=advice, at=entry.at))
+            case ConsultationFiled(ask=ask, said=RecordLocation() as filed):
+                if current is None or current.status != "filing" or ask != current.record_ask:
+                    return after
+                return _apply_end(after, current, filed)
+            case ConsultationFailed(consultation=number, reason=reason):
+                if current is None or number != current.number:
+                    return after
+                # Advice that could not be recorded does not count: everything that a seat was told must be on file.
+                if reason == "unrecorded":
+                    return _apply_end(after, replace(current, advice=None, failure=reason), None)
+                return fast_replace(after, current=replace(current, status="filing", failure=reason, at=entry.at))
+            case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
+                return _apply_loss(after, current, fact, entry)
+            case ConsultationInsisted(ask=ask):
+                return _apply_settled_ask(after, ask)
+            case BudgetExhausted(budget=budget):
+                return fast_replace(after, is_spent=after.is_spent or budget != "turns")
+            case SeatsSwapped(swaps=swaps):
+                return fast_replace(after, seats=swap_seats(after.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(after, seats=state_family(after.seats, seat, family))
+            case SessionForked(swaps=swaps):
+                # A fork needs a token of its own: its consultations must not overwrite the records of its source.
+                origin = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"
+                token = sha256(origin.encode()).hexdigest()[:16]
+                return fast_replace(after, seats=swap_seats(after.seats, swaps), token=token)
+            case Reply(ask=ask) | SeatLost(ask=ask):
+                return _apply_settled_ask(after, ask)
+            case _:
+                return after
+
+    def _apply_request(self, state: ConsultingState, fact: ConsultationRequested) -> ConsultingState:
+        current = state.current
+        # The consulted seat itself asks for a consultation: nesting is refused once, then it must answer directly.
+        if current is not None and current.status == "asking" and (fact.ask, fact.seat) == (current.consult_ask, current.to):
+            if current.is_direct:
+                return fast_replace(state, current=replace(current, has_insisted=True))
+            nested = PendingRequest(ask=fact.ask, seat=fact.seat, request=fact.said)
+            # Scripted participants answer by count: the request used up one of their answers.
+            return fast_replace(state, nested=nested, extra=_increment_count(state.extra, f"{CONSULT}.{fact.seat}"))
+        asks = [effect for effect in self.inner.decide(state.inner) if isinstance(effect, Ask)]
+        settled = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
+        if settled is None or settled.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
+            return state
+        # Refused before and requested again: the second refusal would only repeat the first, so the seat is lost for this ask.
+        if settled.id in state.refused:
+            return fast_replace(state, insisting=(*state.insisting, (settled.id, settled.seat)))
+        waiting = PendingRequest(ask=settled.id, seat=settled.seat, request=fact.said)
+        return fast_replace(
+            state, waiting=(*state.waiting, waiting), extra=_increment_count(state.extra, f"{settled.kind}.{settled.seat}")
+        )
+
+
+_ASK_FACTS = (Reply, SeatLost, AsksPut, AsksWithdrawn, SessionForked)
+
+
+def _update_open_asks(put: tuple[AskId, ...], fact: Fact) -> tuple[AskId, ...]:
+    match fact:
+        case Reply(ask=ask) | SeatLost(ask=ask):
+            return tuple(each for each in put if each != ask)
+        case AsksPut(asks=asks):
+            return (*put, *asks)
+        case AsksWithdrawn(asks=asks):
+            return tuple(each for each in put if each not in asks)
+        case SessionForked():
+            return ()
+        case _:
+            return put
+
+
+def _to_outer_ask(state: ConsultingState, ask: Ask) -> Ask:
+    """Return an ask of the protocol under its current id."""
+    times = state.again.get(ask.id, 0)
+    return replace(ask, id=build_repeat_id(ask.id, times)) if times else ask
+
+
+def _is_to_consult(state: ConsultingState, ask: Ask) -> bool:
+    return ask.first is not None and state.again.get(ask.id, 0) == 0
+
+
+def _find_next_request(state: ConsultingState, asks: tuple[Ask, ...]) -> PendingRequest | None:
+    """Return the request whose turn it is: requests of seats first, then those that the protocol demands."""
+    if state.waiting:
+        return state.waiting[0]
+    for ask in asks:
+        if ask.first is not None and _is_to_consult(state, ask):
+            return PendingRequest(ask=ask.id, seat=ask.seat, request=ask.first, is_own=False)
+    return None
+
+
+def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping[AskId, Ask]) -> Fact | None:
+    """Return the next fact that the running consultation leads to by itself."""
+    if state.nested is not None:
+        return ConsultationRefused(ask=state.nested.ask, seat=state.nested.seat, to=state.nested.request.to, reason="nested")
+    if current.status == "filing":
+        is_over = current.filings >= MOST_FILINGS
+        return ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
+    if current.has_insisted:
+        return ConsultationFailed(consultation=current.number, reason="insisted")
+    # The protocol no longer waits for the asker, so nobody needs the answer.
+    return None if current.ask in asks else ConsultationFailed(consultation=current.number, reason="withdrawn")
+
+
+def _build_consult_ask(state: ConsultingState, current: Consultation) -> Ask:
+    return Ask(id=current.consult_ask, seat=current.to, kind=CONSULT, turn=current.number, patience=state.rules.patience)
+
+
+def _build_record_ask(current: Consultation) -> Ask:
+    return Ask(id=current.record_ask, seat=DIRECTOR.id, kind=RECORD, turn=current.number, patience=FILING_SECONDS)
+
+
+def _find_seat(state: ConsultingState, name: str) -> SeatId | None:
+    """Return the seat of this name, ignoring case: agents write names as they like."""
+    wanted = unicodedata.normalize("NFC", name.strip().lstrip("@＠"))
+    exact = next((seat.id for seat in state.seats if seat.id == wanted), None)
+    return exact or next((seat.id for seat in state.seats if seat.id.casefold() == wanted.casefold()), None)
+
+
+def _hash_request(seat: SeatId, to: SeatId, request: ConsultRequest) -> str:
+    # Without case, width and punctuation: the same question with other punctuation is a repetition.
+    words = "".join(char for char in unicodedata.normalize("NFKC", request.question).casefold() if char.isalnum())
+    return sha256(f"{seat}\x1f{to}\x1f{words}".encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _increment_count(counts: Mapping[Any, int], key: Any) -> dict[Any, int]:
+    return {**counts, key: counts.get(key, 0) + 1}
+
+
+def _apply_refusal(state: ConsultingState, fact: ConsultationRefused) -> ConsultingState:
+    current = state.current
+    if state.nested is not None and fact.ask == state.nested.ask and current is not None:
+        return fast_replace(state, nested=None, current=replace(current, tries=current.tries + 1, is_direct=True))
+    waiting = state.waiting
+    if waiting and waiting[0].ask == fact.ask:
+        state = fast_replace(state, waiting=waiting[1:])
+    elif fact.request is None:
+        return state
+    # The ask is gone, so there is nothing to ask again.
+    if fact.reason == "withdrawn":
+        return state
+    return fast_replace(state, again=_increment_count(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
+
+
+def _apply_begin(state: ConsultingState, fact: ConsultationBegun) -> ConsultingState:
+    waiting = state.waiting
+    is_own = bool(waiting) and waiting[0].ask == fact.ask
+    request = waiting[0].request if is_own else fact.request
+    # Guards against a forged or repeated fact: numbers are consecutive, and only one consultation runs at a time.
+    if state.current is not None or request is None or fact.consultation != state.begun + 1:
+        return state
+    current = Consultation(number=fact.consultation, ask=fact.ask, seat=fact.seat, to=fact.to, request=request)
+    after = fast_replace(
+        state, current=current, begun=fact.consultation, extra=_increment_count(state.extra, f"{CONSULT}.{fact.to}")
+    )
+    if not is_own:
+        return after
+    return fast_replace(
+        after,
+        waiting=waiting[1:],
+        counts=_increment_count(state.counts, fact.seat),
+        asked=(*state.asked, _hash_request(fact.seat, fact.to, request)),
+    )
+
+
+def _apply_end(state: ConsultingState, current: Consultation, filed: RecordLocation | None) -> ConsultingState:
+    """End the consultation and hand its outcome to the asker."""
+    learned = ConsultationOutcome(
+        to=current.to, request=current.request, advice=current.advice, failure=current.failure, filed=filed
+    )
+    before = state.learned.get(current.seat, ())
+    return fast_replace(
+        state,
+        current=None,
+        again=_increment_count(state.again, current.ask),
+        learned={**state.learned, current.seat: (*before, learned)[-MOST_LEARNED:]},
+    )
+
+
+def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, entry: Entry) -> ConsultingState:
+    if current.status == "filing" and fact.ask == current.record_ask:
+        return fast_replace(state, current=replace(current, filings=current.filings + 1))
+    if current.status == "asking" and fact.ask == current.consult_ask:
+        return fast_replace(state, current=replace(current, status="filing", failure=fact.reason, at=entry.at))
+    return state
+
+
+def _apply_settled_ask(state: ConsultingState, ask: AskId) -> ConsultingState:
+    """Forget what was kept for repeating an ask of the protocol, once that ask is settled."""
+    plain = strip_repeat_id(ask)
+    is_insisting = plain in {each for each, _ in state.insisting}
+    if is_director_ask(ask) or (ask != build_repeat_id(plain, state.again.get(plain, 0)) and not is_insisting):
+        return state
+    if plain not in state.again and not is_insisting:
+        return state
+    return fast_replace(
+        state,
+        again={key: value for key, value in state.again.items() if key != plain},
+        refused={key: value for key, value in state.refused.items() if key != plain},
+        insisting=tuple(each for each in state.insisting if each[0] != plain),
+    )
+
+
+def _with_last_words(state: ConsultingState, fact: Fact) -> ConsultingState:
+    if not isinstance(fact, Reply) or fact.seat not in {seat.id for seat in state.seats}:
+        return state
+    words = extract_answer_text(fact.said)
+    return fast_replace(state, words={**state.words, fact.seat: words[:LONGEST_WORDS]}) if words else state
+
+
+def extract_answer_text(said: object) -> str:
+    """Return the text of an answer of any shape."""
+    if not is_dataclass(said) or isinstance(said, type):
+        return ""
+    whole = getattr(said, "content", None)
+    if isinstance(whole, str):
+        return whole
+    texts = [getattr(said, each.name) for each in fields(said)]
+    return "\n".join(text for text in texts if isinstance(text, str) and text)

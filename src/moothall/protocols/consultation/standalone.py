@@ -1,0 +1,137 @@
+"""A standalone consultation: one seat's question to another, through the director, with its record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from moothall.domain.context import ContextWindow, Perception
+from moothall.domain.effects import AnswerForm, Ask, Brief, Effect, Record
+from moothall.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    Opened,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
+from moothall.domain.ids import AskId, ask_id
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import Seat, state_family, swap_seats
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.protocols.consultation.facts import (
+    QUESTION,
+    QUESTION_FORMS,
+    QUESTION_KINDS,
+    Advice,
+    AskerConclusion,
+    ConsultationAnswered,
+    ConsultationFailed,
+    ConsultationFiled,
+    ConsultationRefused,
+    Outcome,
+    QuestionAnswered,
+    QuestionClosed,
+    QuestionOpened,
+)
+from moothall.protocols.consultation.person import build_conclusion_ask
+from moothall.protocols.consultation.prompt_text import PROMPT_TEXT
+
+PATIENCE: Final = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionState:
+    """The state of a question. `advice` is the answer before it is recorded; `outcome` is set when the question is settled."""
+
+    opened: QuestionOpened
+    seats: tuple[Seat, ...]
+    advice: Advice | None = None
+    outcome: Outcome | None = None
+    is_closed: bool = False
+
+    @property
+    def ask(self) -> AskId:
+        return ask_id(1, QUESTION, self.opened.asker)
+
+
+class QuestionRules:
+    """Implements `Rulebook[QuestionState]`.
+
+    It ends when the director has answered, and sees the director's facts, unlike others.
+    """
+
+    name = "consultation"
+    kinds: Mapping[str, type[Fact]] = QUESTION_KINDS
+    forms: Mapping[str, AnswerForm] = QUESTION_FORMS
+
+    def initial(self, opened: Opened) -> QuestionState:
+        assert isinstance(opened, QuestionOpened)
+        return QuestionState(opened=opened, seats=opened.seats)
+
+    def evolve(self, state: QuestionState, entry: Entry) -> QuestionState:
+        if state.is_closed:
+            return state
+        fact = entry.fact
+        match fact:
+            case ConsultationAnswered(said=Advice() as advice):
+                return fast_replace(state, advice=advice)
+            # Only a recorded answer counts; see `ConsultationFiled`.
+            case ConsultationFiled():
+                known: Outcome = "answered" if state.advice and not state.advice.is_unknown else "unknown"
+                return fast_replace(state, outcome=state.outcome or (known if state.advice else "failed"))
+            case ConsultationFailed(reason="unrecorded"):
+                return fast_replace(state, advice=None, outcome="failed")
+            case ConsultationRefused(reason=reason) if reason != "nested":
+                return fast_replace(state, outcome=state.outcome or "refused")
+            case QuestionAnswered(ask=ask, said=AskerConclusion()) if ask == state.ask:
+                return fast_replace(state, outcome=state.outcome or "answered")
+            case SeatLost(ask=ask) if ask == state.ask:
+                return fast_replace(state, outcome=state.outcome or "failed")
+            case BudgetExhausted(budget=budget):
+                return state if budget == "turns" else fast_replace(state, outcome=state.outcome or budget)
+            case CloseCalled():
+                return fast_replace(state, outcome=state.outcome or "called")
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
+            case Closed():
+                return fast_replace(state, is_closed=True)
+            case _:
+                return state
+
+    def decide(self, state: QuestionState) -> tuple[Effect, ...]:
+        if state.is_closed:
+            return ()
+        if state.outcome is not None:
+            return (Record(fact=QuestionClosed(outcome=state.outcome)),)
+        asker = state.opened.asker
+        # `first` makes the director consult the other seat before the asker is asked; the filed answer settles the question.
+        return (Ask(id=state.ask, seat=asker, kind=QUESTION, turn=1, patience=PATIENCE, first=state.opened.request),)
+
+    def brief(self, state: QuestionState, ask: Ask) -> Brief:
+        words = PROMPT_TEXT[state.opened.language]
+        seat = next(seat for seat in state.seats if seat.id == ask.seat)
+        question = state.opened.request.question
+        return Brief(
+            ask=ask,
+            seat=seat,
+            form=QUESTION_FORMS[QUESTION],
+            language=state.opened.language,
+            seed=state.opened.seed,
+            nth=1,
+            perception=Perception(goal=question, memory=ContextWindow(window=1)),
+            system=words.system,
+            shared=f"{words.topic}\n{quote_lines(question)}",
+            own=words.you.format(seat=one_line(seat.id)),
+            subject=question,
+            person=partial(build_conclusion_ask, state.opened.language),
+        )
+
+
+QUESTION_RULES: Final = QuestionRules()

@@ -1,0 +1,235 @@
+"""The facts of a deliberation, and the shape of contributions."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+from moothall.domain.effects import AnswerForm
+from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
+from moothall.domain.ids import SeatId
+from moothall.protocols.council.ballot_words import infer_vote_field
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.resolution import ConsensusType
+
+Score = Annotated[float, Ge(0), Le(1)]
+Seconds = Annotated[float, Gt(0), Le(31_536_000)]
+LineRef = Annotated[int, Ge(1)]
+LineRefs = Annotated[tuple[LineRef, ...], MaxLen(200)]
+Short = Annotated[str, MaxLen(100)]
+Line = Annotated[str, MaxLen(2_000)]
+Text = Annotated[str, MaxLen(20_000)]
+
+ContributionType = Literal["propose", "support", "challenge", "synthesize", "vote", "pass"]
+Phase = Literal["propose", "argue", "answer", "synthesize", "decide", "vote"]
+SpeakingOrder = Literal["auto", "round_robin", "open"]
+Panel = Literal["all", "adaptive"]
+PanelOrder = Literal["roster", "trust"]
+AdviceOutcome = Literal["adopted", "partly", "declined"]
+EndReason = Literal[
+    "voted", "agreed_blind", "settled", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"
+]
+EDITION: Final = 3
+"""The edition of the rules that new deliberations are held by; what an older one computed stays as it was computed.
+
+1: the last synthesis is the motion, votes can be read as they come, and their share decides. 2: every synthesis is a candidate,
+votes are sealed, those who were challenged answer, and the posterior decides. 3: a vote that states no confidence is presumed to
+say what the agreement of those who state none is worth, not of all.
+"""
+
+PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
+    "propose": ("propose",),
+    "support": ("argue", "answer"),
+    "challenge": ("argue",),
+    "synthesize": ("synthesize", "decide"),
+    "vote": ("vote",),
+}
+"""The phases that each type of contribution belongs to; a pass belongs to all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilSettings:
+    """The settings of a deliberation, recorded in the opening.
+
+    `blind`: everyone writes before anyone reads. `early_stop`: blind positions that all name the same choice end the session;
+    None leaves that to the stakes. `order`: whether seats argue one after another (`round_robin`) or in any order (`open`);
+    `auto` chooses `open` as soon as there is an outside seat. `rounds` limits how often the discussion is repeated. `rebuttal`:
+    those who were challenged answer before the synthesis. `panel = "adaptive"`: seats are asked one after another until their
+    blind choices settle the question, in the order of `panel_order`.
+    """
+
+    blind: bool = True
+    early_stop: bool | None = None
+    order: SpeakingOrder = "auto"
+    rounds: Annotated[int, Ge(1), Le(20)] = 1
+    patience: Seconds = 180.0
+    rebuttal: bool = True
+    panel: Panel = "all"
+    panel_order: PanelOrder = "roster"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateVote:
+    """A position on one candidate of a ballot. A conditional one names what must hold, and by when if that is stated."""
+
+    candidate: LineRef
+    position: VotePosition
+    condition: Line = ""
+    confidence: Score | None = None
+    due: Short = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviceResponse:
+    """How the owner took one piece of advice."""
+
+    entry: LineRef
+    how: AdviceOutcome
+    why: Line = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contribution:
+    """What a seat says. Which fields count depends on `type`.
+
+    `choice` is its answer in a word or two, for what can be compared. `refers_to` is the line that it is about; `answers` and
+    `accepts` name challenges that it meets or gives way to. A vote has a `position`, and names the line that moved it, if any
+    did. With several candidates its `ballot` has a position on each; a bare `position` is about the line that it refers to, or
+    about the only candidate. `due` is by when its condition must hold. `taken` is the owner's, one for each piece of advice.
+    """
+
+    type: ContributionType
+    text: Text = ""
+    confidence: Score | None = None
+    choice: Short = ""
+    refers_to: LineRef | None = None
+    evidence: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(2_000)], ...], MaxLen(50)] = ()
+    answers: LineRefs = ()
+    accepts: LineRefs = ()
+    position: VotePosition | None = None
+    condition: Line = ""
+    moved_by: LineRef | None = None
+    taken: Annotated[tuple[AdviceResponse, ...], MaxLen(200)] = ()
+    ballot: Annotated[tuple[CandidateVote, ...], MaxLen(64)] = ()
+    due: Short = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contributed(Reply):
+    said: Contribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseBegun(Fact):
+    """A phase ended and the next one began. Blind contributions can be read from here on.
+
+    `passed` and `lost` had nothing to say in the previous phase; `candidates` are the lines that are voted on, `motion` the only
+    one if there is just one.
+    """
+
+    round: int
+    phase: Phase
+    passed: tuple[SeatId, ...] = ()
+    lost: tuple[SeatId, ...] = ()
+    motion: int | None = None
+    candidates: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateTally:
+    """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and its posterior."""
+
+    line: int
+    support: float
+    unconditional: float
+    oppose: float
+    confidence: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilBallot:
+    """One seat's part in the tally: its last vote, or None, and its weight. Without `stated` the confidence is presumed."""
+
+    seat: SeatId
+    position: VotePosition | None
+    confidence: float
+    weight: float
+    stated: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilLostSeat:
+    """A seat that failed: how often, its last reason, and its share of the bias weight."""
+
+    seat: SeatId
+    times: int
+    last: Loss
+    weight_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliberationClosed(Closed):
+    """The resolution, computed from the record.
+
+    `motion` is the line that was decided on, `carried` whether it was accepted. `open_challenges` were neither answered nor
+    accepted. `overturned`: the outcome differs from the blind majority, and nobody who changed named a line that moved them.
+    `unasked` are the seats that an adaptive panel had no need to ask.
+    """
+
+    reason: EndReason
+    consensus_type: ConsensusType
+    carried: bool
+    motion: int | None
+    confidence: float | None
+    support: float | None
+    turnout: float
+    heads: int
+    effective: float
+    ballots: tuple[CouncilBallot, ...] = ()
+    could_differ: bool = False
+    open_challenges: tuple[int, ...] = ()
+    overturned: bool = False
+    lost: tuple[CouncilLostSeat, ...] = ()
+    candidates: tuple[CandidateTally, ...] = ()
+    unasked: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilOpened(Opened):
+    """The opening of all three protocols; each has its own kind. `edition` is that of the rules, see EDITION."""
+
+    settings: CouncilSettings = CouncilSettings()
+    edition: int = 1
+
+
+SHARED_KINDS: dict[str, type[Fact]] = {
+    "council.contributed": Contributed,
+    "council.phase_begun": PhaseBegun,
+    "council.closed": DeliberationClosed,
+}
+
+_SILENCE: dict[str, tuple[tuple[str, object], ...]] = {
+    **dict.fromkeys(("propose", "argue", "answer", "synthesize"), (("type", "pass"),)),
+    "vote": (("type", "vote"), ("position", "abstain")),
+}
+FORMS: dict[str, AnswerForm] = {
+    kind: AnswerForm(
+        kind=kind,
+        reply=Contributed,
+        shape=Contribution,
+        form="json",
+        max_tokens=tokens,
+        silence=_SILENCE.get(kind),
+        infer=infer_vote_field if kind == "vote" else None,
+    )
+    for kind, tokens in {
+        "propose": 500,
+        "argue": 500,
+        "answer": 500,
+        "synthesize": 700,
+        "decide": 900,
+        "vote": 250,
+        "free": 700,
+    }.items()
+}
+"""One form per phase, and `free` for unprompted contributions."""

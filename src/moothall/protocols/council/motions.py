@@ -1,0 +1,181 @@
+"""Derives from the lines: the motion, the challenges and their state, the blind positions."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from moothall.domain.ids import SeatId
+from moothall.domain.topic import normalize_label
+from moothall.protocols.council.facts import Contribution
+from moothall.protocols.council.state import Council, CouncilLine, Course
+
+ChallengeState = Literal["open", "answered", "accepted"]
+
+_STANCES: Final[dict[str, int]] = {"support": 1, "challenge": -1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Challenge:
+    """A challenge, its state, and the line that answered or accepted it."""
+
+    line: CouncilLine
+    state: ChallengeState
+    by: int | None = None
+
+
+def list_proposals(state: Council) -> list[CouncilLine]:
+    """Return the last proposal of each seat."""
+    last_by_seat = {line.seat: line for line in state.lines if line.said.type == "propose"}
+    return sorted(last_by_seat.values(), key=lambda line: line.id)
+
+
+def list_candidates(course: Course, state: Council) -> list[CouncilLine]:
+    """Return the lines to vote on, in the order of the roster: the syntheses of the last round that has any, else the proposals.
+
+    Each seat has one, its last; of two in the same words the first author's counts. If a seat owns the decision, its proposal or
+    synthesis is the only one.
+    """
+    if course.owner(state.opened) is not None:
+        alone = find_first_edition_motion(course, state)
+        return [] if alone is None else [alone]
+    syntheses = [line for line in state.lines if line.said.type == "synthesize"]
+    latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
+    found = latest or {line.seat: line for line in list_proposals(state)}
+    in_order = [found[seat.id] for seat in state.seats if seat.id in found]
+    return list({normalize_label(line.said.text): line for line in reversed(in_order)}.values())[::-1]
+
+
+def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> CouncilLine | None:
+    """Return the line that has the most support in the discussion; among equals the first one.
+
+    Its support is the number of seats that wrote the same choice or support it, minus those that challenge it.
+    """
+    alike = Counter(normalize_label(line.said.choice) for line in lines if line.said.choice)
+    # Keyed by line and seat: the last stance of a seat replaces its earlier ones.
+    stances = {(line.said.refers_to, line.seat): _STANCES[line.said.type] for line in state.lines if line.said.type in _STANCES}
+    authors = {line.id: line.seat for line in lines}
+    about: Counter[int | None] = Counter()
+    for (number, seat), stance in stances.items():
+        # A seat counts once per line, however often it speaks; an author is already counted for its own.
+        about[number] += 0 if authors.get(number or 0) == seat else stance
+    return max(lines, key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id], default=None)
+
+
+def find_first_edition_motion(course: Course, state: Council) -> CouncilLine | None:
+    """Return the motion of a session of the first edition, or of one that a seat owns: the last synthesis, else a proposal."""
+    synthesis = _find_synthesis(state)
+    if synthesis is not None:
+        return synthesis
+    owner = course.owner(state.opened)
+    proposals = list_proposals(state)
+    if owner is not None:
+        return next((line for line in proposals if line.seat == owner), None)
+    return find_discussed_line(state, proposals)
+
+
+def _find_synthesis(state: Council) -> CouncilLine | None:
+    """Return the last synthesis. A seat that rewrites its own keeps its place in the order."""
+    firsts: dict[tuple[int, SeatId], int] = {}
+    latest: dict[tuple[int, SeatId], CouncilLine] = {}
+    for line in state.lines:
+        if line.said.type == "synthesize":
+            firsts.setdefault((line.round, line.seat), line.id)
+            latest[line.round, line.seat] = line
+    return latest[max(firsts, key=lambda key: (key[0], firsts[key]))] if firsts else None
+
+
+def has_motion(course: Course, state: Council) -> bool:
+    """Whether there is anything to decide on, without computing the motion."""
+    owner = course.owner(state.opened)
+    return any(
+        line.said.type == "synthesize" or (line.said.type == "propose" and owner in {None, line.seat}) for line in state.lines
+    )
+
+
+def list_challenges(state: Council) -> list[Challenge]:
+    """Return every challenge: accepted if another seat gave way to it, answered if another seat responded, else open."""
+    raised = {line.id: line for line in state.lines if line.said.type == "challenge"}
+    answered: dict[int, int] = {}
+    accepted: dict[int, int] = {}
+    for line in state.lines if raised else ():
+        for number in _list_answered_lines(line.said):
+            challenge = raised.get(number)
+            # Nobody answers their own challenge, and no line answers one that came after it.
+            if challenge is None or challenge.seat == line.seat or line.id <= number:
+                continue
+            if number in line.said.accepts or _is_adopted(line.said, number):
+                # `setdefault` keeps the first line; an acceptance outranks an answer, see `_build_challenge`.
+                accepted.setdefault(number, line.id)
+            else:
+                answered.setdefault(number, line.id)
+    return [_build_challenge(line, answered.get(number), accepted.get(number)) for number, line in raised.items()]
+
+
+def _list_answered_lines(said: Contribution) -> set[int]:
+    """Return the lines that a contribution answers or accepts; a vote addresses the motion, whatever it refers to."""
+    spoken_to = {said.refers_to} if said.refers_to is not None and said.type != "vote" else set()
+    # Advice that is declined without a reason has not been answered.
+    taken = {each.entry for each in said.taken if each.how != "declined" or each.why.strip()}
+    return spoken_to | set(said.answers) | set(said.accepts) | taken
+
+
+def _build_challenge(line: CouncilLine, answered: int | None, accepted: int | None) -> Challenge:
+    if accepted is not None:
+        return Challenge(line=line, state="accepted", by=accepted)
+    return Challenge(line=line, state="open" if answered is None else "answered", by=answered)
+
+
+def _is_adopted(said: Contribution, number: int) -> bool:
+    return any(taken.entry == number and taken.how != "declined" for taken in said.taken)
+
+
+def find_blind_positions(state: Council) -> Mapping[SeatId, CouncilLine]:
+    """Return what each seat wrote before it read anyone: its first proposal. Empty if the session was not blind."""
+    if not state.opened.settings.blind:
+        return {}
+    positions: dict[SeatId, CouncilLine] = {}
+    for line in state.lines:
+        if line.said.type == "propose" and line.round == 1:
+            positions.setdefault(line.seat, line)
+    return positions
+
+
+def find_blind_majority(state: Council) -> str | None:
+    """Return the choice that more than half of those who named one wrote blind, and at least two of them; else None."""
+    choices = Counter(choice for line in find_blind_positions(state).values() if (choice := normalize_label(line.said.choice)))
+    if not choices:
+        return None
+    choice, count = choices.most_common(1)[0]
+    return choice if count >= 2 and 2 * count > choices.total() else None
+
+
+def is_blind_agreement(state: Council) -> bool:
+    """Whether every seat wrote a position blind, and all name the same choice."""
+    positions = find_blind_positions(state)
+    if len(positions) < max(2, len(state.seats)):
+        return False
+    # A seat that proposed twice must not have changed its choice in between.
+    named = {normalize_label(line.said.choice) for line in (*positions.values(), *list_proposals(state))}
+    return len(named) == 1 and named != {""}
+
+
+def is_overturned(course: Course, state: Council, decided: CouncilLine | None) -> bool:
+    """Whether the decision differs from the blind majority, although nobody who changed names a line that moved them.
+
+    An owner names what moved it by the advice that it took.
+    """
+    before = find_blind_majority(state)
+    after = normalize_label(decided.said.choice) if decided is not None else ""
+    if before is None or not after or after == before:
+        return False
+    if decided is not None and course.owner(state.opened) is not None:
+        return all(taken.how == "declined" for taken in decided.said.taken)
+    return not any(_is_moved(state, seat, after) for seat in state.votes)
+
+
+def _is_moved(state: Council, seat: SeatId, after: str) -> bool:
+    vote, before = state.line(state.votes[seat]), find_blind_positions(state).get(seat)
+    if vote is None or before is None or normalize_label(before.said.choice) == after:
+        return False
+    return vote.said.position in {"support", "conditional_support"} and vote.said.moved_by is not None

@@ -1,0 +1,232 @@
+"""The prompts of a deliberation: pure functions of what the seat may see.
+
+All seats share the first part, word for word (system, question, lines); the seat's own part comes last, so that a provider's
+prefix cache hits. The lines together have a bounded length, however many there are.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Final
+
+from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.topic import normalize_label
+from moothall.protocols.council.answer_schemas import build_answer_schema, find_fills
+from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
+from moothall.protocols.council.facts import FORMS, CandidateVote
+from moothall.protocols.council.motions import find_blind_positions, list_challenges
+from moothall.protocols.council.person import build_person_ask
+from moothall.protocols.council.prompt_text import PROMPT_TEXT, CouncilPromptText
+from moothall.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
+from moothall.protocols.council.validation import ContributionValidator, list_advice, mend_contribution
+
+LONGEST_TABLE: Final = 40_000
+"""The most characters that all lines together may take."""
+MOST_LINES: Final = 150
+"""How many lines are shown, the newest of all."""
+MOST_REFERENCES: Final = 12
+RECENT: Final = 6
+
+
+def build_answer_rules(course: Course, state: Council, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    return AnswerRules(
+        form=FORMS[ask.kind],
+        fault=ContributionValidator(course, state, ask.seat),
+        fills=find_fills(state, ask.seat, ask.kind),
+        mend=partial(mend_contribution, course, state, ask.seat),
+        person=partial(build_person_ask, course, state, ask),
+    )
+
+
+def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
+    """Build the brief of an ask."""
+    words = PROMPT_TEXT[state.opened.language]
+    seat = state.seat(ask.seat)
+    lines = state.list_visible_lines(seat.id)
+    rules = build_answer_rules(course, state, ask)
+    return Brief(
+        ask=ask,
+        seat=seat,
+        form=rules.form,
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=state.round,
+        perception=Perception(goal=state.opened.topic, memory=_build_memory(lines), own_words=_find_own_words(state, seat.id)),
+        system=words.system,
+        shared=build_shared_prompt(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
+        own=build_own_prompt(course, state, seat, ask.kind),
+        subject=_find_subject(course, state),
+        fault=rules.fault,
+        schema=build_answer_schema(course, state, seat.id, ask.kind),
+        fills=rules.fills,
+        hints=words.hints,
+        mend=rules.mend,
+        person=rules.person,
+    )
+
+
+@lru_cache(maxsize=32)
+def build_shared_prompt(language: Language, topic: str, options: tuple[str, ...], lines: tuple[CouncilLine, ...]) -> str:
+    """Return what every seat reads, in the same words."""
+    words = PROMPT_TEXT[language]
+    question = f"{words.question}\n{quote_lines(topic)}"
+    if options:
+        question += "\n" + "\n".join([words.options, *(quote_lines(option) for option in options)])
+    if not lines:
+        return question
+    shown = lines[-MOST_LINES:]
+    # Every line gets the same room, so that one long contribution cannot push the others out.
+    room = LONGEST_TABLE // len(shown)
+    left_out = [words.left_out.format(count=len(lines) - len(shown))] if len(lines) > len(shown) else []
+    return "\n\n".join([question, "\n".join([words.table, *left_out, *(format_line(words, line, room) for line in shown)])])
+
+
+def format_line(words: CouncilPromptText, line: CouncilLine, room: int = LONGEST_TABLE) -> str:
+    """Format a line with its number, author and kind; its text is quoted."""
+    said = line.said
+    marks = [f"#{line.id} {line.seat} {words.types[said.type]}"]
+    if said.position is not None:
+        marks.append(words.positions[said.position])
+    if said.refers_to is not None:
+        marks.append(f"{words.about} #{said.refers_to}")
+    marks += [
+        f"{name} {_format_numbers(lines)}"
+        for name, lines in ((words.answers, said.answers), (words.accepts, said.accepts))
+        if lines
+    ]
+    if said.confidence is not None:
+        marks.append(f"{words.confidence} {said.confidence:.2f}")
+    parts = [said.text]
+    parts += [f"{words.choice}: {said.choice}"] if said.choice else []
+    parts += [f"{words.condition}: {said.condition}"] if said.condition else []
+    parts += [_format_position(words, vote) for vote in said.ballot]
+    parts += [f"{words.evidence}: {one_line(each)}" for each in said.evidence]
+    text = "\n".join(part for part in parts if part)
+    # Quoted before it is cut: the cut text still has a fence on each line.
+    quoted = quote_lines(text)
+    cut = quoted if len(quoted) <= room else f"{quoted[:room]}… {words.shortened}"
+    return f"[{', '.join(marks)}]\n{cut}"
+
+
+def _format_position(words: CouncilPromptText, vote: CandidateVote) -> str:
+    condition = f"; {words.condition}: {one_line(vote.condition)}" if vote.condition else ""
+    return f"#{vote.candidate}: {words.positions[vote.position]}{condition}"
+
+
+def _format_numbers(lines: Sequence[int]) -> str:
+    more = " …" if len(lines) > MOST_REFERENCES else ""
+    return " ".join(f"#{line}" for line in lines[:MOST_REFERENCES]) + more
+
+
+def build_own_prompt(course: Course, state: Council, seat: Seat, kind: str) -> str:
+    """Return what only this seat reads: who it is, what is disputed, and what it is asked for."""
+    words = PROMPT_TEXT[state.opened.language]
+    lines = [words.you, words.seat.format(seat=seat.id)]
+    if seat.stance:
+        lines.append(words.stance.format(stance=one_line(seat.stance)))
+    if seat.instructions:
+        lines.append(words.instructions.format(instructions=seat.instructions.strip()))
+    phase = state.phase if kind == "free" else kind
+    return "\n".join(
+        [*lines, *_format_context(course, state, phase, words), "", words.now, _format_request(course, state, seat, phase, words)]
+    )
+
+
+def _format_context(course: Course, state: Council, phase: str, words: CouncilPromptText) -> list[str]:
+    match phase:
+        case "argue":
+            return _format_blind_positions(state, words)
+        case "synthesize":
+            return [*_format_open_challenges(state, words), *_format_objections(state, words)]
+        case "answer":
+            return _format_open_challenges(state, words)
+        case "vote":
+            return [*_format_motion(course, state, words), *_format_open_challenges(state, words)]
+        case _:
+            return []
+
+
+def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[str]:
+    choices: dict[str, list[str]] = {}
+    for seat, line in find_blind_positions(state).items():
+        choices.setdefault(normalize_label(line.said.choice), []).append(seat)
+    if "" in choices or not choices:
+        return []
+    lines = [f"{' '.join(seats)}:\n{quote_lines(choice)}" for choice, seats in choices.items()]
+    return ["", words.blind, *lines, words.agreed if len(choices) == 1 else words.disputed]
+
+
+def _format_motion(course: Course, state: Council, words: CouncilPromptText) -> list[str]:
+    candidates = _list_candidate_lines(course, state)
+    if len(candidates) > 1:
+        return ["", words.candidates, " ".join(f"#{line.id} ({line.seat})" for line in candidates)]
+    return [
+        part
+        for motion in candidates
+        for part in ("", words.motion.format(number=motion.id, seat=motion.seat), quote_lines(motion.said.text)[:LONGEST_TABLE])
+    ]
+
+
+def _list_candidate_lines(course: Course, state: Council) -> list[CouncilLine]:
+    if not is_by_candidates(course, state):
+        motion = find_discussed_motion(course, state)
+        return [] if motion is None else [motion]
+    return [line for number in find_candidate_ids(course, state) if (line := state.line(number)) is not None]
+
+
+def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[str]:
+    lines = [f"#{challenge.line.id} {challenge.line.seat}" for challenge in list_challenges(state) if challenge.state == "open"]
+    return ["", words.unanswered, *lines] if lines else []
+
+
+def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
+    votes = [line for seat in state.votes if (line := state.line(state.votes[seat])) is not None]
+    against = [line for line in votes if _is_objection(line)]
+    if state.round == 1 or not against:
+        return []
+    return ["", words.objections, *(format_line(words, line, LONGEST_TABLE // len(against)) for line in against)]
+
+
+def _is_objection(line: CouncilLine) -> bool:
+    positions = {line.said.position, *(vote.position for vote in line.said.ballot)}
+    return bool(positions & {"oppose", "conditional_support"})
+
+
+def _format_request(course: Course, state: Council, seat: Seat, phase: str, words: CouncilPromptText) -> str:
+    match phase:
+        case "propose":
+            return words.propose
+        case "argue":
+            owner = course.owner(state.opened)
+            return words.argue if owner is None else words.advise.format(owner=owner)
+        case "answer":
+            return words.answer.format(challenges=" ".join(f"#{number}" for number in list_own_challenges(state, seat.id)))
+        case "synthesize":
+            return words.synthesize
+        case "decide":
+            advice = [f"#{number}" for number in list_advice(state)]
+            return words.decide.format(advice=" ".join(advice) or words.nothing)
+        case _:
+            return words.vote if len(_list_candidate_lines(course, state)) < 2 else words.vote_on_each
+
+
+def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:
+    memory = ContextWindow(window=RECENT)
+    for line in lines[-RECENT:]:
+        memory = memory.add(Utterance(id=line.id, speaker=line.seat, text=line.said.text, refers_to=line.said.refers_to), 0.5)
+    return memory
+
+
+def _find_own_words(state: Council, seat: SeatId) -> str:
+    return next((line.said.text for line in reversed(state.lines) if line.seat == seat), "")
+
+
+def _find_subject(course: Course, state: Council) -> str:
+    # While proposals are blind, not even a similarity may depend on what others wrote.
+    motion = None if state.is_sealed and state.phase == "propose" else find_discussed_motion(course, state)
+    return state.opened.topic if motion is None else motion.said.text

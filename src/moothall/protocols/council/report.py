@@ -1,0 +1,369 @@
+"""The report of a deliberation: the decision first, then what it rests on, then the whole record."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from moothall.domain.facts import Language
+from moothall.domain.safe_text import one_line
+from moothall.domain.topic import normalize_label
+from moothall.protocols.council.facts import CouncilBallot
+from moothall.protocols.council.motions import Challenge
+from moothall.protocols.council.report_text import REPORT_TEXT, CouncilReportText
+from moothall.protocols.council.report_timeline import TONES, build_line_details, build_timeline, format_phase
+from moothall.protocols.council.state import CouncilLine
+from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_condition, list_missing_votes
+from moothall.reports.blocks import (
+    LINE,
+    Bar,
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    Fields,
+    Line,
+    Mark,
+    Quote,
+    References,
+    Report,
+    Shares,
+    Span,
+    Strong,
+    Text,
+    build_section,
+    build_table,
+)
+from moothall.reports.decision import Decision, Dissent
+from moothall.reports.figures import format_percent
+from moothall.reports.loss_text import explain_detail
+from moothall.reports.sections import (
+    build_costs,
+    build_report,
+    build_spent,
+    explain_ending_losses,
+    explain_no_decision,
+    format_lost_seats,
+)
+
+NOTHING: Final = "–"
+
+
+def build_council_report(timeline: CouncilTimeline) -> Report:
+    """Build the report at any time of a deliberation."""
+    words, decision = REPORT_TEXT[timeline.language], build_decision(timeline)
+    return build_report(
+        timeline,
+        decision,
+        words,
+        subtitle=_list_background(timeline, words),
+        decision_blocks=(
+            *build_section(words.decision, _build_outcome(timeline, decision, words)),
+            *_build_obligations(decision, words),
+            *_build_dissent(timeline, decision, words),
+            *_build_missing(timeline, decision, words),
+            build_spent(decision, words),
+        ),
+        record=(
+            *_build_votes(timeline, words),
+            *_build_candidates(timeline, words),
+            *_build_readable(timeline, decision, words),
+            *_build_passes(timeline, words),
+            *build_timeline(timeline, words),
+            *_build_losses(timeline, words),
+            *_build_seats(timeline, words),
+            *build_costs(timeline, words),
+        ),
+    )
+
+
+def build_warning(decision: Decision, language: Language) -> tuple[Span, ...]:
+    """Return what a reader must know before the decision: open challenges, a narrow majority, an overturned blind majority."""
+    words = REPORT_TEXT[language]
+    found: list[Span] = []
+    if decision.consensus_type == "contested":
+        found.append(words.consensus_types["contested"].capitalize() + ".")
+    if decision.open_challenges and decision.status == "concluded":
+        text = words.closed_with_open if decision.decision is None else words.with_open
+        numbers = tuple(number for claim in decision.open_challenges for number in claim.entries)
+        found.append(References(numbers, text.format(count=len(numbers), line=LINE)))
+    if decision.overturned:
+        found.append(words.overturned)
+    return tuple(part for span in found for part in (" ", span))[1:]
+
+
+def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> list[Text]:
+    """Return what is known of the question beside its text."""
+    subject = timeline.state.opened.subject
+    rows = (
+        (words.protocol, words.protocols.get(timeline.rules.name, timeline.rules.name)),
+        (words.stakes, words.stakes_words[subject.stakes]),
+        (words.category, subject.category),
+        (words.options, " / ".join(subject.options)),
+    )
+    return [f"{name}: {value}" for name, value in rows if value]
+
+
+def _build_outcome(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+    """Build the decision with its figures, or the current phase; with the motion that is voted on or did not carry."""
+    motion = _build_motion(timeline, words)
+    if timeline.resolution is None:
+        reason = explain_no_decision(timeline, decision, words)
+        return (Card(blocks=(*reason, Fields(tuple(_list_progress(timeline, words)))), kind="decision"), *motion)
+    claim = Line(words.no_decision, "strong") if decision.decision is None else Quote(decision.decision.text, "strong")
+    figures = Fields(tuple(_list_figures(decision, words)))
+    ended = explain_ending_losses(timeline, words) if decision.decision is None else ()
+    card = Card(blocks=(claim, figures, *ended), kind="decision")
+    return (Line(build_warning(decision, timeline.language), "warn"), card, *motion)
+
+
+def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[str, Cell]]:
+    """Yield the phase of a deliberation that goes on, and who has not had a turn in it."""
+    council = timeline.state
+    if council.phase == "closed":
+        return
+    yield words.now, format_phase(council.phase, council.round, words)
+    waiting = [seat for seat in timeline.rules.course.list_phase_seats(council, council.phase) if seat not in council.had]
+    if waiting:
+        yield words.awaited, ", ".join(waiting)
+
+
+def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tuple[str, Cell]]:
+    """Yield the kind of outcome, and how much support it has."""
+    if decision.decision is not None:
+        yield words.author, decision.author
+        yield words.motion, References(decision.decision.entries)
+    yield words.consensus, words.consensus_types[decision.consensus_type or "no_consensus"]
+    yield words.confidence, format_percent(decision.confidence)
+    yield words.support, _format_support(decision, words)
+    yield words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)
+
+
+def _format_support(decision: Decision, words: CouncilReportText) -> str:
+    """Format the shares, and how many independent votes the heads are worth."""
+    return words.votes.format(
+        support=format_percent(decision.support),
+        turnout=format_percent(decision.turnout),
+        heads=decision.heads,
+        effective=f"{decision.effective or 0:.1f}",
+    )
+
+
+def _build_motion(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
+    """Build the motion of a vote that goes on, or that did not carry; nothing if there is a decision, or nothing to decide on."""
+    found = _find_shown_motion(timeline)
+    if found is None:
+        return ()
+    title = words.motion if timeline.closed is None else words.not_carried
+    head = (f"{title} (", References((found.id,)), f", {words.motion_by.format(seat=found.seat)})")
+    return (Card(head=(head,), blocks=(Quote(found.said.text), build_line_details(found, words))),)
+
+
+def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
+    closed, council = timeline.resolution, timeline.state
+    if closed is not None:
+        return None if closed.carried else council.line(closed.motion)
+    return council.line(council.motion) if council.phase == "vote" else None
+
+
+def _build_obligations(decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+    """List the conditions that the decision was supported on: who set them, what must hold, by when, what became of them."""
+    rows = [
+        (number, each.seat, each.text, each.due or NOTHING, words.obligation_states[each.state])
+        for number, each in enumerate(decision.obligations, 1)
+    ]
+    return build_section(words.obligations, (build_table(words.obligation_heads, rows),))
+
+
+def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
+    """List what each candidate got, the motion first; nothing where there was only one."""
+    tallies = timeline.resolution.candidates if timeline.resolution is not None else ()
+    if len(tallies) < 2:
+        return ()
+    lines = [(tally, line) for tally in tallies if (line := timeline.state.line(tally.line)) is not None]
+    rows = [
+        (
+            References((line.id,)),
+            line.seat,
+            line.said.text,
+            f"{tally.support:.2f}",
+            f"{tally.unconditional:.2f}",
+            f"{tally.oppose:.2f}",
+            format_percent(tally.confidence),
+        )
+        for tally, line in lines
+    ]
+    return build_section(words.candidates, (build_table(words.candidate_heads, rows),))
+
+
+def _build_dissent(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+    """List who dissents, how and in which line; nothing if there was no motion to dissent from."""
+    if timeline.resolution is None or timeline.resolution.motion is None:
+        return ()
+    outcomes = {each.line.id: _describe_challenge(timeline, each, words) for each in timeline.challenges()}
+    items = tuple(_format_dissent(voice, outcomes, words) for voice in decision.dissent)
+    return build_section(words.dissent, (Bullets(items) if items else Line(words.no_dissent, "dim"),))
+
+
+def _format_dissent(voice: Dissent, outcomes: dict[int, References], words: CouncilReportText) -> Text:
+    """Format one voice of dissent; a challenge with its outcome."""
+    met = [outcomes[entry] for entry in voice.entries if voice.kind == "challenge" and entry in outcomes]
+    marks = [span for mark in (References(voice.entries), *met) for span in (", ", mark)]
+    return (
+        Strong(f"{voice.seat}"),
+        f" ({words.kinds[voice.kind]}",
+        *marks,
+        f"): {one_line(voice.text) or words.gives_no_reason}",
+    )
+
+
+def _describe_challenge(timeline: CouncilTimeline, found: Challenge, words: CouncilReportText) -> References:
+    """Describe the outcome of a challenge."""
+    if found.by is None:
+        return References((), words.challenge_states[found.state])
+    by = timeline.state.line(found.by)
+    is_declined = by is not None and any(each.entry == found.line.id and each.how == "declined" for each in by.said.taken)
+    text = words.declined if is_declined and found.state == "answered" else words.challenge_states[found.state]
+    return References((found.by,), text)
+
+
+def _build_missing(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+    """List who was lost or did not vote, and whether their votes could have changed the outcome."""
+    missing = list_missing_votes(timeline)
+    meaning = words.could_differ if decision.could_differ else words.could_not_differ
+    not_voted = (f"{words.not_voted.format(seats=', '.join(missing))} {meaning}",) if missing else ()
+    unasked = timeline.resolution.unasked if timeline.resolution is not None else ()
+    not_asked = Line(words.unasked.format(seats=", ".join(unasked)) if unasked else "", "dim")
+    return build_section(words.lost, (Bullets((*format_lost_seats(decision, words), *not_voted), "bad"), not_asked))
+
+
+def _list_counted_ballots(timeline: CouncilTimeline) -> tuple[CouncilBallot, ...]:
+    """Return the votes that were counted; empty if there was nothing to vote on."""
+    closed = timeline.resolution
+    return () if closed is None or closed.motion is None else closed.ballots
+
+
+def _build_votes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
+    """Build the sides as a bar, each as wide as its weight, and who is on which side."""
+    ballots = _list_counted_ballots(timeline)
+    total = sum(ballot.weight for ballot in ballots)
+    parts, rows = [], []
+    for position, name in (*words.verdicts.items(), (None, words.no_vote)):
+        side = [ballot for ballot in ballots if ballot.position == position]
+        weight, tone = sum(ballot.weight for ballot in side), TONES.get(position, "plain")
+        if weight:
+            parts.append(Bar(name=name, value=weight / total, tone=tone))
+        if side:
+            rows.append((Mark(name, tone), ", ".join(ballot.seat for ballot in side), f"{weight:.2f}"))
+    note = Line(_explain_votes(timeline, words), "dim")
+    return build_section(words.vote_table, (Shares(tuple(parts)), build_table(words.vote_heads, rows), note))
+
+
+def _explain_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
+    """Explain where the votes come from if nobody voted; empty if somebody did."""
+    closed = timeline.resolution
+    if closed is None or closed.motion is None:
+        return ""
+    if closed.reason in words.votes_read:
+        return words.votes_read[closed.reason]
+    return "" if timeline.rules.course.owner(timeline.state.opened) is None else words.votes_read["owner"]
+
+
+def _build_readable(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+    """Build the challenges, positions and responses to advice; nothing while proposals are sealed."""
+    if timeline.state.is_sealed and timeline.state.phase == "propose":
+        return ()
+    challenges = [
+        (References((each.line.id,)), each.line.seat, each.line.said.text, _describe_challenge(timeline, each, words))
+        for each in timeline.challenges()
+    ]
+    return (
+        *build_section(words.challenges, (build_table(words.challenge_heads, challenges),)),
+        *_build_positions(timeline, decision, words),
+        *build_section(words.taken, (build_table(words.taken_heads, _list_advice(timeline, words)),)),
+    )
+
+
+def _build_positions(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
+    """Build each seat's position before it read the others, its vote, and what moved it."""
+    has_votes = bool(_list_counted_ballots(timeline))
+    rows = [
+        (
+            position.seat,
+            _join_texts(position.choice_before, position.before),
+            format_percent(position.confidence_before),
+            words.verdicts.get(position.verdict or "", NOTHING),
+            format_percent(position.confidence_after),
+            _join_texts(find_condition(timeline, position.seat), position.after),
+            f"{position.weight:.2f}" if has_votes else NOTHING,
+            References((position.moved_by,)) if position.moved_by else NOTHING,
+        )
+        for position in decision.positions
+    ]
+    changed = tuple(_list_changed_choices(timeline, decision, words))
+    title = Line(f"{words.changed}:" if changed else "", "dim")
+    return build_section(words.positions, (build_table(words.position_heads, rows), title, Bullets(changed)))
+
+
+def _join_texts(*texts: str | None) -> str:
+    return " – ".join(text for text in texts if text) or NOTHING
+
+
+def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> Iterator[Text]:
+    """Yield who changed to another choice than the one that it wrote blind, and the line that it names as the reason."""
+    closed = timeline.resolution
+    motion = timeline.state.line(closed.motion) if closed is not None else None
+    if motion is None or not normalize_label(motion.said.choice):
+        return
+    for position in decision.positions:
+        before = normalize_label(position.choice_before)
+        is_with = position.verdict in {"support", "conditional_support"}
+        is_against = position.verdict == "oppose"
+        if not before or not (is_with if before != normalize_label(motion.said.choice) else is_against):
+            continue
+        after = motion.said.choice if is_with else words.verdicts["oppose"]
+        text = words.moved.format(seat=position.seat, before=position.choice_before, after=after)
+        by = References((position.moved_by,), words.moved_by) if position.moved_by else words.names_nothing
+        yield (f"{one_line(text)} (", by, ")")
+
+
+def _list_advice(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[Cell, ...]]:
+    """Yield how each piece of advice was taken, and why."""
+    for line in timeline.state.lines:
+        for taken in line.said.taken:
+            advice = timeline.state.line(taken.entry)
+            who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
+            how, why = words.takings[taken.how], taken.why or NOTHING
+            yield (References((taken.entry,)), who, text, how, why, References((line.id,)))
+
+
+def _build_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
+    """List who passed, phase by phase."""
+    phases: dict[str, list[str]] = {}
+    for one in timeline.passes:
+        text = f"{one.seat} {words.went_on if one.is_implied else words.passes}"
+        phases.setdefault(format_phase(one.phase, one.round, words), []).append(text)
+    return build_section(words.passed, (Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),))
+
+
+def _build_losses(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
+    """List every loss. The fault of a malformed answer may quote it, and stays sealed with it."""
+    rows = [
+        (
+            loss.seq,
+            loss.seat,
+            words.phases.get(loss.asked_for) or words.asked_for.get(loss.asked_for, loss.asked_for),
+            words.losses[loss.reason],
+            words.sealed
+            if timeline.state.is_sealed and loss.reason == "malformed"
+            else explain_detail(loss.detail, loss.reason, words.language) or NOTHING,
+        )
+        for loss in timeline.losses
+    ]
+    return build_section(words.losses_title, (build_table(words.loss_heads, rows),))
+
+
+def _build_seats(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
+    """List the seats, with their weight and trust."""
+    rows = [
+        (seat.id, seat.stance or NOTHING, seat.platform, f"{seat.weight:g}", f"{seat.trust:.2f}") for seat in timeline.state.seats
+    ]
+    return build_section(words.seats, (build_table(words.seat_heads, rows),))

@@ -1,0 +1,148 @@
+"""The timeline of a deliberation in its report: every line under its phase, with what it is and whether it counts."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import Final
+
+from moothall.domain.ids import SeatId
+from moothall.protocols.council.facts import Phase
+from moothall.protocols.council.report_text import CouncilReportText
+from moothall.protocols.council.state import CouncilLine
+from moothall.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
+from moothall.reports.blocks import Block, Fields, Heading, Line, Mark, References, Span, Tone, build_section
+from moothall.reports.figures import format_percent
+from moothall.reports.sections import build_line_card
+
+TONES: Final[dict[str | None, Tone]] = {
+    "support": "good",
+    "conditional_support": "warn",
+    "oppose": "bad",
+    "challenge": "bad",
+    "synthesize": "strong",
+}
+"""How a vote or a type of contribution is marked; what is not named is plain."""
+
+
+def build_timeline(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
+    """Build the question, then every line phase by phase."""
+    phases = _group_lines_by_phase(timeline)
+    notes = _collect_line_notes(timeline, words, phases)
+    motions: dict[tuple[int, Phase], tuple[int | None, ...]] = {
+        (begun.round, begun.phase): begun.candidates or (begun.motion,) for begun in timeline.phases if begun.phase == "vote"
+    }
+    blocks: list[Block] = [build_line_card(timeline.lines[0], words.question)]
+    for (number, phase), lines in phases.items():
+        blocks.append(Heading(format_phase(phase, number, words), 3, timeline.phase_entries.get((number, phase), 1)))
+        if voted_on := tuple(line for line in motions.get((number, phase), ()) if line is not None):
+            name = words.motion if len(voted_on) == 1 else words.candidates
+            blocks.append(Line((f"{name}: ", References(voted_on)), "dim"))
+        blocks += [
+            timeline.build_once(
+                line.id,
+                (line, line.id in timeline.state.sealed, notes[line.id]),
+                partial(_build_line, timeline, line, notes[line.id], words),
+            )
+            for line in lines
+        ]
+        is_over = timeline.closed is not None or (number, phase) != (timeline.state.round, timeline.state.phase)
+        if not lines and is_over:
+            blocks.append(Line(words.nothing_said, "dim"))
+    return build_section(words.timeline, blocks)
+
+
+def format_phase(phase: str, number: int, words: CouncilReportText) -> str:
+    """Format the name of a phase, and its round."""
+    return f"{words.phases[phase]} · {words.round.format(number=number)}"
+
+
+def build_line_details(line: CouncilLine, words: CouncilReportText) -> Fields:
+    """Build the fields of a line beside its text."""
+    said = line.said
+    found = [(words.choice, said.choice), (words.condition, _join_condition(said.condition, said.due))]
+    found += [(words.evidence, each) for each in said.evidence]
+    for vote in said.ballot:
+        text = " – ".join(part for part in (words.verdicts[vote.position], _join_condition(vote.condition, vote.due)) if part)
+        found.append((f"#{vote.candidate}", text))
+    return Fields(tuple((name, text) for name, text in found if text))
+
+
+def _join_condition(condition: str, due: str) -> str:
+    return f"{condition} ({due})" if condition and due else condition
+
+
+def _build_line(timeline: CouncilTimeline, line: CouncilTimelineLine, notes: list[References], words: CouncilReportText) -> Block:
+    if line.id in timeline.state.sealed:
+        return build_line_card(replace(line, content=""), blocks=(Line(words.sealed, "dim"),))
+    assert line.spoken is not None
+    return build_line_card(line, *_list_marks(line.spoken, words), *notes, blocks=(build_line_details(line.spoken, words),))
+
+
+def _list_marks(line: CouncilLine, words: CouncilReportText) -> list[Span]:
+    """Return what a line is, what it is about, and how sure its author is."""
+    said = line.said
+    what = words.types[said.type]
+    kind = Mark(what if said.position is None else f"{what}: {words.verdicts[said.position]}", _find_tone(line))
+    named = (
+        (words.about, (said.refers_to,) if said.refers_to else ()),
+        (words.answers, said.answers),
+        (words.accepts, said.accepts),
+        (words.moved_by, (said.moved_by,) if said.moved_by else ()),
+    )
+    sure = [] if said.confidence is None else [words.sure.format(share=format_percent(said.confidence))]
+    return [kind, *(References(numbers, text) for text, numbers in named if numbers), *sure]
+
+
+def _find_tone(line: CouncilLine) -> Tone:
+    return TONES.get(line.said.position or line.said.type, "plain")
+
+
+def _group_lines_by_phase(timeline: CouncilTimeline) -> dict[tuple[int, Phase], list[CouncilTimelineLine]]:
+    """Group the lines by their phase, in order; the question belongs to none."""
+    begun = [(1, timeline.rules.course.first[0]), *((each.round, each.phase) for each in timeline.phases)]
+    found: dict[tuple[int, Phase], list[CouncilTimelineLine]] = {key: [] for key in begun}
+    for line in timeline.lines:
+        if line.spoken is not None:
+            found.setdefault((line.spoken.round, line.spoken.phase), []).append(line)
+    return found
+
+
+def _collect_line_notes(
+    timeline: CouncilTimeline, words: CouncilReportText, phases: Mapping[tuple[int, Phase], list[CouncilTimelineLine]]
+) -> Mapping[int, list[References]]:
+    """Collect what a line does not show by itself: that it was written ahead of its phase, and whether a vote counts."""
+    found: dict[int, list[References]] = {}
+    latest = 0
+    for lines in phases.values():
+        for line in lines:
+            found[line.id] = [References((), words.ahead)] if line.id < latest else []
+        latest = max([latest, *(line.id for line in lines)])
+    for votes in _group_votes_by_seat(timeline).values():
+        for earlier, later in pairwise(votes):
+            found[earlier.id].append(References((later.id,), words.replaced))
+        found[votes[-1].id] += _describe_vote_status(timeline, votes, words)
+    return found
+
+
+def _group_votes_by_seat(timeline: CouncilTimeline) -> Mapping[tuple[SeatId, int], list[CouncilLine]]:
+    """Group the votes by seat and round, in order."""
+    found: dict[tuple[SeatId, int], list[CouncilLine]] = {}
+    for line in timeline.state.lines:
+        if line.said.type == "vote":
+            found.setdefault((line.seat, line.round), []).append(line)
+    return found
+
+
+def _describe_vote_status(timeline: CouncilTimeline, votes: list[CouncilLine], words: CouncilReportText) -> list[References]:
+    """Describe whether the last vote of a seat in a round counts, if that is not obvious."""
+    last = votes[-1]
+    begun = next((each for each in timeline.phases if each.phase == "vote" and each.round == last.round), None)
+    if begun is None:
+        return [References((), words.cast_ahead)]
+    newest = max((number for number in (begun.motion, *begun.candidates) if number is not None), default=0)
+    if last.id < newest:
+        return [References((newest,), words.cast_early)]
+    if timeline.state.votes.get(last.seat) != last.id:
+        return [References((), words.voted_anew)]
+    return [References((votes[-2].id,), words.vote_counts)] if len(votes) > 1 else []

@@ -1,0 +1,185 @@
+"""The resolution of a deliberation, computed from the record alone."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from moothall.domain.ids import SeatId
+from moothall.domain.topic import normalize_label
+from moothall.protocols.council.ballots import (
+    SIDES,
+    CandidateVoices,
+    build_voice,
+    find_motion,
+    find_voted_ids,
+    is_by_candidates,
+)
+from moothall.protocols.council.facts import CandidateTally, CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
+from moothall.protocols.council.motions import find_blind_positions, is_overturned, list_challenges, list_proposals
+from moothall.protocols.council.panel import find_panel_lead
+from moothall.protocols.council.state import PASSED, Council, CouncilLine, Course
+from moothall.scoring.independence import build_seat_correlations
+from moothall.scoring.positions import VotePosition, compute_weight
+from moothall.scoring.resolution import Resolution, SeatVote
+
+Stand = tuple[VotePosition | None, float | None]
+"""A position, and the confidence that was stated for it."""
+
+
+def build_closing(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
+    """Resolve the votes, and list the lost seats and the open challenges."""
+    votes = CandidateVoices(state, find_voted_ids(course, state))
+    decided = find_decided_motion(course, state, reason, votes)
+    voices = build_voices(course, state, reason, decided, votes)
+    resolution = _resolve(course, state, voices)
+    if decided is None:
+        resolution = _with_no_motion(resolution)
+    if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
+        # Nobody decided: the owner's first proposal is not a decision.
+        resolution = replace(resolution, consensus_type="no_consensus", carried=False)
+    if reason == "settled" and (lead := find_panel_lead(state)) is not None:
+        # The number that stopped the panel is the one that decides.
+        kind = "contested" if resolution.consensus_type == "no_consensus" else resolution.consensus_type
+        resolution = replace(resolution, consensus_type=kind, confidence=lead.posterior, carried=True, could_differ=False)
+    return DeliberationClosed(
+        reason=reason,
+        consensus_type=resolution.consensus_type,
+        carried=resolution.carried,
+        motion=None if decided is None else decided.id,
+        confidence=resolution.confidence,
+        support=resolution.support,
+        turnout=resolution.turnout,
+        heads=resolution.heads,
+        effective=resolution.effective,
+        ballots=tuple(_build_ballot(state, voice, resolution) for voice in voices),
+        could_differ=resolution.could_differ,
+        open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
+        overturned=resolution.carried and is_overturned(course, state, decided),
+        lost=_list_lost_seats(state),
+        candidates=tally_candidates(course, state, votes) if reason not in {"agreed_blind", "settled"} else (),
+        unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason == "settled" else (),
+    )
+
+
+def compute_outcome(course: Course, state: Council) -> Resolution:
+    """Resolve the votes that were cast so far."""
+    return _resolve(course, state, build_voices(course, state, "voted", find_decided_motion(course, state, "voted")))
+
+
+def _resolve(course: Course, state: Council, voices: Sequence[SeatVote]) -> Resolution:
+    return course.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
+
+
+def find_decided_motion(
+    course: Course, state: Council, reason: EndReason, votes: CandidateVoices | None = None
+) -> CouncilLine | None:
+    """Return the line that the votes are about; a panel that settled the question decides on the first proposal of its choice."""
+    lead = find_panel_lead(state) if reason == "settled" else None
+    if lead is None:
+        return find_motion(course, state, votes)
+    found = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == lead.choice}
+    return next(found[seat.id] for seat in state.seats if seat.id in found)
+
+
+def tally_candidates(course: Course, state: Council, votes: CandidateVoices | None = None) -> tuple[CandidateTally, ...]:
+    """Return what each candidate got, the motion first; nothing where votes do not choose among candidates, or none was cast."""
+    if not is_by_candidates(course, state) or not state.votes:
+        return ()
+    votes = votes or CandidateVoices(state, find_voted_ids(course, state))
+    correlations = build_seat_correlations(state.opened.subject.bonds, state.seats)
+    return tuple(
+        _tally_candidate(number, voices, course.resolve(state, voices, correlations))
+        for number in votes.ranking
+        if (voices := votes.list_voices(number))
+    )
+
+
+def _tally_candidate(number: int, voices: Sequence[SeatVote], found: Resolution) -> CandidateTally:
+    def add(*positions: VotePosition) -> float:
+        return sum(found.weights[voice.seat] for voice in voices if voice.position in positions)
+
+    return CandidateTally(
+        line=number,
+        support=add("support", "conditional_support"),
+        unconditional=add("support"),
+        oppose=add("oppose"),
+        confidence=found.confidence,
+    )
+
+
+def build_voices(
+    course: Course, state: Council, reason: EndReason, motion: CouncilLine | None, votes: CandidateVoices | None = None
+) -> tuple[SeatVote, ...]:
+    """Return the vote of every seat: blind positions if those decided, the advice if a seat owns the decision, else the votes."""
+    owner = course.owner(state.opened)
+    if reason in {"agreed_blind", "settled"}:
+        asked = [seat for seat in state.seats if reason == "agreed_blind" or seat.id in state.had]
+        return tuple(build_voice(seat, *_find_blind_stand(state, seat.id, motion)) for seat in asked)
+    if owner is not None:
+        return tuple(build_voice(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
+    if is_by_candidates(course, state):
+        votes = votes or CandidateVoices(state, find_voted_ids(course, state))
+        return votes.list_voices(0 if motion is None else motion.id)
+    return tuple(build_voice(seat, *_find_vote(state, seat.id)) for seat in state.seats)
+
+
+def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) -> Stand:
+    line = find_blind_positions(state).get(seat)
+    if line is None or motion is None:
+        return None, None
+    is_same = normalize_label(line.said.choice) == normalize_label(motion.said.choice)
+    return "support" if is_same else "oppose", line.said.confidence
+
+
+def _find_vote(state: Council, seat: SeatId) -> Stand:
+    vote = state.line(state.votes.get(seat))
+    return (vote.said.position, vote.said.confidence) if vote is not None else (None, None)
+
+
+def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> Stand:
+    """Return an advisor's position from its last advice: an accepted challenge is a condition, any other one opposition."""
+    own = [line for line in state.lines if line.seat == seat and line.said.type != "propose"]
+    if seat == owner:
+        own = [line for line in state.lines if line.seat == seat]
+        return ("support", own[-1].said.confidence) if own else (None, None)
+    if not own:
+        # A pass is an abstention, silence is a missing vote: only the second can make the outcome uncertain.
+        had = state.had if state.phase == "argue" else state.argued
+        return ("abstain", None) if had.get(seat) == PASSED else (None, None)
+    last = own[-1]
+    if last.said.type != "challenge":
+        return "support", last.said.confidence
+    met = next(challenge for challenge in list_challenges(state) if challenge.line.id == last.id)
+    return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence
+
+
+def _build_ballot(state: Council, voice: SeatVote, resolution: Resolution) -> CouncilBallot:
+    is_siding = voice.position in SIDES
+    weighs = resolution.weights.get(voice.seat, 0.0)
+    if state.opened.edition < 2:
+        weighs = compute_weight(voice.weight, voice.confidence, voice.trust) if is_siding else 0.0
+    return CouncilBallot(
+        seat=SeatId(voice.seat),
+        position=voice.position,
+        confidence=voice.confidence,
+        weight=weighs,
+        stated=voice.stated or not is_siding,
+    )
+
+
+def _with_no_motion(resolution: Resolution) -> Resolution:
+    """Return the resolution of a deliberation without a motion."""
+    return replace(resolution, consensus_type="no_consensus", carried=False, support=None, confidence=None)
+
+
+def _list_lost_seats(state: Council) -> tuple[CouncilLostSeat, ...]:
+    total = sum(seat.weight for seat in state.seats)
+    return tuple(
+        CouncilLostSeat(
+            seat=seat.id,
+            times=state.losses[seat.id].times,
+            last=state.losses[seat.id].last,
+            weight_share=seat.weight / total,
+        )
+        for seat in state.seats
+        if seat.id in state.losses
+    )

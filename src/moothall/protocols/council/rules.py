@@ -1,0 +1,383 @@
+"""The rulebook of debate, advisory and consensus; a `Course` holds their differences.
+
+    propose → argue (→ answer) → synthesize → vote (→ again)      debate, consensus
+    propose → argue → decide                                      advisory
+
+In the phase `answer` those who were challenged answer; there is none if nobody was.
+
+A phase ends when every seat that takes part has had a turn; a pass counts as a turn, and so does a loss. An outside seat need not
+wait to be asked: during a phase it may add to what it said, change its vote, or continue with the next phase, which passes its
+turn in this one if it had none. Blind contributions and votes stay hidden until the phase ends.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, Literal
+
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    InputGiven,
+    Opened,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
+from moothall.domain.ids import USER, AskId, SeatId, ask_id
+from moothall.domain.losses import count_loss
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import Seat, state_family, swap_seats
+from moothall.protocols.council.ballots import find_candidate_ids, find_early_votes, is_by_candidates
+from moothall.protocols.council.facts import (
+    FORMS,
+    PHASE_OF,
+    SHARED_KINDS,
+    Contributed,
+    Contribution,
+    CouncilOpened,
+    Phase,
+    PhaseBegun,
+)
+from moothall.protocols.council.motions import find_first_edition_motion, is_blind_agreement, list_candidates, list_proposals
+from moothall.protocols.council.panel import find_panel_lead
+from moothall.protocols.council.prompts import build_answer_rules, build_brief
+from moothall.protocols.council.resolution import build_closing, compute_outcome
+from moothall.protocols.council.state import PASSED, Council, CouncilLine, Course, find_challenged_seats, has_voted
+from moothall.protocols.council.validation import AllowedTypes
+
+MOST_CONTRIBUTIONS: Final = 200
+"""How often one seat may speak in a deliberation."""
+DECIDED_STATES: Final = 64
+"""For how many states, the last ones, it is kept what follows from them."""
+
+
+class CouncilRules:
+    """Implements `Rulebook[Council]`."""
+
+    forms: Mapping[str, AnswerForm] = FORMS
+
+    def __init__(self, name: str, opening: type[CouncilOpened], course: Course) -> None:
+        self.name = name
+        self.course = course
+        self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **SHARED_KINDS}
+        self._decided: dict[int, tuple[Council, tuple[Effect, ...]]] = {}
+
+    def initial(self, opened: Opened) -> Council:
+        assert isinstance(opened, CouncilOpened)
+        return Council(opened=opened, seats=opened.seats, phase=self.course.first[0])
+
+    def evolve(self, state: Council, entry: Entry) -> Council:
+        if state.phase == "closed":
+            return state
+        fact = entry.fact
+        match fact:
+            case Contributed(seat=seat, said=Contribution()):
+                return _apply_contribution(self.course, state, fact, entry) if self._is_allowed(state, fact.ask, seat) else state
+            case SeatLost():
+                return _apply_loss(state, fact) if fact.ask in {ask.id for ask in self._build_asks(state)} else state
+            case PhaseBegun():
+                return _apply_phase(_reveal_lines(state, entry.seq, fact.phase), fact, entry.seq)
+            case InputGiven(text=text):
+                return _apply_input(state, entry, text)
+            case BudgetExhausted(budget=budget):
+                # A close that was called takes precedence: whoever called it wants the end now, not another phase.
+                return state if budget == "turns" or state.stop == "called" else fast_replace(state, stop=budget)
+            case CloseCalled():
+                # Votes that were cast ahead must count, because the vote itself never begins.
+                return fast_replace(_with_early_votes(self.course, state), stop="called")
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                # What its vote counts is fixed once it has voted.
+                return state if has_voted(state, seat) else fast_replace(state, seats=state_family(state.seats, seat, family))
+            case Closed():
+                return fast_replace(_reveal_lines(state, entry.seq, "closed"), phase="closed")
+            case _:
+                return state
+
+    def decide(self, state: Council) -> tuple[Effect, ...]:
+        # After every contribution the same state is asked several times, and with many seats there is much to return.
+        known = self._decided.get(id(state))
+        if known is not None and known[0] is state:
+            return known[1]
+        effects = self._decide(state)
+        self._decided[id(state)] = (state, effects)
+        if len(self._decided) > DECIDED_STATES:
+            del self._decided[next(iter(self._decided))]
+        return effects
+
+    def _decide(self, state: Council) -> tuple[Effect, ...]:
+        if state.phase == "closed":
+            return ()
+        follows = self._find_next_fact(state)
+        if follows is not None:
+            return (Record(fact=follows),)
+        asks = self._build_asks(state)
+        return (*asks, *self._build_invitations(state, asks))
+
+    def brief(self, state: Council, ask: Ask) -> Brief:
+        return build_brief(self.course, state, ask)
+
+    def answer_rules(self, state: Council, ask: Ask) -> AnswerRules:
+        return build_answer_rules(self.course, state, ask)
+
+    def _find_next_fact(self, state: Council) -> Fact | None:
+        """Return the next fact that follows from the state; None while a seat still has a turn."""
+        if state.stop == "called":
+            return build_closing(self.course, state, "called")
+        if state.stop is not None and state.phase not in {"vote", "decide"}:
+            # An exhausted budget ends the discussion, not the decision: the current motion is decided now.
+            return self._begin_phase(state, state.round, self.course.first[-1]) or build_closing(self.course, state, state.stop)
+        if state.phase == "propose" and state.opened.settings.panel == "adaptive" and state.stop is None:
+            lead = find_panel_lead(state)
+            if lead is not None and lead.is_settled:
+                return build_closing(self.course, state, "settled")
+        if not self._is_phase_over(state):
+            return None
+        if state.phase == "propose":
+            return self._end_proposing(state) or self._begin_next_phase(state)
+        if state.phase in {"vote", "decide"}:
+            return self._end_round(state)
+        return self._begin_next_phase(state)
+
+    def _is_phase_over(self, state: Council) -> bool:
+        # One accepted synthesis is enough; `had` holds 0 or None for seats that passed or were lost.
+        if self.course.one_synthesis and state.phase == "synthesize" and any(state.had.values()):
+            return True
+        return all(seat in state.had for seat in self.course.list_phase_seats(state, state.phase))
+
+    def _end_proposing(self, state: Council) -> Fact | None:
+        owner = self.course.owner(state.opened)
+        # In advisory the owner must have proposed something: nobody else can decide.
+        is_missing = owner is not None and all(line.seat != owner for line in list_proposals(state))
+        if is_missing or not list_proposals(state):
+            is_lost = is_missing and owner in state.losses
+            # Everyone has a position: whoever gave none is asked once more before the session ends over it.
+            return _repeat_phase(state) or build_closing(self.course, state, "owner_lost" if is_lost else "nothing_proposed")
+        if not _is_early_stop_allowed(state) or not is_blind_agreement(state):
+            return None
+        agreed = build_closing(self.course, state, "agreed_blind")
+        # All agree, but not surely enough to carry the motion: then it is argued in the normal way.
+        return agreed if agreed.carried else None
+
+    def _end_round(self, state: Council) -> Fact:
+        if state.phase == "decide":
+            if any(line.phase == "decide" and line.said.type == "synthesize" for line in state.lines):
+                return build_closing(self.course, state, "decided")
+            return _repeat_phase(state) or build_closing(self.course, state, "owner_lost")
+        # Without any vote another round would only repeat the failure.
+        is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
+        if is_last or compute_outcome(self.course, state).carried:
+            return build_closing(self.course, state, state.stop or "voted")
+        return PhaseBegun(
+            round=state.round + 1, phase=self.course.again[0], passed=_list_passed_seats(state), lost=_list_lost_seats(state)
+        )
+
+    def _begin_next_phase(self, state: Council) -> Fact:
+        following = self.course.find_next_phase(state)
+        assert following is not None, "a round ends with a vote or a decision"
+        return self._begin_phase(state, state.round, following) or build_closing(self.course, state, "nothing_proposed")
+
+    def _begin_phase(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
+        """Return the fact that begins a phase; None if there is nothing to decide on."""
+        candidates = tuple(line.id for line in list_candidates(self.course, state))
+        if not is_by_candidates(self.course, state):
+            motion = find_first_edition_motion(self.course, state)
+            candidates = () if motion is None else (motion.id,)
+        if not candidates:
+            return None
+        is_vote = phase == "vote"
+        return PhaseBegun(
+            round=number,
+            phase=phase,
+            passed=_list_passed_seats(state),
+            lost=_list_lost_seats(state),
+            # Fixed when the vote begins, so that later contributions cannot change what the votes are about.
+            motion=candidates[0] if is_vote and len(candidates) == 1 else None,
+            candidates=candidates if is_vote and state.opened.edition >= 2 else (),
+        )
+
+    def _build_asks(self, state: Council) -> tuple[Ask, ...]:
+        return tuple([_build_ask(state, seat) for seat in self._list_asked(state)])
+
+    def _list_asked(self, state: Council) -> list[SeatId]:
+        waiting = [seat for seat in self.course.list_phase_seats(state, state.phase) if seat not in state.had]
+        # The others are asked once the first has answered, so that each sees what was said before.
+        return waiting[:1] if waiting and self._is_one_by_one(state) else waiting
+
+    def _is_one_by_one(self, state: Council) -> bool:
+        if self.course.one_synthesis and state.phase == "synthesize":
+            return True
+        if state.phase == "propose" and state.opened.settings.panel == "adaptive":
+            return True
+        return state.opened.settings.order == "round_robin" and state.phase in {"argue", "synthesize"}
+
+    def _build_invitations(self, state: Council, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+        """Return the asks that seats may answer unprompted; only outside seats do so."""
+        asked = {ask.seat for ask in asks}
+        free = [seat for seat in state.seats if seat.id not in asked and _may_be_invited(state, seat)]
+        allowed = AllowedTypes.of(self.course, state)
+        return tuple([_build_free_ask(state, seat.id) for seat in free if allowed.has_types(seat)])
+
+    def _is_allowed(self, state: Council, ask: AskId, name: SeatId) -> bool:
+        seat = next((seat for seat in state.seats if seat.id == name), None)
+        if seat is None:
+            return False
+        if name in self._list_asked(state):
+            return ask == _build_ask(state, name).id
+        is_invited = _may_be_invited(state, seat) and AllowedTypes.of(self.course, state).has_types(seat)
+        return is_invited and ask == _build_free_ask(state, name).id
+
+
+def _may_be_invited(state: Council, seat: Seat) -> bool:
+    # In round_robin a seat may only add to its turn after it had one; otherwise it would jump the queue.
+    is_open = state.opened.settings.order == "open"
+    return seat.is_outside and (is_open or seat.id in state.had) and state.counts.get(seat.id, 0) < MOST_CONTRIBUTIONS
+
+
+def _build_ask(state: Council, seat: SeatId) -> Ask:
+    assert state.phase != "closed"
+    return _make_ask(state.step, state.phase, seat, state.round, state.opened.settings.patience)
+
+
+# With many seats nearly all asks are the same after every contribution, and making them is what deciding would cost.
+@lru_cache(maxsize=4_096)
+def _make_ask(step: int, kind: str, seat: SeatId, turn: int, patience: float) -> Ask:
+    # `step` counts phases over all rounds: it makes the id unique if a phase is repeated.
+    return Ask(id=ask_id(step, kind, seat), seat=seat, kind=kind, turn=turn, patience=patience)
+
+
+def _build_free_ask(state: Council, seat: SeatId) -> Ask:
+    return _make_free_ask(state.counts.get(seat, 0) + 1, seat, state.opened.settings.patience)
+
+
+@lru_cache(maxsize=4_096)
+def _make_free_ask(number: int, seat: SeatId, patience: float) -> Ask:
+    # Numbered per seat: every further contribution needs an ask id of its own.
+    return Ask(id=ask_id(number, "free", seat), seat=seat, kind="free", turn=number, patience=patience, invited=True)
+
+
+def _apply_contribution(course: Course, state: Council, fact: Contributed, entry: Entry) -> Council:
+    seat, said = fact.seat, fact.said
+    counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
+    # Speaking ahead passes the turn of this phase, but an earlier contribution to it stays.
+    has_turn = seat in course.list_phase_seats(state, state.phase)
+    had = {**state.had, seat: state.had.get(seat) or PASSED} if has_turn else state.had
+    if said.type == "pass" or state.phase == "closed":
+        return fast_replace(state, had=had, counts=counts)
+    open_phases = course.list_open_phases(state)
+    phases = [each for each in PHASE_OF[said.type] if each in open_phases and seat in course.list_phase_seats(state, each)]
+    phase = phases[0] if phases else None
+    # It was valid for the state it was written for, but the phase has moved on: it counts as a turn only.
+    if phase is None:
+        return fast_replace(state, had=had, counts=counts)
+    line = CouncilLine(
+        id=state.last_id + 1,
+        seq=entry.seq,
+        at=entry.at,
+        seat=seat,
+        said=said,
+        round=state.round,
+        phase=phase,
+        via=fact.via,
+        model=fact.model,
+        mends=fact.mends,
+    )
+    is_hidden = state.is_sealed or (state.are_votes_sealed and phase == "vote")
+    sealed = state.sealed | {line.id} if is_hidden else state.sealed
+    state = fast_replace(state, lines=(*state.lines, line), counts=counts, sealed=sealed)
+    if phase != state.phase:
+        return fast_replace(state, had=had, ahead={**state.ahead, seat: line.id})
+    votes = {**state.votes, seat: line.id} if phase == "vote" else state.votes
+    return fast_replace(state, had={**state.had, seat: line.id}, votes=votes)
+
+
+def _apply_input(state: Council, entry: Entry, text: str) -> Council:
+    """Add the user's input as a line that belongs to no phase."""
+    phase = "propose" if state.phase == "closed" else state.phase
+    said = Contribution(type="pass", text=text)
+    line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
+    return fast_replace(state, lines=(*state.lines, line))
+
+
+def _apply_loss(state: Council, fact: SeatLost) -> Council:
+    losses = count_loss(state.losses, fact)
+    return fast_replace(state, losses=losses, had={**state.had, fact.seat: None})
+
+
+def _repeat_phase(state: Council) -> PhaseBegun | None:
+    """Return the fact that asks once more those who gave nothing in this phase; None if they were asked twice."""
+    assert state.phase != "closed"
+    if state.repeated or state.stop is not None:
+        return None
+    return PhaseBegun(round=state.round, phase=state.phase, passed=_list_passed_seats(state), lost=_list_lost_seats(state))
+
+
+def _list_passed_seats(state: Council) -> tuple[SeatId, ...]:
+    return tuple(seat for seat, line in state.had.items() if line == PASSED)
+
+
+def _list_lost_seats(state: Council) -> tuple[SeatId, ...]:
+    return tuple(seat for seat, line in state.had.items() if line is None)
+
+
+def _reveal_lines(state: Council, entry: int, phase: Phase | Literal["closed"]) -> Council:
+    """Open what was sealed when a phase ends; asking once more does not end the first one, and votes ahead wait for theirs."""
+    if phase == "propose":
+        return state
+    ends_vote = phase == "closed" or state.phase == "vote"
+    votes = (number for number in state.sealed if (line := state.line(number)) is not None and line.phase == "vote")
+    kept = frozenset() if ends_vote else frozenset(votes)
+    reveals = (*state.reveals, entry) if state.are_votes_sealed and ends_vote else state.reveals
+    return fast_replace(state, sealed=kept, reveals=reveals, revealed_at=state.revealed_at or entry)
+
+
+def _apply_phase(state: Council, fact: PhaseBegun, entry: int) -> Council:
+    # Lines that were written ahead count as the turn of their seat, if they belong to this phase; later ones pass it.
+    ahead = {seat: line for seat, number in state.ahead.items() if (line := state.line(number)) is not None}
+    later = {seat: line.id for seat, line in ahead.items() if line.phase == "vote" != fact.phase}
+    had: dict[SeatId, int | None] = {seat: line.id for seat, line in ahead.items() if line.phase == fact.phase}
+    had |= dict.fromkeys(later, PASSED)
+    repeated = fact.phase == state.phase and fact.round == state.round
+    if repeated:
+        had |= {seat: line for seat, line in state.had.items() if line}
+    after = fast_replace(
+        state,
+        round=fact.round,
+        phase=fact.phase,
+        step=state.step + 1,
+        had=had,
+        ahead=later,
+        # Kept for advisory, where a pass during the argument is an abstention at the end.
+        argued=state.had if state.phase == "argue" else state.argued,
+        repeated=repeated,
+        sealed_after=entry if fact.phase == "vote" else 0,
+        challenged=find_challenged_seats(state) if fact.phase == "answer" else state.challenged,
+    )
+    if fact.phase != "vote":
+        return after
+    candidates = fact.candidates or (() if fact.motion is None else (fact.motion,))
+    votes = find_early_votes(state, candidates)
+    return fast_replace(after, had=dict(votes), votes=votes, motion=fact.motion, candidates=candidates)
+
+
+def _with_early_votes(course: Course, state: Council) -> Council:
+    """Count the votes that were cast before the vote began, in case it never begins."""
+    fresh = fast_replace(state, candidates=())
+    motion = None if is_by_candidates(course, state) else find_first_edition_motion(course, state)
+    candidates = find_candidate_ids(course, fresh) if motion is None else (motion.id,)
+    votes = find_early_votes(state, candidates)
+    if not votes:
+        return state
+    return fast_replace(state, votes=votes, motion=None if motion is None else motion.id, candidates=candidates)
+
+
+def _is_early_stop_allowed(state: Council) -> bool:
+    chosen = state.opened.settings.early_stop
+    # High stakes deserve a discussion even if all agree blind.
+    return chosen if chosen is not None else state.opened.subject.stakes in {"low", "medium"}

@@ -1,0 +1,221 @@
+"""The state of a deliberation: its phase, who has had a turn, and the lines so far."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+from moothall.domain.ids import USER, SeatId
+from moothall.domain.losses import Losses
+from moothall.domain.roster import Seat
+from moothall.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
+from moothall.scoring.resolution import (
+    Correlations,
+    Resolution,
+    Rule,
+    SeatVote,
+    measure_in_proportion,
+    measure_log_odds,
+    measure_log_odds_by_all,
+)
+from moothall.scoring.trust import presume_accuracy
+
+QUESTION: Final = 1
+"""The number of the line with the question; contributions count from 2."""
+
+# A line number that no line has; None stands for a seat that was lost.
+PASSED: Final = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilLine:
+    """A contribution, or the user's input. `seq` is the ledger entry that holds it; the rest of it is as in `Reply`."""
+
+    id: int
+    seq: int
+    at: datetime
+    seat: SeatId
+    said: Contribution
+    round: int
+    phase: Phase
+    via: str = ""
+    model: str = ""
+    mends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Council:
+    """The state. It has no slots, for `fast_replace`.
+
+    `had` holds who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
+    lines that already belong to the next phase; `argued` is `had` of the last argue phase that ended. `votes` are those of the
+    last vote that began, on `candidates`; `motion` is the only one of these if there is just one. `revealed_at` is the ledger
+    entry from which on blind contributions can be read, `reveals` those that ended a vote, `sealed` the lines that only their
+    authors may read now. With `repeated` the phase began a second time, for those who gave nothing. `challenged` are those who
+    answer in the phase `answer`.
+    """
+
+    opened: CouncilOpened
+    seats: tuple[Seat, ...]
+    phase: Phase | Literal["closed"]
+    round: int = 1
+    step: int = 1
+    lines: tuple[CouncilLine, ...] = ()
+    had: Mapping[SeatId, int | None] = field(default_factory=dict)
+    ahead: Mapping[SeatId, int] = field(default_factory=dict)
+    argued: Mapping[SeatId, int | None] = field(default_factory=dict)
+    votes: Mapping[SeatId, int] = field(default_factory=dict)
+    motion: int | None = None
+    revealed_at: int = 0
+    counts: Mapping[SeatId, int] = field(default_factory=dict)
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    stop: EndReason | None = None
+    repeated: bool = False
+    candidates: tuple[int, ...] = ()
+    sealed: frozenset[int] = frozenset()
+    sealed_after: int = 0
+    reveals: tuple[int, ...] = ()
+    challenged: tuple[SeatId, ...] = ()
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    def line(self, number: int | None) -> CouncilLine | None:
+        """Return a line by its number; None for the question and for unknown numbers."""
+        at = (number or 0) - QUESTION - 1
+        return self.lines[at] if 0 <= at < len(self.lines) else None
+
+    @property
+    def last_id(self) -> int:
+        return QUESTION + len(self.lines)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether nobody may read what the others have written in this phase yet."""
+        return (self.opened.settings.blind and self.phase == "propose") or (self.are_votes_sealed and self.phase == "vote")
+
+    @property
+    def are_votes_sealed(self) -> bool:
+        """Whether votes stay hidden until all are in or the phase ends (D-23)."""
+        return self.opened.edition >= 2
+
+    def list_visible_lines(self, seat: SeatId | None) -> tuple[CouncilLine, ...]:
+        """Return the lines that a seat may read: of those that are still sealed, only its own."""
+        if not self.sealed:
+            return self.lines
+        return tuple(line for line in self.lines if line.id not in self.sealed or line.seat == seat)
+
+    def find_reveal_entry(self, line: CouncilLine) -> int:
+        """Return the ledger entry from which on others than its author can read a line."""
+        if line.phase == "vote" and self.are_votes_sealed:
+            return next((entry for entry in self.reveals if entry > line.seq), line.seq)
+        return max(line.seq, self.revealed_at) if self.opened.settings.blind else line.seq
+
+
+def find_rule(state: Council) -> Rule:
+    """Return the rule that the session was opened with: votes are counted by it to the end (D-12)."""
+    edition = state.opened.edition
+    return measure_in_proportion if edition < 2 else measure_log_odds_by_all if edition < 3 else measure_log_odds
+
+
+Resolve = Callable[[Council, Sequence[SeatVote], Correlations], Resolution]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """The differences between the three protocols.
+
+    `first` are the phases of the first round, `again` those of later rounds. `owner` returns the seat that decides, if there is
+    one. With `one_synthesis` the phase ends with the first synthesis, and the seats are asked for it in rotation.
+    """
+
+    first: tuple[Phase, ...]
+    again: tuple[Phase, ...]
+    resolve: Resolve
+    owner: Callable[[CouncilOpened], SeatId | None]
+    one_synthesis: bool = False
+
+    def list_later_phases(self, state: Council) -> tuple[Phase, ...]:
+        """Return the phases of this round that follow the current one."""
+        phases = self.first if state.round == 1 else self.again
+        if state.phase == "closed" or state.phase not in phases:
+            return ()
+        later = phases[phases.index(state.phase) + 1 :]
+        # Nobody is asked to answer who was not challenged, or who has gone on already.
+        if "answer" in later and all(seat in state.ahead for seat in self.list_phase_seats(state, "answer")):
+            return tuple(phase for phase in later if phase != "answer")
+        return later
+
+    def find_next_phase(self, state: Council) -> Phase | None:
+        """Return the phase after the current one; None if the round ends with it."""
+        later = self.list_later_phases(state)
+        return later[0] if later else None
+
+    def list_open_phases(self, state: Council) -> tuple[Phase, ...]:
+        """Return the phases that a seat may contribute to now: this one and the next, and the one after an optional one."""
+        if state.phase == "closed":
+            return ()
+        later = self.list_later_phases(state)
+        ahead = 2 if "answer" in (state.phase, *later[:1]) else 1
+        return (state.phase, *later[:ahead])
+
+    def list_phase_seats(self, state: Council, phase: str) -> tuple[SeatId, ...]:
+        """Return the seats that have a turn in a phase, in order."""
+        owner = self.owner(state.opened)
+        seats = tuple([seat.id for seat in state.seats])
+        if phase == "answer":
+            return state.challenged if state.phase == "answer" else find_challenged_seats(state)
+        if phase == "propose" and state.opened.settings.panel_order == "trust":
+            return tuple(seat.id for seat in sorted(state.seats, key=lambda seat: -find_accuracy(seat)))
+        if owner is not None and phase == "argue":
+            return tuple(seat for seat in seats if seat != owner)
+        if owner is not None and phase == "decide":
+            return (owner,)
+        if self.one_synthesis and phase == "synthesize":
+            # A different seat begins in every round, so that a failed synthesis is not simply repeated.
+            turn = (state.round - 1) % len(seats)
+            return seats[turn:] + seats[:turn]
+        return seats
+
+
+def find_challenged_seats(state: Council) -> tuple[SeatId, ...]:
+    """Return the seats that owe an answer to a challenge of this round, in the order of the roster."""
+    if state.opened.edition < 2 or not state.opened.settings.rebuttal:
+        return ()
+    challenged = {seat for _, seat in _list_unanswered(state)}
+    return tuple(seat.id for seat in state.seats if seat.id in challenged)
+
+
+def list_own_challenges(state: Council, seat: SeatId) -> list[int]:
+    """Return the challenges of this round that a seat owes an answer to."""
+    return [line.id for line, challenged in _list_unanswered(state) if challenged == seat]
+
+
+def _list_unanswered(state: Council) -> Sequence[tuple[CouncilLine, SeatId]]:
+    """Return the challenges of this round that nobody has answered yet, each with the other seat whose words it is about.
+
+    A challenge that names no line is about the only proposal, if there is just one.
+    """
+    raised = [line for line in state.lines if line.said.type == "challenge" and line.round == state.round]
+    if not raised:
+        return ()
+    proposals = [line for line in state.lines if line.said.type == "propose"]
+    alone = proposals[0] if len({line.seat for line in proposals}) == 1 else None
+    answered = {number for line in state.lines for number in (*line.said.answers, *line.said.accepts)}
+    about = [(line, state.line(line.said.refers_to) or alone) for line in raised if line.id not in answered]
+    return [(line, target.seat) for line, target in about if target is not None and target.seat not in {line.seat, USER}]
+
+
+def has_voted(state: Council, seat: SeatId) -> bool:
+    """Whether a seat has voted, in any round or ahead of the vote."""
+    return any(line.seat == seat and line.phase == "vote" for line in state.lines)
+
+
+def find_accuracy(seat: Seat) -> float:
+    """Return how often a seat is right: by its record, or by the trust that was set by hand."""
+    return presume_accuracy(seat.trust) if seat.accuracy is None else seat.accuracy
+
+
+def find_no_owner(opened: CouncilOpened) -> SeatId | None:
+    """Return None: the deliberation has no owner."""
+    return None

@@ -1,0 +1,266 @@
+"""The whole deliberation for reports: lines, phases, passes, votes. It grows with the session, and each entry is added once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from moothall.domain.facts import Entry, SessionCancelled
+from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.protocols.council.ballots import find_votes
+from moothall.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
+from moothall.protocols.council.motions import Challenge, find_blind_positions, list_challenges
+from moothall.protocols.council.report_text import REPORT_TEXT
+from moothall.protocols.council.rules import CouncilRules
+from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
+from moothall.reports.decision import Decision, Dissent, Obligation, SeatLoss, SeatPosition, SourcedClaim
+from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CouncilTimelineLine(TimelineLine):
+    """A line with its time. The question is the first line."""
+
+    spoken: CouncilLine | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedTurn:
+    """A seat that had nothing to say in a phase; `is_implied` if it continued with the next phase instead."""
+
+    seq: int
+    seat: SeatId
+    round: int
+    phase: Phase
+    is_implied: bool
+
+
+class CouncilTimeline(TimelineBase[Council]):
+    """All lines, passes and phases of a deliberation."""
+
+    def __init__(self, session: SessionId, rules: CouncilRules) -> None:
+        super().__init__(session, rules)
+        self.rules = rules
+        self.lines: list[CouncilTimelineLine] = []
+        self.passes: list[PassedTurn] = []
+        self.phases: list[PhaseBegun] = []
+        self.phase_entries: dict[tuple[int, str], int] = {}
+
+    @property
+    def resolution(self) -> DeliberationClosed | None:
+        return self.closed if isinstance(self.closed, DeliberationClosed) else None
+
+    def begin(self, entry: Entry) -> None:
+        self._add_line(entry, QUESTION, USER, self.state.opened.topic, None)
+
+    def follow(self, before: Council, entry: Entry) -> None:
+        fact, after = entry.fact, self.state
+        if isinstance(fact, PhaseBegun):
+            self.phases.append(fact)
+            self.phase_entries[fact.round, fact.phase] = entry.seq
+        if isinstance(fact, Contributed) and before.phase != "closed" and _is_pass(before, after, fact.seat):
+            implied = fact.said.type != "pass"
+            self.passes.append(
+                PassedTurn(seq=entry.seq, seat=fact.seat, round=before.round, phase=before.phase, is_implied=implied)
+            )
+        for line in after.lines[len(before.lines) :]:
+            self._add_line(entry, line.id, line.seat, line.said.text, line)
+
+    def _add_line(self, entry: Entry, number: int, speaker: SeatId, text: str, spoken: CouncilLine | None) -> None:
+        self.lines.append(
+            CouncilTimelineLine(
+                id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, spoken=spoken
+            )
+        )
+
+    def list_phases(self) -> list[SessionPhase]:
+        words, is_over = REPORT_TEXT[self.language], self.closed is not None
+        begun = [(1, self.rules.course.first[0]), *((each.round, each.phase) for each in self.phases)]
+        later = () if is_over else self.rules.course.list_later_phases(self.state)
+        named = [*begun, *((self.state.round, phase) for phase in later)]
+        texts = [f"{words.phases[phase]} · {words.round.format(number=number)}" for number, phase in named]
+        return mark_phases(texts, len(begun) - (not is_over))
+
+    def list_silences(self) -> dict[SeatId, str]:
+        words, state = REPORT_TEXT[self.language], self.state
+        now = [each for each in self.passes if (each.round, each.phase) == (state.round, state.phase)]
+        return {each.seat: words.went_on if each.is_implied else words.passes for each in now}
+
+    def challenges(self) -> list[Challenge]:
+        return list_challenges(self.state)
+
+
+def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
+    return seat not in before.had and after.had.get(seat) == PASSED
+
+
+def build_decision(timeline: CouncilTimeline) -> Decision:
+    """Build the current decision."""
+    council, closed = timeline.state, timeline.resolution
+    is_cancelled = isinstance(timeline.closed, SessionCancelled)
+    decision = Decision(
+        session=timeline.session,
+        topic=council.opened.topic,
+        status=timeline.status,
+        parked=timeline.parked,
+        ended_by="cancelled" if is_cancelled else None,
+        positions=build_positions(timeline),
+        turns=len(council.lines),
+        spent=timeline.spent,
+        open_challenges=tuple(_build_claim(each.line) for each in timeline.challenges() if each.state == "open"),
+    )
+    return decision if closed is None else _add_resolution(decision, timeline, closed)
+
+
+def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed) -> Decision:
+    """Add what the closing recorded, and the motion if it carried."""
+    found = replace(
+        decision,
+        ended_by=closed.reason,
+        confidence=closed.confidence,
+        support=closed.support,
+        turnout=closed.turnout,
+        dissent=build_dissent(timeline),
+        obligations=build_obligations(timeline),
+        lost=_list_lost_seats(timeline, closed),
+        could_differ=closed.could_differ,
+        consensus_type=closed.consensus_type,
+        heads=closed.heads,
+        effective=closed.effective,
+        overturned=closed.overturned,
+    )
+    decided = timeline.state.line(closed.motion) if closed.carried else None
+    if decided is None:
+        return found
+    reasons = tuple(_build_claim(line) for line in timeline.state.lines if line.said.type == "support")
+    return replace(found, decision=_build_claim(decided), author=decided.seat, choice=decided.said.choice, reasons=reasons)
+
+
+def _build_claim(line: CouncilLine) -> SourcedClaim:
+    return SourcedClaim(text=line.said.text, entries=(line.id,))
+
+
+def build_positions(timeline: CouncilTimeline) -> tuple[SeatPosition, ...]:
+    """Return each seat's position before it read the others, and its vote."""
+    council, closed = timeline.state, timeline.resolution
+    is_blind = council.is_sealed and council.phase == "propose"
+    blind = {} if is_blind else find_blind_positions(council)
+    ballots = {ballot.seat: ballot for ballot in (closed.ballots if closed else ())}
+    positions = []
+    for seat in council.seats:
+        before, vote, ballot = blind.get(seat.id), _find_open_vote(council, seat.id), ballots.get(seat.id)
+        verdict = ballot.position if ballot else vote.said.position if vote else None
+        if before is None and verdict is None:
+            continue
+        positions.append(
+            SeatPosition(
+                seat=seat.id,
+                before=before.said.text if before else None,
+                confidence_before=before.said.confidence if before else None,
+                after=vote.said.text or None if vote else None,
+                verdict=verdict,
+                confidence_after=_find_confidence(ballot, vote),
+                weight=ballot.weight if ballot else 0.0,
+                moved_by=vote.said.moved_by if vote else None,
+                choice_before=before.said.choice if before else "",
+                via_before=before.via if before else "",
+                via=vote.via if vote else "",
+            )
+        )
+    return tuple(positions)
+
+
+def _find_open_vote(council: Council, seat: SeatId) -> CouncilLine | None:
+    """Return a seat's vote, once it may be read."""
+    vote = council.line(council.votes.get(seat))
+    return None if vote is None or vote.id in council.sealed else vote
+
+
+def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> float | None:
+    """Return how sure a seat said it is of its vote; None if it did not say."""
+    if ballot is not None and ballot.position is not None:
+        return ballot.confidence if ballot.stated else None
+    return vote.said.confidence if vote else None
+
+
+def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
+    """Return every opposing vote, condition and open challenge, with its seat.
+
+    Whoever wrote what was decided does not dissent from it, whatever it challenged on the way; its condition is an obligation.
+    """
+    council = timeline.state
+    if timeline.resolution is None:
+        return ()
+    motion = council.line(timeline.resolution.motion)
+    is_won = timeline.resolution.carried and council.opened.edition >= 2
+    winner = motion.seat if motion is not None and is_won else None
+    voiced: list[Dissent] = []
+    words = REPORT_TEXT[council.opened.language]
+    for seat, vote in find_motion_votes(timeline).items():
+        said = council.line(council.votes[seat])
+        entries = () if said is None else (said.id,)
+        if vote.position == "oppose":
+            text = (said.said.text if said is not None else "").strip() or words.gives_no_reason
+            voiced.append(Dissent(seat=seat, kind="oppose", text=text, entries=entries))
+        if vote.position == "conditional_support" and seat != winner:
+            text = vote.condition.strip() or words.gives_no_reason
+            voiced.append(Dissent(seat=seat, kind="conditional", text=text, entries=entries))
+    for each in timeline.challenges():
+        if (each.state == "open" or _is_declined(timeline, each)) and each.line.seat != winner:
+            voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
+    return tuple(voiced)
+
+
+def find_motion_votes(timeline: CouncilTimeline) -> Mapping[SeatId, CandidateVote]:
+    """Return the position of everyone who voted on the motion; nothing before the deliberation is closed."""
+    council, closed = timeline.state, timeline.resolution
+    if closed is None or closed.motion is None:
+        return {}
+    return find_votes(council, council.candidates or (closed.motion,), closed.motion)
+
+
+def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
+    """Return the conditions of those who support a carried motion: what must hold, who set it, by when (D-22)."""
+    closed = timeline.resolution
+    if closed is None or not closed.carried:
+        return ()
+    found = [
+        (seat, vote)
+        for seat, vote in find_motion_votes(timeline).items()
+        if vote.position == "conditional_support" and vote.condition.strip()
+    ]
+    return tuple(
+        Obligation(
+            seat=seat,
+            text=vote.condition.strip(),
+            due=vote.due.strip(),
+            entries=(timeline.state.votes[seat],),
+            state=timeline.settled.get(number, "open"),
+        )
+        for number, (seat, vote) in enumerate(found, 1)
+    )
+
+
+def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:
+    """Whether the owner turned this advice down: it stays dissent, also if it was answered."""
+    return challenge.state == "answered" and timeline.rules.course.owner(timeline.state.opened) is not None
+
+
+def find_condition(timeline: CouncilTimeline, seat: SeatId) -> str:
+    """Return the condition of a seat's vote on the motion; empty if it has none."""
+    vote = find_motion_votes(timeline).get(seat)
+    return vote.condition if vote is not None else ""
+
+
+def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:
+    """Return the seats without a vote in the tally; none before the deliberation is closed."""
+    closed = timeline.resolution
+    return tuple(ballot.seat for ballot in closed.ballots if ballot.position is None) if closed is not None else ()
+
+
+def _list_lost_seats(timeline: CouncilTimeline, closed: DeliberationClosed) -> tuple[SeatLoss, ...]:
+    voiceless = list_missing_votes(timeline)
+    return tuple(
+        SeatLoss(
+            seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.seat in voiceless
+        )
+        for lost in closed.lost
+    )

@@ -1,0 +1,244 @@
+"""Validates contributions of the right shape against the current state of a deliberation."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from moothall.domain.claims import cut_text
+from moothall.domain.effects import Mended
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.topic import normalize_label
+from moothall.protocols.council.ballots import find_candidate_ids, is_by_candidates, read_ballot
+from moothall.protocols.council.facts import CandidateVote, Contribution, ContributionType
+from moothall.protocols.council.motions import has_motion
+from moothall.protocols.council.state import PASSED, QUESTION, Council, Course, list_own_challenges
+from moothall.scoring.positions import VotePosition
+
+PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
+    "propose": ("propose",),
+    "argue": ("support", "challenge"),
+    "answer": ("support",),
+    "synthesize": ("synthesize",),
+    "decide": ("synthesize",),
+    "vote": ("vote",),
+}
+
+
+LONGEST_CONDITION: Final = 2_000
+KEPT_STATES: Final = 8
+"""For how many states, the last ones, it is kept what seats may contribute."""
+
+
+class ContributionValidator:
+    """Validates what one seat says in the current state; returns the fault, or None."""
+
+    def __init__(self, course: Course, state: Council, seat: SeatId) -> None:
+        self._course = course
+        self._state = state
+        self._seat = seat
+
+    def __call__(self, said: object) -> str | None:
+        assert isinstance(said, Contribution)
+        allowed = list_allowed_types(self._course, self._state, self._seat)
+        if said.type not in allowed:
+            return f"type {said.type!r} has no place in the phase {self._state.phase!r}; expected: {', '.join(allowed)}"
+        if said.type == "pass":
+            return None
+        checks = (
+            _check_text(said),
+            self._check_vote(said),
+            self._check_choice(said),
+            self._check_references(said),
+            self._check_advice(said),
+        )
+        return next((fault for fault in checks if fault is not None), None)
+
+    def _check_vote(self, said: Contribution) -> str | None:
+        if said.type != "vote":
+            return "a ballot belongs to a vote" if said.ballot else None
+        if said.position is None and not said.ballot:
+            return "a vote needs a position: support, conditional_support, oppose or abstain"
+        candidates = find_candidate_ids(self._course, self._state)
+        named = [vote.candidate for vote in said.ballot]
+        if unknown := [number for number in named if number not in candidates]:
+            return f"line {unknown[0]} is no candidate; the candidates are: {self._list_lines(candidates)}"
+        if is_by_candidates(self._course, self._state) and not read_ballot(said, candidates):
+            return (
+                f"there are {len(candidates)} candidates: {self._list_lines(candidates)}; give a position on each in `ballot`, "
+                "or name one of them in `refers_to`"
+            )
+        if not self._state.seat(self._seat).is_outside:
+            return None
+        is_bare = said.position == "conditional_support" and not said.condition.strip() and not said.ballot
+        if is_bare or any(vote.position == "conditional_support" and not vote.condition.strip() for vote in said.ballot):
+            return "a conditional_support names its condition"
+        return None
+
+    def _list_lines(self, numbers: Iterable[int]) -> str:
+        return ", ".join(f"#{number} by {line.seat}" for number in numbers if (line := self._state.line(number)) is not None)
+
+    def _check_choice(self, said: Contribution) -> str | None:
+        options = self._state.opened.subject.options
+        if said.type not in {"propose", "synthesize"} or not options:
+            return None
+        if normalize_label(said.choice) in {normalize_label(option) for option in options}:
+            return None
+        return f"choice {said.choice!r} is none of the options; expected one of: {', '.join(options)}"
+
+    def _check_references(self, said: Contribution) -> str | None:
+        state = self._state
+        named = [said.refers_to, said.moved_by, *said.answers, *said.accepts, *(taken.entry for taken in said.taken)]
+        for number in named:
+            if number is not None and not QUESTION <= number <= state.last_id:
+                return f"line {number} does not exist; the lines are {QUESTION} to {state.last_id}"
+            line = state.line(number)
+            if line is not None and line.id in state.sealed and line.seat != self._seat:
+                return f"line {number} is sealed: nobody has read it yet, so nothing can refer to it; wait until this phase ends"
+        mover = state.line(said.moved_by)
+        if said.moved_by is not None and (mover is None or mover.seat == self._seat):
+            return f"moved_by = {said.moved_by}: what moved you is a line of somebody else's"
+        for number in (*said.answers, *said.accepts):
+            line = state.line(number)
+            if line is None or line.said.type != "challenge":
+                raised = ", ".join(str(line.id) for line in state.lines if line.said.type == "challenge") or "none"
+                return f"line {number} is no challenge; the challenges are: {raised}"
+        return None
+
+    def _check_advice(self, said: Contribution) -> str | None:
+        # An owner that Moot asks is not refused over it: what it says nothing about stays open, and the record says so.
+        if self._state.phase != "decide" or not self._state.seat(self._seat).is_outside:
+            return None
+        missing = sorted({*list_advice(self._state)} - {taken.entry for taken in said.taken})
+        if missing:
+            lines = ", ".join(map(str, missing))
+            return f"'taken' leaves out the advice in line {lines}; say of each piece of advice how it was taken, and why"
+        return None
+
+
+def mend_contribution(course: Course, state: Council, seat: SeatId, said: object) -> Mended:
+    """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
+    assert isinstance(said, Contribution)
+    if state.seat(seat).is_outside:
+        return said, ()
+    if said.type == "vote":
+        return _mend_vote(course, state, said)
+    if state.phase == "answer" and said.type == "support" and not said.answers and not said.accepts:
+        # Code knows what it was asked to answer.
+        return replace(said, answers=tuple(list_own_challenges(state, seat))), ()
+    taken = {each.entry for each in said.taken}
+    missing = [f"#{number}" for number in list_advice(state) if number not in taken] if state.phase == "decide" else []
+    return said, (f"missing taken {' '.join(missing)}",) if missing else ()
+
+
+def _mend_vote(course: Course, state: Council, said: Contribution) -> Mended:
+    ballot, mends = list[CandidateVote](), list[str]()
+    for vote in said.ballot:
+        mended, changes = _mend_condition(vote.position, vote.condition, said.text)
+        ballot.append(replace(vote, position=mended[0], condition=mended[1]))
+        mends += changes
+    if said.position is not None:
+        (position, condition), changes = _mend_condition(said.position, said.condition, said.text)
+        said, mends = replace(said, position=position, condition=condition), [*mends, *changes]
+    if ballot:
+        named = {vote.candidate for vote in ballot}
+        missing = [f"#{number}" for number in find_candidate_ids(course, state) if number not in named]
+        mends += [f"missing ballot {' '.join(missing)}"] if missing else []
+    return replace(said, ballot=tuple(ballot)), tuple(dict.fromkeys(mends))
+
+
+def _mend_condition(position: VotePosition, condition: str, text: str) -> tuple[tuple[VotePosition, str], tuple[str, ...]]:
+    """Return a position with its condition: the text where it names none, and plain support where there is no text either."""
+    if position != "conditional_support" or condition.strip():
+        return (position, condition), ()
+    if text.strip():
+        return (position, cut_text(text.strip(), LONGEST_CONDITION)), ("read condition text",)
+    return ("support", ""), ("missing condition",)
+
+
+def list_advice(state: Council) -> list[int]:
+    """Return the lines that an owner says something about when it decides."""
+    return [line.id for line in state.lines if line.phase == "argue" and line.said.type in {"support", "challenge"}]
+
+
+def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
+    """Return what a seat may contribute now; see `AllowedTypes`."""
+    return AllowedTypes.of(course, state).list_types(state.seat(seat))
+
+
+class AllowedTypes:
+    """What seats may contribute now: the types of this phase, a pass, and the types of the next phase.
+
+    The next phase is open to a seat from outside, once there is something to respond to. What is the same for all seats is
+    computed once, so that a list for all of them takes no longer than their number.
+    """
+
+    _last: "ClassVar[tuple[AllowedTypes, ...]]" = ()
+
+    @classmethod
+    def of(cls, course: Course, state: Council) -> "AllowedTypes":
+        """Return what seats may contribute in a state; kept for the last few, because everyone who speaks asks several times."""
+        found = next((each for each in cls._last if each._state is state and each._course is course), None)
+        if found is None:
+            found = cls(course, state)
+            cls._last = (found, *cls._last[: KEPT_STATES - 1])
+        return found
+
+    def __init__(self, course: Course, state: Council) -> None:
+        self._course = course
+        self._state = state
+        self._owner = course.owner(state.opened)
+        seats = () if state.phase == "closed" else course.list_phase_seats(state, state.phase)
+        self._speaking = frozenset(seats)
+        self._waiting = frozenset(name for name in seats if name not in state.had)
+        ahead = course.list_open_phases(state)[1:] if has_motion(course, state) else ()
+        self._ahead = [(phase, frozenset(course.list_phase_seats(state, phase))) for phase in ahead if phase != "decide"]
+        self._synthesizers = _list_synthesizers(course, state)
+
+    def has_types(self, seat: Seat) -> bool:
+        """Whether one seat may contribute anything."""
+        is_free = self._state.phase != "synthesize" or self._synthesizers is None
+        return (is_free and seat.id in self._speaking) or bool(self.list_types(seat))
+
+    def list_types(self, seat: Seat) -> tuple[ContributionType, ...]:
+        """Return what one seat may contribute."""
+        state, name = self._state, seat.id
+        if state.phase == "closed":
+            return ()
+        allowed: list[ContributionType] = []
+        if name in self._speaking:
+            may_speak = state.phase != "synthesize" or self._may_synthesize(name)
+            allowed += PHASE_TYPES[state.phase] if may_speak else ()
+            # An owner cannot pass: without its proposal or decision there is no result. In the first phase a pass is offered to
+            # none of those whom Moot asks, and taken all the same.
+            if name not in state.had and name != self._owner:
+                allowed.append("pass")
+        for following, seats in self._ahead if seat.is_outside else ():
+            if name not in seats:
+                continue
+            # A synthesis sums up the arguments: it must wait until all others have spoken.
+            is_early = following == "synthesize" and (bool(self._waiting - {name}) or not self._may_synthesize(name))
+            allowed += () if is_early else [kind for kind in PHASE_TYPES[following] if kind not in allowed]
+        return tuple(allowed)
+
+    def _may_synthesize(self, seat: SeatId) -> bool:
+        return self._synthesizers is None or seat in self._synthesizers[:1]
+
+
+def _list_synthesizers(course: Course, state: Council) -> list[SeatId] | None:
+    """Return whose turn it is to synthesize, in order, where one synthesis is enough: who comes first must not decide.
+
+    None if everyone may.
+    """
+    if not course.one_synthesis or state.opened.edition < 2:
+        return None
+    had = state.had if state.phase == "synthesize" else {}
+    return [name for name in course.list_phase_seats(state, "synthesize") if not (name in had and had[name] in {PASSED, None})]
+
+
+def _check_text(said: Contribution) -> str | None:
+    if said.type != "vote" and not said.text.strip():
+        return f"a {said.type} needs a text"
+    if said.type != "vote" and said.position is not None:
+        return f"a position belongs to a vote, not to a {said.type}"
+    return None

@@ -1,0 +1,71 @@
+"""The figures of a conclusion, computed from the final positions of the seats."""
+
+from moothall.domain.ids import SeatId
+from moothall.protocols.persona.facts import MeetingConcluded, PersonaLostSeat, Stand, WeighedStand
+from moothall.protocols.persona.state import Meeting, compute_confidence
+from moothall.scoring.positions import compute_balance, compute_weight, could_differ
+
+
+def build_conclusion(state: Meeting) -> MeetingConcluded:
+    """Weigh the final positions, list the lost seats, and check whether they could have changed the outcome."""
+    stands = collect_last_words(state)
+    positions = tuple(
+        WeighedStand(
+            seat=seat.id,
+            verdict=stands[seat.id].verdict,
+            weight=compute_weight(seat.weight, compute_confidence(stands[seat.id].confidence), seat.trust),
+        )
+        for seat in state.seats
+        if seat.id in stands
+    )
+    balance = compute_balance((position.verdict, position.weight) for position in positions)
+    # A missing seat could have voted with full confidence, so its weight counts without one.
+    missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
+    is_new = state.opened.edition >= 2
+    return MeetingConcluded(
+        reason=state.stop or "seats_lost",
+        author=state.author,
+        support=balance.share,
+        turnout=_compute_turnout(state, stands),
+        positions=positions,
+        lost=_list_lost_seats(state, stands),
+        could_differ=bool(state.losses) if state.draft is None else could_differ(balance, missing),
+        overruled=is_new and balance.oppose > balance.support,
+        unanswered=list_unanswered(state) if is_new else (),
+    )
+
+
+def list_unanswered(state: Meeting) -> tuple[int, ...]:
+    """Return the user's inputs that the conclusion says nothing to."""
+    answered = {reply.input for reply in state.draft.answers} if state.draft is not None else set()
+    return tuple(each.id for each in state.inputs if each.id not in answered)
+
+
+def _compute_turnout(state: Meeting, stands: dict[SeatId, Stand]) -> float:
+    took = sum(seat.weight for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain")
+    return took / sum(seat.weight for seat in state.seats)
+
+
+def collect_last_words(state: Meeting) -> dict[SeatId, Stand]:
+    """Return the final position of every seat; the author counts as supporting its own draft."""
+    stands = {seat: stand for seat, stand in state.stands.items() if stand is not None}
+    if state.draft is not None and state.author is not None:
+        stands[state.author] = Stand(
+            verdict="support", confidence=state.draft.confidence, position=state.draft.decision.text[:2_000]
+        )
+    return stands
+
+
+def _list_lost_seats(state: Meeting, stands: dict[SeatId, Stand]) -> tuple[PersonaLostSeat, ...]:
+    total = sum(seat.weight for seat in state.seats)
+    return tuple(
+        PersonaLostSeat(
+            seat=seat.id,
+            times=state.losses[seat.id].times,
+            last=state.losses[seat.id].last,
+            weight_share=seat.weight / total,
+            voiceless=seat.id not in stands,
+        )
+        for seat in state.seats
+        if seat.id in state.losses
+    )

@@ -1,0 +1,341 @@
+"""The facts of a persona meeting, and the shapes of its answers.
+
+Pydantic copies the docstrings of the answer shapes into the JSON schema that models receive, so they are prompt text.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, Self
+
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+from moothall.domain.effects import AnswerForm
+from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
+from moothall.domain.ids import SeatId
+from moothall.domain.topic import LONGEST_LABEL
+from moothall.protocols.persona.bid_words import infer_bid_field
+
+Score = Annotated[float, Ge(0), Le(1)]
+View = Literal["agree", "contest", "none"]
+StandVerdict = Literal["support", "conditional", "oppose", "abstain"]
+EndReason = Literal[
+    "quiet", "nobody_speaks", "sufficient", "turns", "tokens", "money", "time", "seats_lost", "called", "nobody_spoke"
+]
+FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "nobody_else", "others_first", "waited"]
+EntryRef = Annotated[int, Ge(1)]
+Seconds = Annotated[float, Gt(0), Le(31_536_000)]
+Line = Annotated[str, MaxLen(2_000)]
+Short = Annotated[str, MaxLen(LONGEST_LABEL)]
+Text = Annotated[str, MinLen(1), MaxLen(20_000)]
+
+EDITION: Final = 2
+"""The edition of the rules that new meetings are held by. Facts that older meetings recorded are derived by their own edition."""
+
+# Possessive quantifiers (`*+`): without them a long run of spaces would cause catastrophic backtracking.
+_REFERENCE = re.compile(
+    r"\s*+[\[(（【]?\s*+(?:re|回应|回應|回复)\s*+[:：]?\s*+[#＃]\s*+(?P<id>\d{1,9})"
+    r"\s*+[,，·]?\s*+(?P<view>agree|disagree|contest|赞同|同意|反对|质疑)?\s*+[\])）】]?\s*+[:：。.\-—]*+\s*+",
+    re.IGNORECASE,
+)
+_VIEWS: dict[str, View] = {
+    "agree": "agree",
+    "赞同": "agree",
+    "同意": "agree",
+    "disagree": "contest",
+    "contest": "contest",
+    "反对": "contest",
+    "质疑": "contest",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaSettings:
+    """The settings of a meeting, recorded in the opening.
+
+    `ageing` is what a bid gains for each turn in a row that its seat wanted the floor and did not get it. With `bids` together,
+    the seats of one model bid in one call.
+    """
+
+    window: Annotated[int, Ge(1), Le(50)] = 6
+    threshold: Score = 0.3
+    blind: bool = True
+    summarizer: SeatId | None = None
+    intent_patience: Seconds = 60.0
+    speech_patience: Seconds = 180.0
+    ageing: Score = 0.0
+    bids: Literal["apart", "together"] = "apart"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a seat stands before it has heard anyone; `choice` is its answer in a word or two, for what can be compared."""
+
+    position: Text
+    confidence: Score | None = None
+    choice: Short = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A seat's bid for the floor. `sufficient` counts only from the decider; `choice` only while nobody has spoken."""
+
+    reaction_score: Score
+    intent_to_speak: bool
+    reason: Line = ""
+    view: View = "none"
+    sufficient: bool = False
+    choice: Short = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedIntent(Intent):
+    """The bid of the seat `node_id`."""
+
+    node_id: Annotated[str, MinLen(1), MaxLen(64)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointBids:
+    """One bid for each of several seats."""
+
+    bids: Annotated[tuple[NamedIntent, ...], MinLen(1), MaxLen(64)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaSpeech:
+    """A full contribution. In plain text a leading `re #3 agree:` names the entry that it answers."""
+
+    content: Text
+    refers_to: EntryRef | None = None
+    view: View = "none"
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        match = _REFERENCE.match(text)
+        if match is None:
+            return cls(content=text)
+        content = text[match.end() :].strip() or text
+        view = _VIEWS.get((match["view"] or "").lower(), "none")
+        return cls(content=content, refers_to=int(match["id"]) or None, view=view)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftClaim:
+    """A sentence and the timeline entries that it rests on."""
+
+    text: Text
+    entries: Annotated[tuple[EntryRef, ...], MaxLen(500)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputReply:
+    """What the conclusion answers to the user's input, and the entries that this rests on."""
+
+    input: EntryRef
+    text: Text
+    entries: Annotated[tuple[EntryRef, ...], MaxLen(500)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What the decider concludes; `choice` is the decision in a word or two."""
+
+    decision: DraftClaim
+    confidence: Score | None = None
+    reasons: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
+    dissent: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
+    open_questions: Annotated[tuple[DraftClaim, ...], MaxLen(20)] = ()
+    answers: Annotated[tuple[InputReply, ...], MaxLen(20)] = ()
+    choice: Short = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """A seat's last word on the decision; `moved_by` is the entry that changed its mind, if any did."""
+
+    verdict: StandVerdict
+    confidence: Score | None = None
+    position: Line = ""
+    condition: Line = ""
+    moved_by: EntryRef | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingOpened(Opened):
+    """`edition` is that of the rules by which facts are computed; 1 in meetings that were opened before it was recorded."""
+
+    settings: PersonaSettings = PersonaSettings()
+    imported: "tuple[ImportedTurn, ...]" = ()
+    views: "tuple[ImportedView, ...]" = ()
+    edition: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedTurn:
+    """A timeline entry that was read from a context ledger. `unaware_of` is the input that came while it was being spoken."""
+
+    timestamp: str
+    speaker: SeatId
+    content: str
+    platform: str = ""
+    type: str = ""
+    relevance_score: float | None = None
+    refers_to: int | None = None
+    unaware_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedView:
+    """A seat's view on an imported entry."""
+
+    entry: int
+    seat: SeatId
+    view: View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositionTaken(Reply):
+    said: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntentDeclared(Reply):
+    said: Intent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BidsDeclared(Reply):
+    """The bids of all seats of one model, given by one of them."""
+
+    said: JointBids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorGiven(Fact):
+    """`score` is what the bid counted for: its reaction, and what it gained in the `waited` turns."""
+
+    turn: int
+    seat: SeatId
+    score: float
+    reason: FloorReason
+    lost: tuple[SeatId, ...] = ()
+    waited: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPassed(Fact):
+    """A turn in which nobody took the floor."""
+
+    turn: int
+    lost: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTaken(Reply):
+    said: PersonaSpeech
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TalkEnded(Fact):
+    turn: int
+    reason: EndReason
+    lost: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConclusionDrafted(Reply):
+    said: Draft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandTaken(Reply):
+    said: Stand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeighedStand:
+    """A seat's final position and its weight: bias weight × confidence × trust."""
+
+    seat: SeatId
+    verdict: StandVerdict
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaLostSeat:
+    """A seat that failed: how often, its last reason, its share of the bias weight, whether its final position is missing."""
+
+    seat: SeatId
+    times: int
+    last: Loss
+    weight_share: float
+    voiceless: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingConcluded(Closed):
+    """The figures of the conclusion, computed from the record.
+
+    `support` is the supporting side's share among those who took a side, `turnout` their share of all bias weight. `overruled`:
+    most of that weight opposes the decision. `unanswered` are the user's inputs that the conclusion says nothing to.
+    """
+
+    reason: EndReason
+    author: SeatId | None
+    support: float | None
+    turnout: float
+    positions: tuple[WeighedStand, ...]
+    lost: tuple[PersonaLostSeat, ...] = ()
+    could_differ: bool = False
+    overruled: bool = False
+    unanswered: tuple[int, ...] = ()
+
+
+# These names are stored in every ledger: a released one never changes.
+KINDS: dict[str, type[Fact]] = {
+    "persona.meeting_opened": MeetingOpened,
+    "persona.position_taken": PositionTaken,
+    "persona.intent_declared": IntentDeclared,
+    "persona.bids_declared": BidsDeclared,
+    "persona.floor_given": FloorGiven,
+    "persona.turn_passed": TurnPassed,
+    "persona.turn_taken": TurnTaken,
+    "persona.talk_ended": TalkEnded,
+    "persona.conclusion_drafted": ConclusionDrafted,
+    "persona.stand_taken": StandTaken,
+    "persona.meeting_concluded": MeetingConcluded,
+}
+
+FORMS: dict[str, AnswerForm] = {
+    form.kind: form
+    for form in (
+        AnswerForm(
+            kind="position",
+            reply=PositionTaken,
+            shape=Position,
+            form="json",
+            max_tokens=200,
+            silence=(("position", "–"), ("confidence", 0.0)),
+        ),
+        AnswerForm(
+            kind="intent",
+            reply=IntentDeclared,
+            shape=Intent,
+            form="json",
+            max_tokens=150,
+            silence=(("reaction_score", 0.0), ("intent_to_speak", False)),
+            infer=infer_bid_field,
+        ),
+        AnswerForm(kind="bids", reply=BidsDeclared, shape=JointBids, form="json", max_tokens=1_200, infer=infer_bid_field),
+        AnswerForm(kind="speech", reply=TurnTaken, shape=PersonaSpeech, form="text", max_tokens=600),
+        AnswerForm(kind="draft", reply=ConclusionDrafted, shape=Draft, form="json", max_tokens=1_200),
+        AnswerForm(
+            kind="stand",
+            reply=StandTaken,
+            shape=Stand,
+            form="json",
+            max_tokens=200,
+            silence=(("verdict", "abstain"), ("confidence", 0.0)),
+        ),
+    )
+}

@@ -1,0 +1,163 @@
+"""The report of a persona meeting: the decision first, then what it rests on, then the whole record."""
+
+from functools import partial
+from sys import intern
+
+from moothall.domain.facts import SessionImported
+from moothall.domain.safe_text import one_line
+from moothall.protocols.persona.facts import FloorGiven
+from moothall.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
+from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, PersonaTurn, build_decision
+from moothall.reports.blocks import (
+    Bar,
+    Bars,
+    Block,
+    Bullets,
+    Details,
+    Line,
+    Muted,
+    References,
+    Report,
+    Span,
+    Strong,
+    Text,
+    build_section,
+)
+from moothall.reports.decision import Decision, SourcedClaim
+from moothall.reports.sections import (
+    build_claims,
+    build_costs,
+    build_decision_blocks,
+    build_dissent,
+    build_line_card,
+    build_losses,
+    build_outcome,
+    build_positions,
+    build_report,
+    build_seats,
+    format_sources,
+)
+
+
+def build_persona_report(timeline: PersonaTimeline) -> Report:
+    """The report at any time of a meeting."""
+    words, decision = REPORT_TEXT[timeline.language], build_decision(timeline)
+    return build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=_build_decision(timeline, decision, words),
+        record=(
+            *build_claims(words.reasons, decision.reasons, words),
+            *build_claims(words.open_questions, decision.open_questions, words),
+            *build_positions(decision, words),
+            *_build_consensus(timeline, words),
+            *build_section(words.timeline, _build_timeline(timeline, words)),
+            *build_losses(timeline, words),
+            *build_seats(timeline.state.seats, words),
+            *build_costs(timeline, words),
+        ),
+    )
+
+
+def _build_decision(timeline: PersonaTimeline, decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
+    """The decision, with what makes it worth less than it seems before everything else."""
+    doubts = [words.overruled] if decision.overruled else []
+    is_imported = isinstance(timeline.closed, SessionImported)
+    if timeline.closed is not None and decision.decision is not None and timeline.state.last_speaker is None:
+        doubts.append(words.nobody_spoke)
+    shown = tuple(Line(doubt, "bad") for doubt in doubts)
+    answers = _build_answers(decision, words)
+    if not is_imported or decision.decision is None:
+        return (*shown, *build_decision_blocks(timeline, decision, words), *answers)
+    read_back = Line(words.read_back, "dim")
+    outcome = build_section(words.decision, (build_outcome(timeline, decision, words), read_back))
+    return (*shown, *outcome, *build_dissent(decision, words), *answers)
+
+
+def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
+    """What the decision answers to each input of the user, and which it left out."""
+    items: list[Text] = []
+    for each in decision.answers:
+        answer: Span = Muted(words.no_answer) if each.answer is None else one_line(each.answer)
+        sources = () if each.answer is None else (" ", format_sources(SourcedClaim(text="", entries=each.entries), words))
+        items.append((References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources))
+    return build_section(words.inputs, (Bullets(tuple(items)),))
+
+
+def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tuple[Block, ...]:
+    """What more than half agreed to, and what is contested."""
+    titles = {"agreed": words.agreed, "contested": words.contested}
+    items: list[Text] = []
+    for point in timeline.state.points:
+        status = point.compute_status(len(timeline.state.seats))
+        if status in titles:
+            by = point.agreed if status == "agreed" else point.contested
+            told = f" {one_line(point.claim)} ({words.by} {', '.join(by)})"
+            items.append((Strong(titles[status]), ": ", References((point.entry,)), told))
+    return build_section(words.consensus, (Bullets(tuple(items)),))
+
+
+def _build_timeline(timeline: PersonaTimeline, words: PersonaReportText) -> list[Block]:
+    """Every line with the bids of its turn; turns in which nobody spoke stand where they were."""
+    spoken = {turn.spoken: turn for turn in timeline.turns if turn.spoken is not None}
+    silent = [turn for turn in timeline.turns if turn.spoken is None]
+    blocks: list[Block] = []
+    passed = 0
+    for line in timeline.lines:
+        turn = spoken.get(line.id)
+        while turn is not None and passed < len(silent) and silent[passed].number < turn.number:
+            blocks.append(_build_silent_turn(timeline, silent[passed], words))
+            passed += 1
+        source = (line, *_list_counts(turn))
+        blocks.append(timeline.build_once(line.id, source, partial(_build_line, line, turn, words)))
+    return [*blocks, *(_build_silent_turn(timeline, turn, words) for turn in silent[passed:])]
+
+
+def _build_silent_turn(timeline: PersonaTimeline, turn: PersonaTurn, words: PersonaReportText) -> Block:
+    return timeline.build_once(("silent", turn.number), _list_counts(turn), partial(_build_bids, turn, words))
+
+
+def _list_counts(turn: PersonaTurn | None) -> tuple[int, ...]:
+    """What of a turn can change: it only ever grows."""
+    return () if turn is None else (len(turn.bids), len(turn.floors))
+
+
+def _build_line(line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText) -> Block:
+    score = () if line.relevance_score is None else (Muted(f"{line.relevance_score:.2f}"),)
+    answers = (References((line.refers_to,), f"{words.answers} {{line}}"),) if line.refers_to else ()
+    unaware = (References((line.unaware_of,), words.unaware),) if line.unaware_of else ()
+    platform = (Muted(line.platform),) if line.platform else ()
+    return build_line_card(line, *score, *answers, *unaware, *platform, blocks=(_build_bids(turn, words),) if turn else ())
+
+
+def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
+    """Who wanted the floor how much, who was silent and why, and who got it."""
+    given = {floor.seat: _describe_floor(floor, words) for floor in turn.floors}
+    bars = []
+    for bid in turn.bids:
+        if bid.intent is None:
+            bars.append(
+                Bar(name=f"{bid.seat} –", value=0.0, text=words.losses.get(bid.lost or "", ""), tone="bad", seat=bid.seat)
+            )
+            continue
+        what = words.speaks if bid.intent.intent_to_speak else words.silent
+        what = f"{words.floor}: {given[bid.seat]}" if bid.seat in given else what
+        score = bid.intent.reaction_score
+        bars.append(
+            Bar(
+                name=intern(f"{bid.seat} {score:.2f}"),  # a long meeting has few of them, many times
+                value=score,
+                text=" · ".join(part for part in (what, one_line(bid.intent.reason)) if part),
+                seat=bid.seat,
+            )
+        )
+    floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
+    return Details(
+        f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (Bars(tuple(bars)),), turn.seq
+    )
+
+
+def _describe_floor(floor: FloorGiven, words: PersonaReportText) -> str:
+    waited = f", {words.waited.format(turns=floor.waited)}" if floor.waited else ""
+    return f"{words.floors[floor.reason]}{waited}"

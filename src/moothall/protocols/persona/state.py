@@ -1,0 +1,141 @@
+"""The state of a persona meeting: all that `decide` and the prompts need, bounded by the number of seats, the window and the room
+that the writer of the conclusion has for the record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from moothall.domain.context import ContextWindow, Utterance
+from moothall.domain.ids import SeatId
+from moothall.domain.losses import Losses
+from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
+from moothall.protocols.persona.consensus import DiscussionPoints
+from moothall.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened, Position, Stand
+from moothall.scoring.confidence import ORDINARY_CONFIDENCE
+
+Phase = Literal["blind", "intents", "floor", "speech", "draft", "stands", "concluding", "closed"]
+
+DECIDERS = frozenset({"decider", "final decider", "the decider", "决策者", "最终决策者", "定夺者"})
+
+
+RECORD_ROOM: Final = 24_000
+"""How many characters of the record whoever writes the conclusion reads word for word; older entries as a digest."""
+RECORD_ENTRIES: Final = 240
+RECORD_DIGESTS: Final = 40
+MOST_INPUTS: Final = 20
+"""How many inputs of the user a conclusion is asked to answer: the newest."""
+
+
+def start_record() -> ContextWindow:
+    """An empty record for the writer of the conclusion."""
+    return ContextWindow(window=RECORD_ENTRIES, room=RECORD_ROOM, longest=RECORD_ROOM // 2, digests=RECORD_DIGESTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Meeting:
+    """The state. It has no slots, for `fast_replace`.
+
+    In `positions`, `intents` and `stands` None marks a seat that was lost. `is_spent`: the talk has ended for good. The bids of a
+    turn are `about` one entry, and whoever bids has `heard` all entries up to this one; `floor_heard` is the same for whoever has
+    the floor. `waited` counts the turns in a row that a seat wanted the floor in vain. `apart` are the seats that a joint bid
+    left out. `inputs` are the user's words after the question, and `record` is what the writer of the conclusion reads. `choices`
+    are the answers, in a few words, that seats gave before they had heard anyone.
+    """
+
+    opened: MeetingOpened
+    seats: tuple[Seat, ...]
+    phase: Phase
+    memory: ContextWindow
+    last_id: int
+    decider: SeatId | None
+    turn: int = 1
+    about: int = 1
+    positions: Mapping[SeatId, Position | None] = field(default_factory=dict)
+    intents: Mapping[SeatId, Intent | None] = field(default_factory=dict)
+    floor: SeatId | None = None
+    fallen: tuple[SeatId, ...] = ()
+    last_spoke: Mapping[SeatId, int] = field(default_factory=dict)
+    speeches: Mapping[SeatId, int] = field(default_factory=dict)
+    own_words: Mapping[SeatId, str] = field(default_factory=dict)
+    last_speaker: SeatId | None = None
+    idle_turns: int = 0
+    points: DiscussionPoints = ()
+    stop: EndReason | None = None
+    is_spent: bool = False
+    endings: int = 0
+    drafters_lost: tuple[SeatId, ...] = ()
+    draft: Draft | None = None
+    author: SeatId | None = None
+    stands: Mapping[SeatId, Stand | None] = field(default_factory=dict)
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    record: ContextWindow = field(default_factory=start_record)
+    inputs: tuple[Utterance, ...] = ()
+    heard: int = 1
+    floor_heard: int = 1
+    waited: Mapping[SeatId, int] = field(default_factory=dict)
+    apart: tuple[SeatId, ...] = ()
+    choices: Mapping[SeatId, str] = field(default_factory=dict)
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether nobody may read what the others have written yet."""
+        return self.phase == "blind"
+
+    @property
+    def has_blind_bids(self) -> bool:
+        """Whether the bids of this turn are the first words of all: each seat's own, given before anybody has spoken."""
+        settings = self.opened.settings
+        return self.turn == 1 and not settings.blind and not self.opened.imported
+
+    @property
+    def new_input(self) -> int | None:
+        """The newest input that came after the bids of this turn were asked for."""
+        return self.inputs[-1].id if self.inputs and self.inputs[-1].id > self.heard else None
+
+    @property
+    def viewed(self) -> int:
+        """The entry that the views of this turn's bids are on: a speech that came after the entry they are about has none yet."""
+        newest = self.points[-1].entry if self.points else 0
+        return newest if self.about < newest <= self.heard else self.about
+
+    @property
+    def is_talking(self) -> bool:
+        return self.phase in {"blind", "intents", "floor", "speech"}
+
+
+def find_decider(opened: MeetingOpened) -> SeatId | None:
+    """Return the seat that judges whether enough was said, and writes the conclusion."""
+    if opened.settings.summarizer is not None:
+        return opened.settings.summarizer
+    return next((seat.id for seat in opened.seats if seat.stance.strip().casefold() in DECIDERS), None)
+
+
+def list_drafters(meeting: Meeting) -> list[SeatId]:
+    """Return who may write the conclusion, in order: the decider, then the others by weight."""
+    # False sorts before True, so the decider comes first.
+    ordered = sorted(meeting.seats, key=lambda seat: (seat.id != meeting.decider, -seat.weight))
+    return [seat.id for seat in ordered if seat.id not in meeting.drafters_lost]
+
+
+def compute_confidence(stated: float | None) -> float:
+    """Return what a confidence counts for."""
+    return ORDINARY_CONFIDENCE if stated is None else stated
+
+
+def list_joint_bidders(meeting: Meeting) -> list[tuple[Seat, ...]]:
+    """Return the groups of seats that bid in one call now: those of one model that have not bid and were not left out.
+
+    Not people, programs and scripts: their platform does not say that one mind is behind them. Nor the embedded model, whose bids
+    take no call.
+    """
+    if meeting.opened.settings.bids == "apart":
+        return []
+    groups: dict[str, list[Seat]] = {}
+    for seat in meeting.seats:
+        is_one_mind = parse_kind(seat.platform) not in UNNAMED_MINDS | {EMBEDDED}
+        if is_one_mind and seat.id not in meeting.intents and seat.id not in meeting.apart:
+            groups.setdefault(seat.platform, []).append(seat)
+    return [tuple(group) for group in groups.values() if len(group) > 1]

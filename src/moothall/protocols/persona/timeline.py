@@ -1,0 +1,250 @@
+"""The whole meeting for reports: lines, bids, floors, positions, losses.
+
+It grows with the meeting, and each entry is added once.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from moothall.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
+from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.protocols.persona import facts
+from moothall.protocols.persona.conclusion import collect_last_words
+from moothall.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, IntentDeclared, MeetingConcluded, TurnTaken
+from moothall.protocols.persona.imported_conclusion import apply_conclusion
+from moothall.protocols.persona.rules import RULES
+from moothall.protocols.persona.state import Meeting
+from moothall.reports.decision import AnsweredInput, Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moothall.reports.timeline import TimelineBase, TimelineLine, format_time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonaTimelineLine(TimelineLine):
+    """A speech, or an input of the user. `unaware_of` is the input that came while the speech was under way."""
+
+    type: str
+    platform: str = ""
+    relevance_score: float | None = None
+    refers_to: int | None = None
+    unaware_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatBid:
+    """A seat's bid for the floor: an intent, or the reason of its loss."""
+
+    seat: SeatId
+    intent: Intent | None
+    lost: Loss | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class PersonaTurn:
+    """One turn: the bids, who got the floor and why, who lost it again. `seq` is the ledger's entry that began it."""
+
+    number: int
+    seq: int = 0
+    bids: list[SeatBid] = field(default_factory=list)
+    floors: list[FloorGiven] = field(default_factory=list)
+    spoken: int | None = None
+
+
+class PersonaTimeline(TimelineBase[Meeting]):
+    """All lines, bids and floors of a meeting."""
+
+    def __init__(self, session: SessionId) -> None:
+        super().__init__(session, RULES)
+        self.lines: list[PersonaTimelineLine] = []
+        self.turns: list[PersonaTurn] = []
+
+    def follow(self, before: Meeting, entry: Entry) -> None:
+        fact, after = entry.fact, self.state
+        match fact:
+            case IntentDeclared(seat=seat, said=intent) if before.phase == "intents":
+                self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=intent))
+            case BidsDeclared() if before.phase == "intents":
+                new = [seat for seat in after.intents if seat not in before.intents]
+                self._find_or_add_turn(before.turn).bids += [SeatBid(seat=seat, intent=after.intents[seat]) for seat in new]
+            case SeatLost(seat=seat, reason=reason) if self.losses[-1].asked_for == "intent" and before.phase == "intents":
+                self._find_or_add_turn(before.turn).bids.append(SeatBid(seat=seat, intent=None, lost=reason))
+            case FloorGiven(turn=turn):
+                self._find_or_add_turn(turn).floors.append(fact)
+            case _:
+                pass
+        if after.last_id > before.last_id:
+            self._add_utterance(before, after, entry)
+
+    def begin(self, entry: Entry) -> None:
+        opened, at = self.state.opened, entry.at
+        if not opened.imported:
+            self.lines.append(
+                PersonaTimelineLine(id=1, seq=1, timestamp=format_time(at), speaker=USER, content=opened.topic, type="input")
+            )
+        for number, turn in enumerate(opened.imported, 1):
+            self.lines.append(
+                PersonaTimelineLine(
+                    id=number,
+                    seq=1,
+                    timestamp=turn.timestamp,
+                    speaker=turn.speaker,
+                    content=turn.content,
+                    type=turn.type,
+                    platform=turn.platform,
+                    relevance_score=turn.relevance_score,
+                    refers_to=turn.refers_to,
+                    unaware_of=turn.unaware_of,
+                )
+            )
+
+    def _add_utterance(self, before: Meeting, after: Meeting, entry: Entry) -> None:
+        utterance = after.memory.latest
+        assert utterance is not None
+        if not isinstance(entry.fact, TurnTaken):
+            # The window holds a clipped text; the fact has the whole one.
+            text = getattr(entry.fact, "text", utterance.text)
+            self.lines.append(
+                PersonaTimelineLine(
+                    id=utterance.id,
+                    seq=entry.seq,
+                    timestamp=format_time(entry.at),
+                    speaker=utterance.speaker,
+                    content=text,
+                    type="input",
+                )
+            )
+            return
+        intent = before.intents.get(entry.fact.seat)
+        self._find_or_add_turn(before.turn).spoken = utterance.id
+        self.lines.append(
+            PersonaTimelineLine(
+                id=utterance.id,
+                seq=entry.seq,
+                timestamp=format_time(entry.at),
+                speaker=entry.fact.seat,
+                content=entry.fact.said.content,
+                type="speech",
+                platform=before.seat(entry.fact.seat).platform,
+                relevance_score=None if intent is None else intent.reaction_score,
+                refers_to=utterance.refers_to,
+                unaware_of=before.inputs[-1].id if before.inputs and before.inputs[-1].id > before.floor_heard else None,
+            )
+        )
+
+    def list_silences(self) -> dict[SeatId, str]:
+        bids = self.turns[-1].bids if self.turns and self.state.is_talking and not self.state.is_sealed else []
+        return {bid.seat: bid.intent.reason for bid in bids if bid.intent is not None and not bid.intent.intent_to_speak}
+
+    def _find_or_add_turn(self, number: int) -> PersonaTurn:
+        if not self.turns or self.turns[-1].number != number:
+            self.turns.append(PersonaTurn(number=number, seq=self.seq))
+        return self.turns[-1]
+
+
+def build_decision(timeline: PersonaTimeline) -> Decision:
+    """Build the current decision."""
+    meeting, closed = timeline.state, timeline.closed
+    concluded = closed if isinstance(closed, MeetingConcluded) else None
+    draft = meeting.draft if concluded is not None else None
+    shared = Decision(
+        session=timeline.session,
+        topic=meeting.opened.topic,
+        status=timeline.status,
+        parked=timeline.parked,
+        ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
+        positions=_build_positions(timeline, concluded),
+        turns=sum(turn.spoken is not None for turn in timeline.turns),
+        spent=timeline.spent,
+    )
+    if isinstance(closed, SessionImported):
+        return apply_conclusion(shared, closed.conclusion)
+    if concluded is None:
+        return shared
+    return replace(
+        shared,
+        ended_by=concluded.reason,
+        decision=_build_claim(draft.decision, timeline) if draft else None,
+        author=concluded.author,
+        choice=draft.choice if draft else "",
+        confidence=draft.confidence if draft else None,
+        support=concluded.support,
+        turnout=concluded.turnout,
+        reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
+        dissent=_build_dissent(timeline, draft) if draft else (),
+        open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
+        lost=tuple(
+            SeatLoss(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
+            for lost in concluded.lost
+        ),
+        could_differ=concluded.could_differ,
+        overruled=concluded.overruled,
+        answers=_build_answers(timeline, concluded, draft),
+    )
+
+
+def _build_answers(
+    timeline: PersonaTimeline, concluded: MeetingConcluded, draft: facts.Draft | None
+) -> tuple[AnsweredInput, ...]:
+    """Return what the conclusion answers to each of the user's inputs; one that it left out stands there without an answer."""
+    replies = {reply.input: reply for reply in reversed(draft.answers)} if draft else {}
+    known = {line.id: line for line in timeline.lines if line.speaker == USER and line.id > 1}
+    return tuple(
+        AnsweredInput(
+            input=number,
+            asked=known[number].content,
+            answer=replies[number].text if number in replies else None,
+            entries=_keep_known(replies[number].entries, timeline) if number in replies else (),
+        )
+        for number in sorted({*replies, *concluded.unanswered} & set(known))
+    )
+
+
+def _keep_known(entries: tuple[int, ...], timeline: PersonaTimeline) -> tuple[int, ...]:
+    return tuple(sorted({entry for entry in entries if 1 <= entry <= len(timeline.lines)}))
+
+
+def _build_claim(claim: facts.DraftClaim, timeline: PersonaTimeline) -> SourcedClaim:
+    return SourcedClaim(text=claim.text, entries=_keep_known(claim.entries, timeline))
+
+
+def _build_positions(timeline: PersonaTimeline, concluded: MeetingConcluded | None) -> tuple[SeatPosition, ...]:
+    meeting = timeline.state
+    if meeting.is_sealed:
+        return ()
+    after = collect_last_words(meeting)
+    weights = {position.seat: position.weight for position in (concluded.positions if concluded else ())}
+    positions = []
+    for seat in meeting.seats:
+        before, stand = meeting.positions.get(seat.id), after.get(seat.id)
+        choice = meeting.choices.get(seat.id, "")
+        if before is None and stand is None and not choice:
+            continue
+        positions.append(
+            SeatPosition(
+                seat=seat.id,
+                before=before.position if before else None,
+                confidence_before=before.confidence if before else None,
+                after=(stand.position or None) if stand else None,
+                verdict=stand.verdict if stand else None,
+                confidence_after=stand.confidence if stand else None,
+                weight=weights.get(seat.id, 0.0),
+                moved_by=stand.moved_by if stand and (stand.moved_by or 0) <= meeting.last_id else None,
+                choice_before=choice,
+                via_before=timeline.find_first_door(seat.id, "position" if meeting.opened.settings.blind else "intent"),
+                # The last word of the author is its draft.
+                via=timeline.find_door(seat.id, "draft" if seat.id == meeting.author else "stand"),
+            )
+        )
+    return tuple(positions)
+
+
+def _build_dissent(timeline: PersonaTimeline, draft: facts.Draft) -> tuple[Dissent, ...]:
+    meeting = timeline.state
+    voiced: list[Dissent] = []
+    for seat, stand in collect_last_words(meeting).items():
+        if stand.verdict == "oppose":
+            voiced.append(Dissent(seat=seat, kind="oppose", text=stand.position))
+        if stand.verdict == "conditional":
+            voiced.append(Dissent(seat=seat, kind="conditional", text=stand.condition or stand.position))
+    for claim in draft.dissent:
+        known = _build_claim(claim, timeline)
+        voiced.append(Dissent(seat=None, kind="reported", text=known.text, entries=known.entries))
+    return tuple(voiced)

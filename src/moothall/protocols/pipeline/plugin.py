@@ -1,0 +1,67 @@
+"""The pipeline as the house takes it in."""
+
+from typing import Final
+
+from moothall.domain.ids import parse_seat_id
+from moothall.domain.roster import validate_seats
+from moothall.errors import BadName, BadSetting
+from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, PipelineSettings, Step
+from moothall.protocols.pipeline.live_lines import add_and_describe_entry
+from moothall.protocols.pipeline.report import build_pipeline_report
+from moothall.protocols.pipeline.rules import RULES
+from moothall.protocols.pipeline.timeline import PipelineTimeline, build_decision, render_artefacts
+from moothall.protocols.pipeline.workload import expect_calls
+
+
+def open_session(plan: Plan) -> PipelineOpened:
+    """The opening of a pipeline; raises BadSetting, BadRoster."""
+    assert isinstance(plan.settings, PipelineSettings)
+    seats = validate_seats(plan.seats)
+    _validate_steps(plan.settings.steps, [seat.id for seat in seats])
+    return plan.opening(PipelineOpened, seats=seats, settings=plan.settings)
+
+
+def _validate_steps(steps: tuple[Step, ...], agents: list[str]) -> None:
+    """Raises BadSetting with the first slip."""
+    if not steps:
+        raise BadSetting("a pipeline needs steps: each with a name, an agent and a task")
+    before: list[Step] = []
+    for step in steps:
+        where = f"step {step.name!r}"
+        try:
+            parse_seat_id(step.name)
+        except BadName as cause:
+            raise BadSetting(f"{where}: a step's name may hold letters and digits of any script, '_' and '-'") from cause
+        names = [each.name for each in before]
+        if step.name in names:
+            raise BadSetting(f"{where}: two steps have this name; each needs one of its own")
+        if step.agent not in agents:
+            raise BadSetting(f"{where}: no agent is called {step.agent!r}; the agents are: {', '.join(agents)}")
+        for used in step.uses:
+            if used not in names:
+                raise BadSetting(f"{where}: uses {used!r}, which is no step before it; those are: {', '.join(names) or 'none'}")
+        makers = [each.name for each in before if not each.gate]
+        if step.back_to and step.back_to not in makers:
+            raise BadSetting(
+                f"{where}: back_to = {step.back_to!r}; expected a step before it that is no gate: {', '.join(makers)}"
+            )
+        if step.gate and not makers:
+            raise BadSetting(f"{where}: a gate needs a step before it that makes something")
+        before.append(step)
+
+
+PIPELINE: Final = ProtocolPlugin(
+    name="pipeline",
+    rules=RULES,
+    settings=PipelineSettings,
+    open=open_session,
+    timeline=PipelineTimeline,
+    decision=build_decision,
+    describe=add_and_describe_entry,
+    report=build_pipeline_report,
+    exports={"artefacts": render_artefacts},
+    gates=frozenset({VALIDATE, REVIEW}),
+    consults=True,
+    expect=expect_calls,
+)

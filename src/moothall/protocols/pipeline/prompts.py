@@ -1,0 +1,91 @@
+"""The prompts of a pipeline: pure functions of bounded length."""
+
+from functools import partial
+from typing import Final
+
+from moothall.domain.consult import ConsultRequest
+from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
+from moothall.protocols.pipeline.person import build_person_ask
+from moothall.protocols.pipeline.prompt_text import PROMPT_TEXT, PipelinePromptText
+from moothall.protocols.pipeline.state import Pipeline
+
+LONGEST_PASSED: Final = 48_000
+"""The most characters of all artefacts together that a step receives."""
+LONGEST_PART: Final = 6_000
+MOST_INPUTS: Final = 3
+
+
+def build_answer_rules(state: Pipeline, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
+
+
+def build_brief(state: Pipeline, ask: Ask) -> Brief:
+    """Build the brief of the current step."""
+    words, step = PROMPT_TEXT[state.opened.language], state.step
+    assert step is not None
+    memory = ContextWindow(window=3)
+    for number, made in enumerate(state.list_inputs(step), 1):
+        memory = memory.add(Utterance(id=number, speaker=made.seat, text=made.text), 0.5)
+    own = next((made.text for made in reversed(tuple(state.made.values())) if made.seat == ask.seat), "")
+    return Brief(
+        ask=ask,
+        seat=state.seat(ask.seat),
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=state.counts.get(f"{ask.kind}.{ask.seat}", 0) + 1,
+        perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
+        system=words.system,
+        shared=_build_shared_prompt(state, words),
+        own=_build_own_prompt(state, words, step, ask),
+        subject=step.task,
+        person=partial(build_person_ask, state, ask),
+    )
+
+
+def build_consult_request(state: Pipeline, gate: Step) -> ConsultRequest:
+    """Build the validator's question to the maker of what it rejected."""
+    words, maker = PROMPT_TEXT[state.opened.language], state.maker(gate)
+    reasons = state.verdict.content if state.verdict is not None else state.feedback.get(gate.name, "")
+    return ConsultRequest(
+        to=maker.agent,
+        question=words.question.format(step=maker.name, reasons=reasons[:LONGEST_PART]),
+        background=words.background.format(gate=gate.name),
+        kind="feedback",
+    )
+
+
+def _build_shared_prompt(state: Pipeline, words: PipelinePromptText) -> str:
+    lines = []
+    for number, step in enumerate(state.steps, 1):
+        form = words.gate if step.gate else words.step
+        lines.append(form.format(number=number, name=one_line(step.name), agent=one_line(step.agent)))
+    return "\n".join([words.task, quote_lines(state.opened.topic), "", words.steps, *lines])
+
+
+def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, ask: Ask) -> str:
+    seat = state.seat(ask.seat)
+    lines = [words.you.format(seat=seat.id)]
+    lines += [one_line(seat.stance)] if seat.stance else []
+    lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
+    passed = state.list_inputs(step)
+    if passed:
+        room = max(1_000, LONGEST_PASSED // len(passed))
+        lines += ["", words.artefacts]
+        for made in passed:
+            lines += [words.artefact.format(step=made.step, seat=made.seat), quote_lines(_truncate_text(made.text, room))]
+    reasons = state.feedback.get(step.name, "")
+    if reasons:
+        lines += ["", words.feedback, quote_lines(_truncate_text(reasons, LONGEST_PART))]
+    if state.inputs:
+        lines += ["", words.inputs, *(quote_lines(_truncate_text(text, LONGEST_PART)) for text in state.inputs[-MOST_INPUTS:])]
+    how = words.validate if ask.kind == VALIDATE else words.review if ask.kind == REVIEW else words.work
+    return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])
+
+
+def _truncate_text(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[:room]}…"

@@ -1,0 +1,120 @@
+"""The report of a pipeline: its result first, then its steps, every artefact and every verdict."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from moothall.protocols.pipeline.facts import PipelineClosed
+from moothall.protocols.pipeline.report_text import PipelineReportText
+from moothall.protocols.pipeline.timeline import PipelineTimeline, PipelineTimelineLine, build_decision, list_step_lines
+from moothall.reports.blocks import (
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    Fields,
+    Line,
+    Mark,
+    Quote,
+    References,
+    Report,
+    Strong,
+    Tone,
+    build_section,
+    build_table,
+)
+from moothall.reports.decision import Decision
+from moothall.reports.sections import (
+    build_costs,
+    build_line_card,
+    build_losses,
+    build_report,
+    build_seats,
+    build_spent,
+    explain_ending_losses,
+    explain_no_decision,
+)
+
+_TONES: Final[dict[str, Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
+
+
+def build_pipeline_report(timeline: PipelineTimeline) -> Report:
+    """The report at any time of a pipeline."""
+    words, decision = timeline.words, build_decision(timeline)
+    report = build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=(
+            *build_section(words.decision, (Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
+            *build_section(words.rejected, _build_rejections(decision, words)),
+            *_build_lost_agents(decision, words),
+            build_spent(decision, words),
+        ),
+        record=(
+            *_build_steps(timeline, words),
+            *build_section(words.timeline, _build_lines(timeline, words)),
+            *build_losses(timeline, words),
+            *build_seats(timeline.state.seats, words),
+            *build_costs(timeline, words),
+        ),
+    )
+    return replace(report, title=words.pipeline)
+
+
+def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: PipelineReportText) -> tuple[Block, ...]:
+    """The last artefact with whoever made it, or why there is none."""
+    closed = timeline.closed
+    if not isinstance(closed, PipelineClosed):
+        step = timeline.state.step
+        at = (Fields(((words.at_step, f"{step.name} ({step.agent})"),)),) if step is not None else ()
+        return (*explain_no_decision(timeline, decision, words), *at)
+    rows: list[tuple[str, Cell]] = [(words.ended_by, words.endings[closed.outcome])]
+    if decision.decision is None:
+        return (
+            Line(words.no_decision, "bad"),
+            Fields((*rows, (words.at_step, closed.step))),
+            *explain_ending_losses(timeline, words),
+        )
+    # The decision is the last artefact, and so the last line that belongs to a step and is no verdict.
+    made = [line.id for line in timeline.lines if line.step and not line.verdict][-1:]
+    author = (f"{decision.author} ", References(tuple(made), "({line})"))
+    return (Quote(decision.decision.text, "strong"), Fields(((words.author, author), *rows)))
+
+
+def _build_rejections(decision: Decision, words: PipelineReportText) -> list[Block]:
+    """The verdict that stopped the pipeline."""
+    return [
+        Card(
+            blocks=(Quote(voice.text),),
+            head=(Strong(f"{voice.seat}"), Mark(words.verdicts["REJECTED"], "bad")),
+            seat=voice.seat,
+            kind="turn",
+        )
+        for voice in decision.dissent
+    ]
+
+
+def _build_lost_agents(decision: Decision, words: PipelineReportText) -> tuple[Block, ...]:
+    lines = [
+        words.lost_line.format(seat=lost.seat, times=lost.times, last=words.losses.get(lost.last, lost.last))
+        for lost in decision.lost
+    ]
+    return build_section(words.lost, (Bullets(tuple(lines), "bad"),))
+
+
+def _build_steps(timeline: PipelineTimeline, words: PipelineReportText) -> tuple[Block, ...]:
+    rows = [
+        (f"{line.number}. {line.name}", line.agent, words.states[line.state], line.done) for line in list_step_lines(timeline)
+    ]
+    return build_section(words.steps, (build_table(words.columns, rows),))
+
+
+def _build_lines(timeline: PipelineTimeline, words: PipelineReportText) -> list[Block]:
+    return [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
+
+
+def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:
+    step = (Mark(line.step),) if line.step else ()
+    verdict = (Mark(words.verdicts[line.verdict], _TONES[line.verdict]),) if line.verdict else ()
+    return build_line_card(line, *step, *verdict)

@@ -1,0 +1,199 @@
+"""The rulebook of a pipeline: steps in order, one agent at a time.
+
+An agent that fails is asked once more; if it fails again the pipeline ends, and can be continued in a fork with another
+participant in the seat. What follows a rejection is set in the gate's step.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    InputGiven,
+    Opened,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
+from moothall.domain.ids import SeatId, ask_id
+from moothall.domain.losses import count_loss
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import state_family, swap_seats
+from moothall.protocols.pipeline.facts import (
+    FORMS,
+    KINDS,
+    REVIEW,
+    VALIDATE,
+    WORK,
+    Artefact,
+    GateVerdict,
+    OnReject,
+    PipelineClosed,
+    PipelineOpened,
+    Step,
+    StepRejected,
+    VerdictGiven,
+    WorkDone,
+)
+from moothall.protocols.pipeline.prompts import build_answer_rules, build_brief, build_consult_request
+from moothall.protocols.pipeline.state import Pipeline, StepArtefact
+
+MOST_TRIES: Final = 2
+
+
+class PipelineRules:
+    """Implements `Rulebook[Pipeline]`."""
+
+    name = "pipeline"
+    kinds: Mapping[str, type[Fact]] = KINDS
+    forms: Mapping[str, AnswerForm] = FORMS
+
+    def initial(self, opened: Opened) -> Pipeline:
+        assert isinstance(opened, PipelineOpened)
+        return Pipeline(opened=opened, seats=opened.seats)
+
+    def evolve(self, state: Pipeline, entry: Entry) -> Pipeline:
+        if state.is_closed:
+            return state
+        fact = entry.fact
+        match fact:
+            case WorkDone(ask=ask, said=Artefact() as said) if ask == _find_open_ask(state, WORK):
+                return _apply_artefact(state, entry, said)
+            case VerdictGiven(ask=ask, said=GateVerdict() as said) if ask in {
+                _find_open_ask(state, VALIDATE),
+                _find_open_ask(state, REVIEW),
+            }:
+                return _apply_verdict(state, said)
+            case SeatLost(ask=ask) if ask in {_find_open_ask(state, kind) for kind in FORMS}:
+                after = _settle_ask(state)
+                return fast_replace(after, losses=count_loss(state.losses, fact), failed=state.failed + 1, last_loss=fact.reason)
+            case StepRejected():
+                return _apply_rejection(state, fact)
+            case InputGiven(text=text):
+                return fast_replace(state, inputs=(*state.inputs, text))
+            case BudgetExhausted(budget=budget):
+                return state if budget == "turns" else fast_replace(state, stop=state.stop or budget)
+            case CloseCalled():
+                return fast_replace(state, stop=state.stop or "called")
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
+                # The new participant has not failed yet.
+                return fast_replace(state, seats=swap_seats(state.seats, swaps), failed=0)
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
+            case Closed():
+                return fast_replace(state, is_closed=True)
+            case _:
+                return state
+
+    def decide(self, state: Pipeline) -> tuple[Effect, ...]:
+        if state.is_closed:
+            return ()
+        step = state.step
+        if step is None:
+            return (Record(fact=PipelineClosed(outcome="completed", step=state.steps[-1].name if state.steps else "")),)
+        if state.stop is not None:
+            return (Record(fact=PipelineClosed(outcome=state.stop, step=step.name)),)
+        # A rejection is recorded as a fact of its own before anything else happens, so that the ledger shows why work is
+        # repeated.
+        if state.verdict is not None:
+            return (Record(fact=_build_rejection(state, step)),)
+        if state.failed >= MOST_TRIES:
+            return (Record(fact=PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
+        kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+        # The maker is consulted once per review: a retry after a loss does not ask again.
+        first = build_consult_request(state, step) if kind == REVIEW and state.failed == 0 else None
+        seat = SeatId(step.agent)
+        patience = state.opened.settings.patience
+        return (Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience, first=first),)
+
+    def brief(self, state: Pipeline, ask: Ask) -> Brief:
+        return build_brief(state, ask)
+
+    def answer_rules(self, state: Pipeline, ask: Ask) -> AnswerRules:
+        return build_answer_rules(state, ask)
+
+
+RULES: Final = PipelineRules()
+
+
+def _find_open_ask(state: Pipeline, kind: str) -> str | None:
+    """Return the open ask if it is of this kind, else None."""
+    step = state.step
+    if step is None or state.verdict is not None or state.failed >= MOST_TRIES or state.stop is not None:
+        return None
+    expected = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+    return ask_id(state.turn, kind, SeatId(step.agent)) if kind == expected else None
+
+
+def _settle_ask(state: Pipeline) -> Pipeline:
+    """Count the settled ask, so that the next one gets another id."""
+    step = state.step
+    assert step is not None
+    kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+    key = f"{kind}.{step.agent}"
+    return fast_replace(state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1})
+
+
+def _apply_artefact(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
+    step = state.step
+    assert step is not None
+    before = state.made.get(step.name)
+    made = StepArtefact(
+        step=step.name,
+        seat=SeatId(step.agent),
+        text=said.content,
+        seq=entry.seq,
+        version=1 if before is None else before.version + 1,
+    )
+    # The feedback led to this version: the next one must not be judged by it.
+    feedback = {name: text for name, text in state.feedback.items() if name != step.name}
+    after = _settle_ask(state)
+    return fast_replace(
+        after, made={**state.made, step.name: made}, feedback=feedback, index=state.index + 1, failed=0, inputs=()
+    )
+
+
+def _apply_verdict(state: Pipeline, said: GateVerdict) -> Pipeline:
+    after = fast_replace(_settle_ask(state), failed=0)
+    if said.verdict == "REJECTED":
+        return fast_replace(after, verdict=said)
+    return fast_replace(after, index=state.index + 1, is_review=False)
+
+
+def _build_rejection(state: Pipeline, gate: Step) -> StepRejected:
+    """Build the consequence of a rejection."""
+    maker = state.maker(gate)
+    times = state.rejections.get(gate.name, 0) + 1
+    if gate.on_reject == "consult" and not state.is_review:
+        return StepRejected(step=gate.name, times=times, then="consult")
+    # `maker is gate`: nothing was made before this gate, so there is no step to return to.
+    is_over = gate.on_reject == "stop" or times > gate.most or maker is gate
+    then: OnReject = "stop" if is_over else "back"
+    return StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
+
+
+def _apply_rejection(state: Pipeline, fact: StepRejected) -> Pipeline:
+    step, verdict = state.step, state.verdict
+    if step is None or verdict is None or fact.step != step.name:
+        return state
+    reasons = verdict.content
+    if fact.then == "consult":
+        return fast_replace(state, verdict=None, is_review=True, feedback={**state.feedback, step.name: reasons})
+    after = fast_replace(
+        # Only rejections that send work back or stop count towards the limit; a consultation is not one.
+        state,
+        verdict=None,
+        is_review=False,
+        rejections={**state.rejections, step.name: state.rejections.get(step.name, 0) + 1},
+    )
+    maker = state.maker(step)
+    if fact.then == "stop" or maker is step:
+        return fast_replace(after, stop="rejected")
+    feedback = {name: text for name, text in state.feedback.items() if name != step.name}
+    return fast_replace(after, index=state.position(maker.name), feedback={**feedback, maker.name: reasons or verdict.verdict})

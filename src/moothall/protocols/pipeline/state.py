@@ -1,0 +1,77 @@
+"""The state of a pipeline."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from moothall.domain.facts import Loss
+from moothall.domain.ids import SeatId
+from moothall.domain.losses import Losses
+from moothall.domain.roster import Seat
+from moothall.protocols.pipeline.facts import GateVerdict, Outcome, PipelineOpened, Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepArtefact:
+    """An artefact of a step; `version` counts how often the step was done."""
+
+    step: str
+    seat: SeatId
+    text: str
+    seq: int
+    version: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """The state. It has no slots, for `fast_replace`.
+
+    `turn` counts asks; `failed` how often the current agent has failed in this step; `verdict` is a rejection without a
+    consequence yet; `is_review`: the gate judges again after a consultation. `feedback` is what a repeated step must take into
+    account.
+    """
+
+    opened: PipelineOpened
+    seats: tuple[Seat, ...]
+    index: int = 0
+    turn: int = 1
+    failed: int = 0
+    last_loss: Loss = "error"
+    made: Mapping[str, StepArtefact] = field(default_factory=dict)
+    verdict: GateVerdict | None = None
+    is_review: bool = False
+    rejections: Mapping[str, int] = field(default_factory=dict)
+    feedback: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    stop: Outcome | None = None
+    is_closed: bool = False
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return self.opened.settings.steps
+
+    @property
+    def step(self) -> Step | None:
+        """The current step; None if all are done."""
+        return self.steps[self.index] if self.index < len(self.steps) else None
+
+    def seat(self, name: str) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    def position(self, name: str) -> int:
+        return next(at for at, step in enumerate(self.steps) if step.name == name)
+
+    def maker(self, gate: Step) -> Step:
+        """Return the step whose work a gate judges: `back_to`, else the last step before it that makes something."""
+        before = self.steps[: self.position(gate.name)]
+        named = next((step for step in before if step.name == gate.back_to), None)
+        return named or next((step for step in reversed(before) if not step.gate), gate)
+
+    def list_inputs(self, step: Step) -> tuple[StepArtefact, ...]:
+        """Return the artefacts that a step receives, in the order of its `uses`."""
+        if step.uses:
+            return tuple(self.made[name] for name in step.uses if name in self.made)
+        before = self.steps[: self.position(step.name)]
+        last = next((each.name for each in reversed(before) if not each.gate and each.name in self.made), None)
+        return () if last is None else (self.made[last],)

@@ -1,0 +1,161 @@
+"""The prompts of a conference: pure functions of what the seat may see, of bounded length."""
+
+import re
+from functools import partial
+from typing import Final
+
+from moothall.domain.choice_line import drop_choice
+from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.effects import AnswerRules, Ask, Brief
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
+from moothall.protocols.roundtable.person import build_person_ask
+from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT, RoundtablePromptText, describe_role
+from moothall.protocols.roundtable.sections import name_minutes_sections
+from moothall.protocols.roundtable.speech_digest import SpeechText, fit_speeches
+from moothall.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
+from moothall.protocols.roundtable.turn_notes import build_consensus_note
+
+LONGEST_SPEECH: Final = 6_000
+"""The most characters of one speech that the next speakers read."""
+
+LONGEST_RECORD: Final = 60_000
+"""The most characters that the moderator is sent in all."""
+
+AGENDA_ROOM: Final = 12_000
+RETURNED_ROOM: Final = 8_000
+"""The most characters of the agenda and of minutes that came back, where the moderator reads them."""
+
+LONGEST_ROLE: Final = 120
+"""The most characters of a role's description that the others read."""
+
+_SENTENCES = re.compile(r"(?<=[。！？.!?\n])")
+MOST_QUESTIONS: Final = 3
+
+
+def build_answer_rules(state: Conference, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    return AnswerRules(form=FORMS[ask.kind], person=partial(build_person_ask, state, ask))
+
+
+def build_brief(state: Conference, ask: Ask) -> Brief:
+    """Build the brief of an ask."""
+    words = PROMPT_TEXT[state.opened.language]
+    memory = ContextWindow(window=RECENT)
+    for speech in state.recent:
+        memory = memory.add(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
+    own_prompt = _build_own_prompt(state, words, ask)
+    own = next((speech.said.content for speech in reversed(state.speeches) if speech.seat == ask.seat), "")
+    return Brief(
+        ask=ask,
+        seat=state.seat(ask.seat),
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=state.round if ask.kind == "speech" else 1 if state.returned is None else 2,
+        perception=Perception(goal=state.opened.topic, memory=memory, own_words=own),
+        system=words.system,
+        shared=_build_shared_prompt(state, words) if ask.kind == "speech" else _build_record(state, words, own_prompt),
+        own=own_prompt,
+        subject=state.speeches[-1].said.content if state.speeches else state.opened.topic,
+        person=partial(build_person_ask, state, ask),
+    )
+
+
+def _build_shared_prompt(state: Conference, words: RoundtablePromptText) -> str:
+    """Build what every speaker reads: the agenda and the latest speeches."""
+    parts = [_build_agenda(state, words, LONGEST_RECORD)]
+    if state.recent:
+        older = len(state.speeches) - len(state.recent)
+        lines = [words.latest]
+        lines += [words.earlier.format(count=older)] if older else []
+        lines += [_format_speech(words, speech, LONGEST_SPEECH) for speech in state.recent]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _build_agenda(state: Conference, words: RoundtablePromptText, room: int) -> str:
+    opened = state.opened
+    agenda = quote_lines("\n".join(part for part in (opened.topic, opened.settings.agenda) if part))
+    if len(agenda) > room:
+        agenda = f"{agenda[:room]}…\n{words.agenda_cut.format(where=_find_place(state, words, 'AGENDA.md'))}"
+    described = [f"{role}: {text[:LONGEST_ROLE]}" for role in state.speakers if (text := describe_role(state.seat(role)))]
+    lines = [words.agenda, agenda, words.roles.format(roles=" → ".join(state.speakers))]
+    return "\n".join([*lines, *([quote_lines("\n".join(described))] if described else [])])
+
+
+def _find_place(state: Conference, words: RoundtablePromptText, file: str = "") -> str:
+    """Name where a whole text is: a file of the conference's folder, or the record of a session without files."""
+    name = state.opened.settings.conference
+    return f".roundtable/{name}/{file}" if name else words.in_record
+
+
+def _build_record(state: Conference, words: RoundtablePromptText, own: str) -> str:
+    """Build what the moderator reads: all speeches, shortened so that the whole prompt stays within `LONGEST_RECORD`."""
+    agenda = _build_agenda(state, words, AGENDA_ROOM)
+    if not state.speeches:
+        return agenda
+    room = LONGEST_RECORD - len(words.system) - len(own) - len(agenda) - len(words.all_speeches) - 500
+    speeches = [SpeechText(each.number, each.seat, each.said.content) for each in state.speeches]
+    longest = max(state.speakers, key=len)
+    where = _find_place(state, words, f"{len(speeches):06d}_{longest}.md")
+    head_room = max(len(head.format(number=10**5, seat=longest, where=where)) for head in (words.cut, words.digest)) + 2
+    fitted = fit_speeches(speeches, max(0, room), head_room, state.opened.language, quote_lines)
+    rounds = {each.number: each.round for each in state.speeches}
+    lines = [words.all_speeches]
+    if fitted.left_out:
+        lines.append(words.left_out.format(count=fitted.left_out, where=_find_place(state, words)))
+    for each in fitted.shown:
+        head = {"whole": words.speech, "cut": words.cut, "digest": words.digest}[each.how]
+        where = _find_place(state, words, f"{each.number:03d}_{each.seat}.md")
+        lines += [head.format(number=each.number, seat=each.seat, round=rounds[each.number], where=where), each.text]
+    return f"{agenda}\n\n" + "\n".join(lines)
+
+
+def _format_speech(words: RoundtablePromptText, speech: NumberedSpeech, room: int) -> str:
+    quoted = quote_lines(speech.said.content)
+    cut = quoted if len(quoted) <= room else f"{quoted[:room]}…"
+    return f"{words.speech.format(number=speech.number, seat=speech.seat, round=speech.round)}\n{cut}"
+
+
+def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) -> str:
+    seat = state.seat(ask.seat)
+    lines = [words.moderator if seat.id == MODERATOR else words.you.format(seat=seat.id)]
+    if seat.stance:
+        lines.append(one_line(seat.stance))
+    if seat.instructions:
+        lines.append(words.instructions.format(instructions=seat.instructions.strip()))
+    if ask.kind == "speech" and state.prompt:
+        lines += ["", words.prompt, quote_lines(state.prompt)]
+    if ask.kind == "speech" and state.agreeing:
+        lines += ["", build_consensus_note(state)]
+    inputs = state.find_new_inputs(seat.id if ask.kind == "speech" else MODERATOR)[-RECENT:]
+    if inputs:
+        room = LONGEST_SPEECH if ask.kind == "speech" else LONGEST_SPEECH // RECENT
+        lines += ["", words.inputs, *(quote_lines(given.text)[:room] for given in inputs)]
+    if ask.kind == "minutes" and state.returned is not None:
+        sections = name_minutes_sections(state.missing, state.opened.language)
+        returned = quote_lines(state.returned.content)[:RETURNED_ROOM]
+        lines += ["", words.return_minutes.format(sections=sections), returned]
+    options = " | ".join(one_line(option) for option in state.opened.subject.options)
+    one_of = words.choice_options.format(options=options) if options else ""
+    if ask.kind == "minutes":
+        return "\n".join([*lines, "", words.now, words.conclude, words.decided_choice.format(options=one_of)])
+    blind = [words.first_choice.format(options=one_of)] if not state.speeches else []
+    return "\n".join([*lines, "", words.now, words.speak, *blind])
+
+
+def build_first_prompt(opened: ConferenceOpened) -> str:
+    """Return the default instruction to the first speaker."""
+    return PROMPT_TEXT[opened.language].first
+
+
+def build_next_prompt(state: Conference, speech: NumberedSpeech) -> str:
+    """Return the instruction to the next speaker if the last one left none: its questions, else that it has spoken."""
+    words = PROMPT_TEXT[state.opened.language]
+    sentences = _SENTENCES.split(drop_choice(speech.said.content)[:LONGEST_SPEECH])
+    asked = [one_line(each).lstrip("-*•># ") for each in sentences if each.endswith(("?", "？"))]
+    questions = [each for each in asked if each.strip("?？")][-MOST_QUESTIONS:]
+    if questions:
+        return words.asked.format(seat=speech.seat, questions=" ".join(questions))[:2_000]
+    return words.following.format(seat=speech.seat)

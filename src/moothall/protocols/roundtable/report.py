@@ -1,0 +1,196 @@
+"""The report of a conference: what was agreed and what was left open, then the minutes, the agenda and every speech."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from moothall.domain.safe_text import one_line
+from moothall.protocols.roundtable.facts import ConferenceClosed, RoundtableSpeech
+from moothall.protocols.roundtable.files import explain_skip
+from moothall.protocols.roundtable.report_text import RoundtableReportText
+from moothall.protocols.roundtable.sections import find_missing_sections, is_speechlike, name_minutes_sections
+from moothall.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine, build_decision
+from moothall.reports.blocks import (
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    Details,
+    Fields,
+    Heading,
+    Line,
+    Mark,
+    Muted,
+    Quote,
+    References,
+    Report,
+    Span,
+    Text,
+    build_section,
+    build_table,
+)
+from moothall.reports.decision import Decision
+from moothall.reports.sections import build_costs, build_line_card, build_losses, build_report, build_spent, explain_no_decision
+
+LONG_AGENDA: Final = 1_200
+"""Characters from which on the background is folded up on a page."""
+
+
+def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
+    """The report at any time of a conference."""
+    words, decision = timeline.words, build_decision(timeline)
+    report = build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=(
+            *build_section(words.decision, (_build_outcome(timeline, decision, words),)),
+            *_build_disputes(decision, words),
+            *build_section(words.missing, (Bullets(tuple(_list_missing(timeline, words)), "bad"),)),
+            build_spent(decision, words),
+        ),
+        record=(
+            *_build_minutes(timeline, decision, words),
+            *build_section(words.agenda, (_build_agenda(timeline, words),)),
+            *build_section(words.speeches, _build_speeches(timeline, words)),
+            *build_losses(timeline, words),
+            *_build_roles(timeline, words),
+            *build_costs(timeline, words),
+        ),
+        section="speeches",
+    )
+    return replace(report, title=words.conference)
+
+
+def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> Block:
+    """What the minutes call the consensus, or why there are none, with how it ended or where it stands."""
+    if decision.decision is None:
+        blocks = explain_no_decision(timeline, decision, words)
+    else:
+        blocks = (Quote(decision.decision.text, "strong"),)
+    if isinstance(timeline.closed, ConferenceClosed) and timeline.closed.missing:
+        sections = name_minutes_sections(timeline.closed.missing, words.language)
+        blocks = (*blocks, Line(words.minutes_lack.format(sections=sections), "warn"))
+    return Card(blocks=(*blocks, Fields(tuple(_list_progress(timeline, decision, words)))), kind="decision")
+
+
+def _list_progress(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> list[tuple[str, Cell]]:
+    conference = timeline.state
+    rows: list[tuple[str, Cell]] = []
+    if conference.status == "open":
+        rows.append((words.now, words.round.format(number=conference.round)))
+        rows += [(words.awaited, conference.current), (words.expected, conference.prompt)]
+    if conference.status == "concluding":
+        rows.append((words.now, words.writing))
+        rows += [(words.awaited, seat) for seat in conference.writers[:1]]
+    if conference.author is not None:
+        rows.append((words.author, conference.author))
+    ended = decision.ended_by or conference.stop
+    # Where it is over without a decision, the sentence above says how it ended.
+    if ended is not None and (decision.decision is not None or timeline.closed is None):
+        rows.append((words.ended_by, words.endings.get(ended, ended)))
+    if conference.speeches:
+        rows.append((words.declared, _format_declared_consensus(timeline)))
+    return rows
+
+
+def _format_declared_consensus(timeline: RoundtableTimeline) -> Text:
+    """How many of the speakers' last speeches declare consensus, and which."""
+    conference = timeline.state
+    last = {line.speaker: line.id for line in timeline.lines if line.speech is not None}
+    named = [seat for seat in conference.speakers if seat in conference.agreeing and seat in last]
+    spans: list[Span] = [f"{len(named)}/{len(conference.speakers)}"]
+    for at, seat in enumerate(named):
+        spans += [f"{', ' if at else ': '}{seat} ", References((last[seat],))]
+    return tuple(spans)
+
+
+def _build_disputes(decision: Decision, words: RoundtableReportText) -> tuple[Block, ...]:
+    if decision.decision is None:
+        return ()
+    voices = [Card(blocks=(Quote(voice.text),)) for voice in decision.dissent]
+    return build_section(words.disputed, voices or (Line(words.no_dispute, "dim"),))
+
+
+def _list_missing(timeline: RoundtableTimeline, words: RoundtableReportText) -> list[str]:
+    """Who was skipped, who could not write the minutes, who never spoke."""
+    conference = timeline.state
+    spoke = {speech.seat for speech in conference.speeches}
+    silent = [seat for seat in conference.speakers if seat not in spoke] if conference.status != "open" else []
+    return [
+        *(words.skipped_in.format(seat=skip.seat, round=skip.round, reason=explain_skip(skip, words)) for skip in timeline.skips),
+        *(words.no_writer.format(seat=seat) for seat in conference.writers_lost),
+        *(words.never_spoke.format(seat=seat) for seat in silent),
+    ]
+
+
+def _build_minutes(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> tuple[Block, ...]:
+    """The minutes as they were written; nothing where they are the decision, word for word."""
+    minutes = timeline.state.minutes
+    if minutes is None or (decision.decision is not None and decision.decision.text == minutes.content):
+        return ()
+    return build_section(words.minutes, (Card(blocks=(Quote(minutes.content),)),))
+
+
+def _build_agenda(timeline: RoundtableTimeline, words: RoundtableReportText) -> Block:
+    settings = timeline.state.opened.settings
+    held = words.rounds_held.format(held=max(_list_rounds(timeline), default=0), most=settings.max_rounds)
+    background: Block = Quote(settings.agenda)
+    if len(settings.agenda) > LONG_AGENDA:
+        background = Details(words.background, (background,))
+    rows: list[tuple[str, Cell]] = [(words.conference, settings.conference)] if settings.conference else []
+    rows += [(words.order, " → ".join(timeline.state.speakers)), (words.rounds, held)]
+    rows += [(words.opening, settings.prompt)] if settings.prompt else []
+    return Card(blocks=(background, Fields(tuple(rows))))
+
+
+def _list_rounds(timeline: RoundtableTimeline) -> set[int]:
+    """The rounds in which somebody spoke or was skipped."""
+    return {turn.round for turn in timeline.state.turns}
+
+
+def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -> list[Block]:
+    """Every speech round by round, with whoever was skipped in it."""
+    blocks: list[Block] = []
+    for number, lines in sorted(_group_by_round(timeline).items()):
+        blocks.append(Heading(words.round.format(number=number).capitalize(), 3))
+        blocks += [timeline.build_once(line.id, (line,), partial(_build_speech, line, words)) for line in lines]
+        skips = [skip for skip in timeline.skips if skip.round == number]
+        blocks += [
+            Line(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "dim", timeline.skip_entries.get(skip.number))
+            for skip in skips
+        ]
+    return blocks or [Line(words.nothing_said, "dim")]
+
+
+def _group_by_round(timeline: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
+    """What was said in each round; a word of the user's belongs to the speech that follows it."""
+    found: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(timeline)}
+    at = timeline.state.round if timeline.state.status == "open" else max(found, default=1)
+    for line in reversed(timeline.lines[1:]):
+        at = at if line.speech is None else line.speech.round
+        found.setdefault(at, []).append(line)
+    return {number: lines[::-1] for number, lines in found.items()}
+
+
+def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> Block:
+    speech = line.speech
+    if speech is None:
+        return build_line_card(line)
+    is_declared = speech.said.consensus or RoundtableSpeech.from_text(line.content).consensus
+    marks = [Mark(words.declares, "good")] if is_declared else []
+    if lacking := find_missing_sections(line.content, words.language):
+        some = words.some_sections.format(sections=", ".join(lacking))
+        marks.append(Mark(some if is_speechlike(line.content) else words.no_sections, "dim"))
+    # Where the speech itself has a section for the next speaker, that is it: once is enough.
+    is_apart = one_line(speech.said.prompt) not in one_line(line.content)
+    left = (Fields(((words.prompt, speech.said.prompt),)),) if is_apart else ()
+    return build_line_card(line, Muted(words.speech.format(number=f"{speech.number:03d}")), *marks, blocks=left)
+
+
+def _build_roles(timeline: RoundtableTimeline, words: RoundtableReportText) -> tuple[Block, ...]:
+    rows = [
+        (seat.id, " · ".join(part for part in (seat.stance, seat.instructions) if part) or "–", seat.platform)
+        for seat in timeline.state.seats
+    ]
+    return build_section(words.roles, (build_table(words.role_heads, rows),))

@@ -1,0 +1,202 @@
+"""The rulebook of a conference: speakers in turn, round by round, then the moderator's minutes.
+
+A speaker that fails is asked once more, then skipped with its reason recorded. When the rounds are over, or the last speech of
+every speaker declares consensus, the moderator concludes; if that fails, a speaker writes the minutes. Minutes without their
+sections are sent back once, and then taken as they are.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    InputGiven,
+    Opened,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
+from moothall.domain.ids import SeatId, ask_id
+from moothall.domain.losses import count_loss
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import state_family, swap_seats
+from moothall.protocols.roundtable.facts import (
+    FORMS,
+    KINDS,
+    ConferenceClosed,
+    ConferenceOpened,
+    EndReason,
+    Minutes,
+    MinutesReturned,
+    MinutesWritten,
+    RoundtableSpeech,
+    SpeakerSkipped,
+    SpeechGiven,
+    TalkConcluded,
+)
+from moothall.protocols.roundtable.prompts import build_answer_rules, build_brief, build_first_prompt, build_next_prompt
+from moothall.protocols.roundtable.sections import MinutesSection, find_missing_minutes
+from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
+
+MOST_TRIES: Final = 2
+
+
+class RoundtableRules:
+    """Implements `Rulebook[Conference]`."""
+
+    name = "roundtable"
+    kinds: Mapping[str, type[Fact]] = KINDS
+    forms: Mapping[str, AnswerForm] = FORMS
+
+    def initial(self, opened: Opened) -> Conference:
+        assert isinstance(opened, ConferenceOpened)
+        conference = Conference(opened=opened, seats=opened.seats)
+        return fast_replace(conference, prompt=opened.settings.prompt or build_first_prompt(opened))
+
+    def evolve(self, state: Conference, entry: Entry) -> Conference:
+        if state.status == "closed":
+            return state
+        fact = entry.fact
+        match fact:
+            case SpeechGiven(ask=ask, seat=seat, said=RoundtableSpeech() as said):
+                return _apply_speech(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
+            case MinutesWritten(ask=ask, seat=seat, said=Minutes() as said):
+                return _apply_minutes(state, seat, said) if _is_asked(state, ask, "minutes", seat) else state
+            case MinutesReturned(seat=seat, missing=missing):
+                return _return_minutes(state, seat, missing)
+            case SeatLost():
+                return _apply_loss(state, fact)
+            case SpeakerSkipped(seat=seat, reason=reason):
+                number, detail = state.taken + 1, state.last_detail
+                absent = SkippedTurn(number=number, at=entry.at, round=state.round, seat=seat, reason=reason, detail=detail)
+                return _advance_turn(fast_replace(state, absences=(*state.absences, absent)))
+            case TalkConcluded(reason=reason):
+                return fast_replace(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
+            case InputGiven(text=text):
+                given = NumberedInput(number=len(state.inputs) + 1, after=state.taken, text=text)
+                return fast_replace(state, inputs=(*state.inputs, given))
+            case BudgetExhausted(budget=budget):
+                return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
+            case CloseCalled():
+                return fast_replace(state, stop=state.stop or "called")
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
+            case Closed():
+                return fast_replace(state, status="closed")
+            case _:
+                return state
+
+    def decide(self, state: Conference) -> tuple[Effect, ...]:
+        if state.status == "closed":
+            return ()
+        if state.status == "concluding":
+            return self._conclude(state)
+        ended = _find_end_reason(state)
+        if ended is not None:
+            # The round of the last speech, because `state.round` may already be the one after the last.
+            last = state.speeches[-1].round if state.speeches else state.round
+            return (Record(fact=TalkConcluded(round=last, reason=ended)),)
+        if state.failed >= MOST_TRIES:
+            return (Record(fact=SpeakerSkipped(round=state.round, seat=state.current, reason=state.last_loss)),)
+        return (_build_ask(state, "speech", state.current),)
+
+    def _conclude(self, state: Conference) -> tuple[Effect, ...]:
+        if state.minutes is None and state.writers:
+            return (_build_ask(state, "minutes", state.writers[0]),)
+        if state.minutes is not None and state.missing and state.author is not None and state.returned is None:
+            return (Record(fact=MinutesReturned(seat=state.author, missing=state.missing)),)
+        reason, missing = state.stop or "rounds", state.missing if state.minutes is not None else ()
+        return (Record(fact=ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped, missing=missing)),)
+
+    def brief(self, state: Conference, ask: Ask) -> Brief:
+        return build_brief(state, ask)
+
+    def answer_rules(self, state: Conference, ask: Ask) -> AnswerRules:
+        return build_answer_rules(state, ask)
+
+
+RULES: Final = RoundtableRules()
+
+
+def _build_ask(state: Conference, kind: str, seat: SeatId) -> Ask:
+    patience = state.opened.settings.patience
+    return Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.round, patience=patience)
+
+
+def _is_asked(state: Conference, ask: str, kind: str, seat: SeatId) -> bool:
+    if state.status == "open":
+        awaited = state.current if kind == "speech" and _find_end_reason(state) is None and state.failed < MOST_TRIES else None
+    else:
+        awaited = state.writers[0] if kind == "minutes" and state.writers and state.minutes is None else None
+    return seat == awaited and ask == ask_id(state.turn, kind, seat)
+
+
+def _find_end_reason(state: Conference) -> EndReason | None:
+    if state.stop is not None:
+        return state.stop
+    if state.round > state.opened.settings.max_rounds:
+        return "rounds"
+    # A skipped speaker keeps its last declaration; one that never spoke prevents consensus.
+    return "consensus" if state.speakers and set(state.speakers) <= state.agreeing else None
+
+
+def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: RoundtableSpeech) -> Conference:
+    number = state.taken + 1
+    speech = NumberedSpeech(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
+    # An outside agent may send a plain object: the text itself is also searched for the markers.
+    read = RoundtableSpeech.from_text(said.content)
+    agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
+    after = _advance_turn(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing))
+    return fast_replace(after, prompt=said.prompt or read.prompt or build_next_prompt(after, speech))
+
+
+def _apply_minutes(state: Conference, seat: SeatId, said: Minutes) -> Conference:
+    missing = find_missing_minutes(said.content) if state.opened.returns_minutes else ()
+    return fast_replace(state, minutes=said, author=seat, missing=missing)
+
+
+def _return_minutes(state: Conference, seat: SeatId, missing: tuple[MinutesSection, ...]) -> Conference:
+    """Ask the author once more; its words stay, in case that nothing better comes."""
+    return fast_replace(
+        state,
+        minutes=None,
+        author=None,
+        returned=state.minutes,
+        returned_to=seat,
+        missing=missing,
+        turn=state.turn + 1,
+        failed=0,
+    )
+
+
+def _advance_turn(state: Conference) -> Conference:
+    """Move on to the next speaker; after the last one a new round begins."""
+    index = state.index + 1
+    is_over = index >= len(state.speakers)
+    return fast_replace(
+        state, index=0 if is_over else index, round=state.round + 1 if is_over else state.round, turn=state.turn + 1, failed=0
+    )
+
+
+def _apply_loss(state: Conference, fact: SeatLost) -> Conference:
+    kind = "speech" if state.status == "open" else "minutes"
+    if not _is_asked(state, fact.ask, kind, fact.seat):
+        return state
+    losses = count_loss(state.losses, fact)
+    # A speaker whom somebody passed over is not asked again.
+    failed = MOST_TRIES if fact.reason == "passed_over" else state.failed + 1
+    state = fast_replace(state, losses=losses, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
+    if state.status == "concluding" and failed >= MOST_TRIES and state.returned is not None:
+        # Minutes without a section are better than none.
+        return fast_replace(state, minutes=state.returned, author=state.returned_to, failed=0)
+    if state.status == "concluding" and failed >= MOST_TRIES:
+        return fast_replace(state, writers_lost=(*state.writers_lost, fact.seat), failed=0)
+    return state

@@ -1,0 +1,125 @@
+"""The state of a conference."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from moothall.domain.facts import Loss
+from moothall.domain.ids import SeatId
+from moothall.domain.losses import Losses
+from moothall.domain.roster import Seat
+from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, RoundtableSpeech
+from moothall.protocols.roundtable.sections import MinutesSection
+
+Status = Literal["open", "concluding", "closed"]
+RECENT = 3
+"""How many speeches a speaker reads; older ones on request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedSpeech:
+    """A speech with its number, which counts all turns from 1, including skipped ones; `seq` is its ledger entry."""
+
+    number: int
+    seq: int
+    at: datetime
+    round: int
+    seat: SeatId
+    said: RoundtableSpeech
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedTurn:
+    """A skipped turn: it has a number like a speech. `detail` is the reason as it was recorded."""
+
+    number: int
+    at: datetime
+    round: int
+    seat: SeatId
+    reason: Loss
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedInput:
+    """An input of the user's with its number, which counts inputs from 1; `after` turns were finished when it came."""
+
+    number: int
+    after: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conference:
+    """The state. It has no slots, for `fast_replace`.
+
+    `turn` counts asks, `failed` how often the current speaker has failed in its turn; `inputs` are all inputs of the user's.
+    `agreeing` are the speakers whose last speech declares consensus. `writers_lost` failed to write the minutes. `returned` are
+    the minutes that were sent back to `returned_to` because sections were `missing` from them.
+    """
+
+    opened: ConferenceOpened
+    seats: tuple[Seat, ...]
+    status: Status = "open"
+    round: int = 1
+    index: int = 0
+    turn: int = 1
+    failed: int = 0
+    last_loss: Loss = "error"
+    last_detail: str = ""
+    prompt: str = ""
+    speeches: tuple[NumberedSpeech, ...] = ()
+    agreeing: frozenset[SeatId] = frozenset()
+    inputs: tuple[NumberedInput, ...] = ()
+    absences: tuple[SkippedTurn, ...] = ()
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    stop: EndReason | None = None
+    writers_lost: tuple[SeatId, ...] = ()
+    minutes: Minutes | None = None
+    author: SeatId | None = None
+    returned: Minutes | None = None
+    returned_to: SeatId | None = None
+    missing: tuple[MinutesSection, ...] = ()
+
+    @property
+    def skipped(self) -> tuple[SeatId, ...]:
+        return tuple(absent.seat for absent in self.absences)
+
+    @property
+    def taken(self) -> int:
+        """The number of finished turns, spoken or skipped."""
+        return len(self.speeches) + len(self.absences)
+
+    @property
+    def turns(self) -> tuple["NumberedSpeech | SkippedTurn", ...]:
+        """The finished turns, by number."""
+        return tuple(sorted((*self.speeches, *self.absences), key=lambda turn: turn.number))
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    @property
+    def speakers(self) -> tuple[SeatId, ...]:
+        return tuple(seat.id for seat in self.seats if seat.id != MODERATOR)
+
+    @property
+    def current(self) -> SeatId:
+        """Whose turn it is, as `turn.json` names it."""
+        return self.speakers[self.index] if self.status == "open" else MODERATOR
+
+    def find_new_inputs(self, role: SeatId) -> tuple[NumberedInput, ...]:
+        """Return the inputs that a role has not answered yet: those since its last speech; for the moderator all of them."""
+        if not self.inputs or role == MODERATOR:
+            return self.inputs
+        spoke = next((speech.number for speech in reversed(self.speeches) if speech.seat == role), 0)
+        return tuple(each for each in self.inputs if each.after >= spoke)
+
+    @property
+    def recent(self) -> tuple[NumberedSpeech, ...]:
+        return self.speeches[-RECENT:]
+
+    @property
+    def writers(self) -> tuple[SeatId, ...]:
+        """Who may write the minutes, in order: the moderator, then the speakers."""
+        return tuple(seat for seat in (MODERATOR, *self.speakers) if seat not in self.writers_lost)

@@ -1,0 +1,129 @@
+"""The timeline of a conference: every speech, and the decision that its minutes hold."""
+
+import re
+from dataclasses import dataclass
+
+from moothall.domain.choice_line import drop_choice, extract_choice
+from moothall.domain.facts import Entry, InputGiven, SessionCancelled
+from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.protocols.roundtable.facts import ConferenceClosed
+from moothall.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
+from moothall.protocols.roundtable.rules import RULES
+from moothall.protocols.roundtable.sections import extract_minutes_section, extract_speech_section
+from moothall.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
+from moothall.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
+
+_NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundtableTimelineLine(TimelineLine):
+    """A speech, the question or an input of the user."""
+
+    speech: NumberedSpeech | None = None
+
+
+class RoundtableTimeline(TimelineBase[Conference]):
+    """All speeches and skipped turns of a conference."""
+
+    def __init__(self, session: SessionId) -> None:
+        super().__init__(session, RULES)
+        self.lines: list[RoundtableTimelineLine] = []
+        self.skip_entries: dict[int, int] = {}
+
+    @property
+    def skips(self) -> tuple[SkippedTurn, ...]:
+        return self.state.absences
+
+    @property
+    def words(self) -> RoundtableReportText:
+        return REPORT_TEXT[self.state.opened.language]
+
+    def begin(self, entry: Entry) -> None:
+        self._add_line(entry, USER, self.state.opened.topic)
+
+    def follow(self, before: Conference, entry: Entry) -> None:
+        fact = entry.fact
+        self.skip_entries |= {skip.number: entry.seq for skip in self.state.absences[len(before.absences) :]}
+        for speech in self.state.speeches[len(before.speeches) :]:
+            self._add_line(entry, speech.seat, speech.said.content, speech)
+        if isinstance(fact, InputGiven):
+            self._add_line(entry, USER, fact.text)
+
+    def list_phases(self) -> list[SessionPhase]:
+        conference, is_open = self.state, self.state.status == "open"
+        most = conference.opened.settings.max_rounds if is_open else max((turn.round for turn in conference.turns), default=1)
+        names = [*(self.words.round.format(number=number) for number in range(1, most + 1)), self.words.minutes]
+        return mark_phases(names, conference.round - 1 if is_open else most + (self.closed is not None))
+
+    def _add_line(self, entry: Entry, speaker: SeatId, text: str, speech: NumberedSpeech | None = None) -> None:
+        number = len(self.lines) + 1
+        self.lines.append(
+            RoundtableTimelineLine(
+                id=number, seq=entry.seq, timestamp=format_time(entry.at), speaker=speaker, content=text, speech=speech
+            )
+        )
+
+
+def build_decision(timeline: RoundtableTimeline) -> Decision:
+    """Build the current decision: what the minutes call the consensus."""
+    conference = timeline.state
+    closed = timeline.closed if isinstance(timeline.closed, ConferenceClosed) else None
+    minutes = conference.minutes.content if closed is not None and conference.minutes is not None else ""
+    choice = (conference.minutes.choice or extract_choice(minutes)) if minutes and conference.minutes is not None else ""
+    # The line that names the choice may stand in any section.
+    minutes = drop_choice(minutes) or minutes
+    agreed, disputed = extract_minutes_section(minutes, "consensus"), extract_minutes_section(minutes, "disagreements")
+    disputed = "" if _NOTHING.fullmatch(disputed) else disputed
+    is_cancelled = isinstance(timeline.closed, SessionCancelled)
+    total = sum(seat.weight for seat in conference.seats)
+    spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
+    return Decision(
+        session=timeline.session,
+        topic=conference.opened.topic,
+        status=timeline.status,
+        parked=timeline.parked,
+        ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
+        decision=SourcedClaim(text=agreed or minutes) if minutes else None,
+        author=closed.author if closed else None,
+        choice=choice,
+        positions=_build_positions(timeline),
+        # To declare consensus is to take the side of what the minutes say; nobody can declare against it.
+        backers=len(conference.agreeing) if minutes else 0,
+        backing=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken if minutes else None,
+        dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
+        lost=tuple(
+            SeatLoss(
+                seat=seat,
+                times=lost.times,
+                last=lost.last,
+                weight_share=conference.seat(seat).weight / total,
+                voiceless=all(speech.seat != seat for speech in conference.speeches),
+            )
+            for seat, lost in conference.losses.items()
+        ),
+        turns=len(conference.speeches),
+        spent=timeline.spent,
+    )
+
+
+def _build_positions(timeline: RoundtableTimeline) -> tuple[SeatPosition, ...]:
+    """Build where the first speaker stood: nobody else speaks before it has heard others."""
+    if not timeline.state.speeches:
+        return ()
+    first = timeline.state.speeches[0]
+    choice = first.said.choice or extract_choice(first.said.content)
+    position = SeatPosition(
+        seat=first.seat,
+        before=extract_speech_section(first.said.content, 0) or None,
+        confidence_before=None,
+        after=None,
+        verdict=None,
+        confidence_after=None,
+        weight=0.0,
+        moved_by=None,
+        choice_before=choice,
+        via_before=timeline.find_first_door(first.seat, "speech"),
+    )
+    return (position,) if choice else ()

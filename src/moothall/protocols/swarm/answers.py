@@ -1,0 +1,245 @@
+"""The shapes of the answers in a swarm. On the wire their fields are in camelCase; both spellings are accepted.
+
+Pydantic copies a class docstring into the JSON schema that models receive, so those docstrings are prompt text.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
+
+from annotated_types import Ge, Le, MaxLen, MinLen, Predicate
+
+from moothall.domain.topic import LONGEST_LABEL
+from moothall.protocols.swarm.json_fields import to_camel_case
+from moothall.scoring.positions import VotePosition
+
+MOST_OPERATIONS: Final = 20
+MOST_FINDINGS: Final = 10
+
+Number = Annotated[float, Predicate(math.isfinite)]
+Share = Annotated[float, Ge(0), Le(1)]
+Line = Annotated[str, MaxLen(500)]
+Text = Annotated[str, MaxLen(4_000)]
+Confidence = Literal["high", "medium", "low"]
+Scalar = Text | bool | int | Number | None
+Param = Scalar | tuple[Scalar, ...] | dict[str, Scalar | tuple[Scalar, ...]]
+Action = Literal["challenge", "support", "extend", "synthesize", "pass"]
+CheckVerdict = Literal["confirmed", "refuted", "unclear"]
+Measure = Literal["meaning", "words"]
+PairVerdict = Literal["same", "opposite", "different"]
+
+
+_WIRE: Final[dict[str, Any]] = {"alias_generator": to_camel_case, "populate_by_name": True}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundIdea:
+    """One finding. `confidence`, `needs_validation` and `search_attempted` mark one that was made without looking things up."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
+    core_idea: Annotated[str, MinLen(1), MaxLen(500)]
+    perspective: Annotated[str, MaxLen(100)] = ""
+    details: Text = ""
+    agrees_with: Annotated[tuple[Line, ...], MaxLen(10)] = ()
+    confidence: Confidence | None = None
+    needs_validation: bool = False
+    search_attempted: bool = False
+
+    def mark_unverified(self) -> Self:
+        return replace(self, confidence=_lower_confidence(self.confidence), needs_validation=True, search_attempted=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What an agent wants done on the blackboard. Anything fits in: whether it can be done is for the blackboard to say."""
+
+    operation: Annotated[str, MaxLen(100)]
+    params: Annotated[Mapping[str, Param], MaxLen(32)] | None = None
+    summary: Line = ""
+
+    def mark_unverified(self) -> Self:
+        if self.operation != "update_finding" or self.params is None:
+            return self
+        # The protocol's source wraps a finding in another object; both forms are accepted.
+        inner = self.params.get("finding")
+        if isinstance(inner, Mapping):
+            return replace(self, params={**self.params, "finding": {**inner, **_build_unverified_marks(inner.get("confidence"))}})
+        return replace(self, params={**self.params, **_build_unverified_marks(self.params.get("confidence"))})
+
+
+def _build_unverified_marks(confidence: object) -> dict[str, Scalar]:
+    return {"confidence": _lower_confidence(confidence), "needsValidation": True, "searchAttempted": True}
+
+
+def _lower_confidence(confidence: object) -> Confidence:
+    # Never "high" without a search, and never raised from "low".
+    return "low" if confidence == "low" else "medium"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A direction that an agent weighed."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
+    direction: Line
+    concentration: Number | None = None
+    response_prob: Number | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionReport:
+    """How an agent came to its direction."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
+    threshold: Number | None = None
+    candidates: Annotated[tuple[Candidate, ...], MaxLen(20)] | None = None
+    selected_direction: Line = ""
+    selection_reason: Text = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictReview:
+    """What an agent found that contradicts; 0 where it found nothing."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
+    conflicts_found: Annotated[int, Ge(0), Le(1_000)] = 0
+    details: Text = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundReport:
+    """What an explorer brings back from a round. Every finding is also an `update_finding`.
+
+    `confirmed_operations` are operations that it says were carried out for it. `choice` is its answer in a few words; it counts
+    in the first round, in which nobody has read anything yet.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
+    direction: Line = ""
+    findings: Annotated[tuple[FoundIdea, ...], MaxLen(MOST_FINDINGS)] = ()
+    operations: Annotated[tuple[Operation, ...], MaxLen(MOST_OPERATIONS)] = ()
+    decision_report: DecisionReport | None = None
+    conflict_review: ConflictReview | None = None
+    random_explore_forced: bool = False
+    confirmed_operations: Annotated[tuple[Line, ...], MaxLen(40)] = ()
+    choice: Annotated[str, MaxLen(LONGEST_LABEL)] = ""
+
+    @property
+    def is_silent(self) -> bool:
+        return not self.findings and not self.operations
+
+    def mark_unverified(self) -> Self:
+        """Return the report with every finding marked as unverified, because the search of its author failed (S-27)."""
+        return replace(
+            self,
+            findings=tuple(finding.mark_unverified() for finding in self.findings),
+            operations=tuple(operation.mark_unverified() for operation in self.operations),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collision:
+    """What an idle agent says to a finding of somebody else's."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
+    action: Action
+    target_finding_id: Annotated[str, MaxLen(40)] = ""
+    content: Text = ""
+    new_insights: Annotated[tuple[Line, ...], MaxLen(5)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingCheck:
+    """The validator's word on one finding."""
+
+    finding: Annotated[str, MaxLen(40)]
+    verdict: CheckVerdict
+    reason: Text = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """The validator's words on the findings that need it."""
+
+    verdicts: Annotated[tuple[FindingCheck, ...], MaxLen(50)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedPair:
+    """How like the new text `one` is to the text `other`; both are places in the list of what was compared."""
+
+    one: Annotated[int, Ge(0)]
+    other: Annotated[int, Ge(0)]
+    likeness: Share
+    opposed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarityReport:
+    """What a measure found: the pairs that are like at all."""
+
+    by: Measure
+    pairs: Annotated[tuple[ComparedPair, ...], MaxLen(20_000)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairJudgement:
+    """Whether two ideas are the same, by somebody who understands them."""
+
+    pair: Annotated[int, Ge(1)]
+    verdict: PairVerdict
+    reason: Line = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdeaJudgements:
+    """The judgements on the pairs of a round."""
+
+    judgements: Annotated[tuple[PairJudgement, ...], MaxLen(200)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdeaVote:
+    """A vote on one of the consensus ideas."""
+
+    idea: Annotated[int, Ge(1)]
+    position: VotePosition
+    confidence: Share = 0.0
+    reason: Text = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionRating:
+    """How good a direction is as the answer, from 0 to 1, by what its explorer read itself."""
+
+    direction: Annotated[int, Ge(1)]
+    rating: Share
+    reason: Text = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmBallot:
+    """The votes of one agent; an idea without one is abstained on. `ratings` are of directions that it has read itself."""
+
+    votes: Annotated[tuple[IdeaVote, ...], MaxLen(20)] = ()
+    ratings: Annotated[tuple[DirectionRating, ...], MaxLen(20)] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis:
+    """What a parallel exploration comes to, in words."""
+
+    content: Annotated[str, MinLen(1), MaxLen(20_000)]
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        return cls(content=text.strip())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownReply:
+    """The answer to a request to shut down."""
+
+    acknowledged: bool = True
+    words: Line = ""

@@ -1,0 +1,517 @@
+"""The facts of a swarm.
+
+The facts that the rulebook computes confirm the steps of the execution state machine (`execution.py`); each holds the result of
+its step, so that the ledger alone describes the run.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final, Literal
+
+from annotated_types import Ge, Gt, Le, Lt, MaxLen
+
+from moothall.domain.effects import AnswerForm
+from moothall.domain.facts import Closed, Fact, Opened, Reply
+from moothall.domain.ids import SeatId
+from moothall.protocols.swarm import answers
+from moothall.scoring.convergence import QuorumOf
+
+VALIDATOR: Final = SeatId("validator")
+LIKENESS: Final = SeatId("likeness")
+FEWEST_AGENTS: Final = 2
+MOST_AGENTS: Final = 64
+EDITION: Final = 2
+"""The edition of the rules that new swarms run by. What an older swarm computed stays as it was computed.
+
+2: the closing ballot also rates directions, and `settle = "evidence"` is the default; reviews and verdicts weigh what they are
+about; insights reach the next prompts; a silent explorer is not counted; roles can be left again; an agent cuts a direction once.
+"""
+
+Mode = Literal["emergent", "hybrid", "classic"]
+SynthesisRule = Literal["auto", "classic", "always"]
+Role = Literal["EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER"]
+Status = Literal["active", "interrupted", "degraded", "removed", "completed", "terminated"]
+Termination = Literal["graceful", "forced", "auto_forced", "compliance_violation"]
+Severity = Literal["WARNING", "MINOR", "MAJOR", "CRITICAL"]
+CollisionMode = Literal["review_challenge", "debate", "collaborate_deepen", "early_synthesis"]
+Reason = Literal["new", "agreesWith", "measure", "judge"]
+Settle = Literal["evidence", "quorum"]
+Stability = Literal["all", "leading"]
+EvidenceMethod = Literal["mean", "pairs"]
+EndReason = Literal[
+    "converged", "max_rounds", "insufficient_active_agents", "synthesis", "called", "tokens", "money", "time", "fault", "clear"
+]
+Seconds = Annotated[float, Gt(0), Le(86_400)]
+Share = Annotated[float, Ge(0), Le(1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmSettings:
+    """The settings of a swarm; the defaults are those of version 2.4.
+
+    `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are only
+    joined with an equal text. The seconds of the last three phases apply to outside agents. `synthesis` says which modes end with
+    one; new runs are opened with `always` instead of `auto`, which a run of an older version has and which means `classic`.
+
+    `settle` says what makes the decision: the readings of directions, or the vote on ideas with a quorum; None leaves it to the
+    edition. `stability` says which ideas must be stable, `clear_at` from which z of the leading direction the run may end early
+    (0: never), and `judge` is the seat that judges whether near ideas are one (empty: the measure alone decides).
+    """
+
+    mode: Mode = "emergent"
+    max_rounds: Annotated[int, Ge(1), Le(100)] = 10
+    directions: Annotated[tuple[answers.Line, ...], MaxLen(32)] = ()
+    round_timeout: Seconds = 120.0
+    evaporation: Annotated[float, Ge(0), Lt(1)] = 0.08
+    floor: Share = 0.1
+    deposit: Annotated[float, Gt(0), Le(0.3)] = 0.1
+    most_deposit: Annotated[float, Gt(0), Le(1)] = 0.3
+    agents_per_task: Annotated[int, Ge(1), Le(64)] = 3
+    min_rounds: Annotated[int, Ge(1), Le(100)] = 3
+    beta: Annotated[int, Ge(1), Le(100)] = 2
+    quorum_threshold: Annotated[float, Gt(0), Le(1)] = 0.67
+    quorum: QuorumOf = "all"
+    min_diversity: Share = 0.4
+    most_consensus: Share = 0.9
+    fast_before: Annotated[int, Ge(0), Le(100)] = 5
+    signal_strength: Share = 0.3
+    signal_seconds: Seconds = 300.0
+    most_inhibition: Share = 0.5
+    random_exploration: bool = True
+    stop_signals: bool = True
+    protection: bool = True
+    collisions: Annotated[int, Ge(0), Le(10)] = 3
+    vote: bool = True
+    recovery_seconds: Seconds = 120.0
+    silent_seconds: Seconds = 120.0
+    notice_seconds: Seconds = 5.0
+    graceful_seconds: Seconds = 15.0
+    forced_seconds: Seconds = 10.0
+    apart: Annotated[tuple[answers.Line, ...], MaxLen(100)] = ()
+    settle: Settle | None = None
+    stability: Stability = "all"
+    clear_at: Annotated[float, Ge(0), Le(10)] = 0.0
+    judge: Annotated[str, MaxLen(64)] = VALIDATOR
+    synthesis: SynthesisRule = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmOpened(Opened):
+    """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure.
+
+    `edition` is that of the rules, see EDITION; 1 in swarms that were opened before it was recorded.
+    """
+
+    settings: SwarmSettings = SwarmSettings()
+    edition: int = 1
+    helpers: ClassVar[frozenset[SeatId]] = frozenset({VALIDATOR, LIKENESS})
+
+    @property
+    def neutral(self) -> frozenset[SeatId]:
+        return self.helpers | {SeatId(self.settings.judge)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnParameters:
+    """The random parameters of an explorer."""
+
+    seat: SeatId
+    threshold: float
+    random_explore: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConcentrationChange:
+    """A concentration before and after a change."""
+
+    direction: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmFormed(Fact):
+    """The blackboard and its explorers were created. `seeded` are the user's directions, `laid` their concentrations."""
+
+    agents: tuple[DrawnParameters, ...]
+    seeded: tuple[str, ...] = ()
+    laid: tuple[ConcentrationChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundOrder:
+    """The order of one explorer for a round. `perspective` is assigned in the classic mode.
+
+    `cover`: the recommended direction is one that this explorer has not read yet, and few others have.
+    """
+
+    seat: SeatId
+    random: bool = False
+    must_switch: bool = False
+    inhibited: bool = False
+    wake: bool = False
+    recommended: str = ""
+    perspective: str = ""
+    cover: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundBegun(Fact):
+    """All active explorers were asked to start."""
+
+    round: int
+    orders: tuple[RoundOrder, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported(Reply):
+    said: answers.RoundReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """A rule that a round report broke."""
+
+    seat: SeatId
+    violation: str
+    severity: Severity
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusChange:
+    """A change of an agent's status, and its reason."""
+
+    seat: SeatId
+    old: Status
+    new: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarrierPassed(Fact):
+    """Every agent has answered, or was given up for this round."""
+
+    round: int
+    answered: tuple[SeatId, ...]
+    lost: tuple[SeatId, ...] = ()
+    is_degraded: bool = False
+    violations: tuple[Violation, ...] = ()
+    changes: tuple[StatusChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationResult:
+    """The result of one operation. `target` is the direction, signal, subtask or finding that it was about."""
+
+    number: int
+    seat: SeatId
+    operation: str
+    success: bool
+    error: str = ""
+    detail: str = ""
+    target: str = ""
+    before: float | None = None
+    after: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationsProcessed(Fact):
+    """The operations of a round, each executed once or refused."""
+
+    round: int
+    requests: int
+    processed: int
+    failed: int
+    results: tuple[OperationResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collided(Reply):
+    said: answers.Collision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validated(Reply):
+    said: answers.Validation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared(Reply):
+    said: answers.SimilarityReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(Reply):
+    said: answers.IdeaJudgements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedIdea:
+    """A text that nobody stated before, and the idea that it is assigned to. `like` is the idea's own text.
+
+    `why` is the reason that a judge gave.
+    """
+
+    text: str
+    idea: int
+    reason: Reason
+    likeness: float | None = None
+    like: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdeasSorted(Fact):
+    """The texts of a round with their ideas. `by` names the measure, `words (fallback)` if the measure itself was lost.
+
+    `judge` is the seat that judged near pairs, empty if the measure alone decided; `judged` is how many it judged.
+    """
+
+    round: int
+    by: str = ""
+    placed: tuple[PlacedIdea, ...] = ()
+    judge: str = ""
+    judged: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """The ideas that an agent holds."""
+
+    seat: SeatId
+    ideas: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleChange:
+    """An agent's new role; `reason` names the rule, `probability` and `drawn` the random draw that decided."""
+
+    seat: SeatId
+    old: Role
+    new: Role
+    round: int
+    reason: str
+    probability: float = 1.0
+    drawn: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundSettled(Fact):
+    """The settlement of a round, in this order: evaporation, expired signals, opinions, roles, round counts."""
+
+    round: int
+    evaporated: tuple[ConcentrationChange, ...] = ()
+    expired: tuple[str, ...] = ()
+    opinions: tuple[Opinion, ...] = ()
+    roles: tuple[RoleChange, ...] = ()
+    refused: tuple[SeatId, ...] = ()
+    counted: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backing:
+    """The backers of an idea; `independent` are those that held it before they could read it from others."""
+
+    idea: int
+    backers: tuple[SeatId, ...]
+    independent: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionEvidence:
+    """What the readings say of one direction: its value from 0 to 1, how many readings it rests on, and of how many explorers.
+
+    `readings` is less than their number where reviewers challenged them or the validator refuted them.
+    """
+
+    direction: str
+    value: float
+    readings: float
+    readers: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceChoice:
+    """The direction that the readings favour, and how clearly.
+
+    `method` is the mean of the readings, or pairs where the amounts say nothing. `margin` is the distance to the second, `z` the
+    same in standard errors. `needed` is how many more readings of the highest value the second would need to come first, None if
+    no number would do. `decisive` are the explorers without whose readings another direction would lead. `idea` is the number of
+    the idea that states the direction best, 0 if there is none.
+    """
+
+    direction: str
+    method: EvidenceMethod
+    ranked: tuple[DirectionEvidence, ...]
+    margin: float = 0.0
+    z: float | None = None
+    needed: int | None = None
+    decisive: tuple[SeatId, ...] = ()
+    idea: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvergenceMeasured(Fact):
+    """Every figure of the verdict on a round with its inputs, and the protection that followed.
+
+    `silent` are active agents that the quorum does not count. `lead` is what the readings favour so far, where that can end the
+    run; `is_clear` says that it does.
+    """
+
+    round: int
+    ideas: tuple[int, ...]
+    before: tuple[int, ...]
+    active: int
+    backing: tuple[Backing, ...]
+    quorum_ideas: tuple[int, ...]
+    consensus_rate: float
+    perspectives: int
+    distinct: int
+    stated: int
+    concentrations: tuple[float, ...]
+    coverage: float
+    orthogonality: float
+    entropy: float
+    diversity: float
+    enough_rounds: bool
+    stable: bool
+    has_quorum: bool
+    is_diverse: bool
+    too_fast: bool
+    converged: bool
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+    all_random: bool = False
+    cut: ConcentrationChange | None = None
+    debater: RoleChange | None = None
+    silent: tuple[SeatId, ...] = ()
+    lead: EvidenceChoice | None = None
+    is_clear: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voted(Reply):
+    said: answers.SwarmBallot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesized(Reply):
+    said: answers.Synthesis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdeaResolution:
+    """The result of the votes on one idea."""
+
+    idea: int
+    consensus_type: str
+    carried: bool
+    support: float | None = None
+    turnout: float = 0.0
+    confidence: float | None = None
+    heads: int = 0
+    effective: float = 0.0
+    could_differ: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmCompleted(Fact):
+    """Exploration has ended; all agents that were working are `completed`. `choice` is what the readings favour."""
+
+    round: int
+    reason: EndReason
+    converged: bool
+    resolved: tuple[IdeaResolution, ...] = ()
+    synced: tuple[SeatId, ...] = ()
+    fault: str = ""
+    choice: EvidenceChoice | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownNoticed(Fact):
+    """All agents were notified of the end; `awaited` are outside agents, who are asked to say goodbye."""
+
+    awaited: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged(Reply):
+    said: answers.ShutdownReply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShutdownAnswered(Fact):
+    """The agents that said goodbye when asked."""
+
+    acknowledged: tuple[SeatId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEnd:
+    """How an agent ended."""
+
+    seat: SeatId
+    reason: Termination
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentsTerminated(Fact):
+    """Every remaining agent was terminated, each with its reason."""
+
+    ends: tuple[AgentEnd, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmClosed(Closed):
+    """The end of a run. `fault` says what broke if the reason is `fault`."""
+
+    reason: EndReason
+    converged: bool
+    rounds: int
+    fault: str = ""
+
+
+# These names are stored in every ledger: a released one never changes.
+KINDS: dict[str, type[Fact]] = {
+    "swarm.opened": SwarmOpened,
+    "swarm.formed": SwarmFormed,
+    "swarm.round_begun": RoundBegun,
+    "swarm.reported": Reported,
+    "swarm.barrier_passed": BarrierPassed,
+    "swarm.operations_processed": OperationsProcessed,
+    "swarm.collided": Collided,
+    "swarm.validated": Validated,
+    "swarm.compared": Compared,
+    "swarm.ideas_sorted": IdeasSorted,
+    "swarm.round_settled": RoundSettled,
+    "swarm.convergence_measured": ConvergenceMeasured,
+    "swarm.voted": Voted,
+    "swarm.synthesized": Synthesized,
+    "swarm.completed": SwarmCompleted,
+    "swarm.shutdown_noticed": ShutdownNoticed,
+    "swarm.acknowledged": Acknowledged,
+    "swarm.shutdown_answered": ShutdownAnswered,
+    "swarm.terminated": AgentsTerminated,
+    "swarm.closed": SwarmClosed,
+    "swarm.judged": Judged,
+}
+
+FORMS: dict[str, AnswerForm] = {
+    form.kind: form
+    for form in (
+        AnswerForm(
+            kind="explore", reply=Reported, shape=answers.RoundReport, form="json", max_tokens=1_500, looks_up=True, silence=()
+        ),
+        AnswerForm(
+            kind="collide", reply=Collided, shape=answers.Collision, form="json", max_tokens=500, silence=(("action", "pass"),)
+        ),
+        AnswerForm(
+            kind="validate", reply=Validated, shape=answers.Validation, form="json", max_tokens=800, looks_up=True, silence=()
+        ),
+        AnswerForm(kind="compare", reply=Compared, shape=answers.SimilarityReport, form="json", max_tokens=2_000),
+        AnswerForm(kind="judge", reply=Judged, shape=answers.IdeaJudgements, form="json", max_tokens=2_500, silence=()),
+        AnswerForm(kind="ballot", reply=Voted, shape=answers.SwarmBallot, form="json", max_tokens=600, silence=()),
+        AnswerForm(kind="synthesis", reply=Synthesized, shape=answers.Synthesis, form="text", max_tokens=1_200),
+        AnswerForm(kind="shutdown", reply=Acknowledged, shape=answers.ShutdownReply, form="json", max_tokens=50, silence=()),
+    )
+}

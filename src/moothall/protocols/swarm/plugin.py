@@ -1,0 +1,82 @@
+"""The swarm protocol as the house takes it in."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from moothall.domain.roster import HELPING_SEATS, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
+from moothall.errors import BadRoster, BadSetting
+from moothall.ports.plugin import Plan, ProtocolPlugin
+from moothall.protocols.swarm.facts import EDITION, FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
+from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
+from moothall.protocols.swarm.reports.live_lines import add_and_describe_entry
+from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
+from moothall.protocols.swarm.rules.rulebook import RULES
+from moothall.protocols.swarm.workload import expect_calls
+
+_NO_MODEL: Final = UNNAMED_MINDS | {MEASURE}
+
+
+def open_session(plan: Plan) -> SwarmOpened:
+    """The opening of a swarm; raises BadRoster or BadSetting.
+
+    Every seat but `validator`, `likeness` and the one that the setting `judge` names is an explorer, and all explorers are equal:
+    what a panel says of each is left out. Without a seat called `validator` the first explorer's model validates; where no
+    explorer is a model, nobody does.
+    """
+    settings = plan.settings
+    assert isinstance(settings, SwarmSettings)
+    if settings.directions and settings.mode != "hybrid":
+        raise BadSetting(f"directions are laid down in the mode hybrid only; the mode is {settings.mode}")
+    if not all(direction.strip() for direction in settings.directions):
+        raise BadSetting("a direction is empty; say it in words: --direction WORDS")
+    if settings.mode == "hybrid" and not settings.directions:
+        raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
+    helpers = {VALIDATOR, LIKENESS, settings.judge}
+    explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in helpers]
+    if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
+        raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
+    helping = _build_helper_seats(plan.seats, explorers, settings.judge)
+    seats = validate_seats((*explorers, *helping), fewest=2, most=MOST_SEATS + HELPING_SEATS)
+    settings = replace(
+        settings,
+        settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"),
+        synthesis="always" if settings.synthesis == "auto" else settings.synthesis,
+    )
+    return plan.opening(SwarmOpened, seats=seats, settings=settings, edition=EDITION)
+
+
+def _build_helper_seats(seats: Sequence[Seat], explorers: Sequence[Seat], judge: str) -> list[Seat]:
+    given: dict[str, Seat] = {seat.id: seat for seat in seats}
+    model = next((seat for seat in explorers if parse_kind(seat.platform) not in _NO_MODEL), None)
+    found = []
+    if VALIDATOR in given:
+        found.append(given[VALIDATOR])
+    elif model is not None:
+        found.append(Seat(id=VALIDATOR, platform=model.platform, trust=model.trust))
+    found.append(given.get(LIKENESS, Seat(id=LIKENESS, platform=MEASURE)))
+    if judge and judge not in {VALIDATOR, LIKENESS}:
+        if judge not in given:
+            raise BadSetting(f"the judge {judge!r} is not a seat; name one of {', '.join(given)}, or leave it empty for none")
+        found.append(given[judge])
+    return found
+
+
+SWARM: Final = ProtocolPlugin(
+    name="swarm",
+    rules=RULES,
+    settings=SwarmSettings,
+    open=open_session,
+    timeline=SwarmTimeline,
+    decision=build_decision,
+    describe=add_and_describe_entry,
+    report=build_swarm_report,
+    exports={
+        "blackboard": render_blackboard,
+        "operations": render_operation_log,
+        "convergence": render_convergence_report,
+        "config": render_run_config,
+    },
+    expect=expect_calls,
+)

@@ -1,0 +1,431 @@
+"""The prompts of a swarm: `round_start` and the other messages of the protocol, as pure functions of what the seat may see.
+
+What all explorers share (task, strategy, snapshot) comes first, what is the seat's own comes last. The size of the snapshot is
+bounded, however large the blackboard grows.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Final
+
+from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.effects import AnswerRules, Ask, Brief, CompareTexts
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import MEASURE, parse_kind
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.protocols.swarm.answer_schemas import build_answer_schema, find_fills, mend_answer
+from moothall.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
+from moothall.protocols.swarm.json_fields import take_fields
+from moothall.protocols.swarm.person import build_person_ask
+from moothall.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText, format_agent_name
+from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
+from moothall.protocols.swarm.rules.evidence import list_rated_directions
+from moothall.protocols.swarm.rules.ideas import build_comparison
+from moothall.protocols.swarm.rules.operations import direction_key
+from moothall.protocols.swarm.rules.round_start import TOP, count_active_signals, is_ping, weigh_directions
+from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
+from moothall.protocols.swarm.state import Agent, Finding, Swarm
+from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition
+
+LONGEST_TASK: Final = 20_000
+LONGEST_DETAIL: Final = 300
+LONGEST_IDEA: Final = 120
+MOST_DIRECTIONS: Final = 12
+MOST_SIGNALS: Final = 8
+MOST_CLAIMS: Final = 12
+MOST_IDEAS: Final = 24
+MOST_FINDINGS: Final = 16
+MOST_RESULTS: Final = 20
+MOST_INSIGHTS: Final = 8
+MOST_OWN_FINDINGS: Final = 3
+LONGEST_INPUT: Final = 2_000
+
+
+def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
+    """Build how the answer to an ask is read."""
+    # Comparing is the work of a measure: a person in its seat is asked by the shape of the answer, which the brief narrows.
+    if ask.kind in {"compare", "judge"}:
+        return build_brief(state, ask)
+    return AnswerRules(
+        form=FORMS[ask.kind],
+        fills=find_fills(state, ask),
+        mend=partial(mend_answer, state, ask, CompareTexts()),
+        person=partial(build_person_ask, state, ask),
+    )
+
+
+def build_brief(state: Swarm, ask: Ask) -> Brief:
+    """Build the brief of an ask."""
+    words = PROMPT_TEXT[state.opened.language]
+    agent = state.agents.get(ask.seat)
+    own = _build_own_prompt(state, words, ask, agent)
+    compared = build_comparison(state) if ask.kind == "compare" else CompareTexts()
+    systems = {VALIDATOR: words.validator, LIKENESS: words.measure}
+    last = next((each for each in reversed(state.board.findings[-200:]) if each.seat == ask.seat), None)
+    return Brief(
+        ask=ask,
+        seat=state.seat(ask.seat),
+        form=FORMS[ask.kind],
+        language=state.opened.language,
+        seed=state.opened.seed,
+        nth=_count_ask(state, ask, agent),
+        perception=Perception(goal=state.opened.topic, memory=_build_memory(state), own_words=last.core_idea if last else ""),
+        system=words.measure if ask.kind == "judge" else systems.get(ask.seat, words.system),
+        shared=_build_shared_prompt(state, words, ask),
+        own=own,
+        subject=state.opened.topic,
+        comparing=compared,
+        schema=build_answer_schema(state, ask),
+        fills=find_fills(state, ask),
+        # On a ballot a direction is one of its numbers, not words.
+        hints={} if ask.kind == "ballot" else _choose_hints(state, words),
+        mend=partial(mend_answer, state, ask, compared),
+        # Comparing is the work of a measure: a person in its seat is asked by the shape.
+        person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
+    )
+
+
+def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
+    if ask.kind == "explore" and agent is not None:
+        return agent.asked + 1
+    return max(1, state.round) if ask.kind in {"collide", "validate", "compare", "judge"} else 1
+
+
+def _build_memory(state: Swarm) -> ContextWindow:
+    memory = ContextWindow(window=MOST_FINDINGS)
+    for finding in state.board.findings[-MOST_FINDINGS:]:
+        memory = memory.add(Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
+    return memory
+
+
+def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
+    task = f"{words.task}\n{quote_lines(state.opened.topic[:LONGEST_TASK])}"
+    if ask.kind in {"compare", "judge", "shutdown"}:
+        return task
+    if ask.kind == "ballot" and state.by_evidence:
+        # Without the concentrations and the backers: what counts is what each explorer read, not what is popular.
+        return "\n\n".join([task, "\n".join(_format_findings(state, words))])
+    if ask.kind == "explore" and state.settings.mode == "classic":
+        return task
+    parts = [task]
+    if ask.kind == "explore":
+        parts.append(words.strategy)
+    parts.append(render_snapshot(state, words))
+    return "\n\n".join(parts)
+
+
+class _ShownBoard:
+    """A state by what its snapshot shows. Compared by identity: equal boards of one round are the same object."""
+
+    def __init__(self, state: Swarm) -> None:
+        self.state = state
+
+    def __hash__(self) -> int:
+        return hash((id(self.state.board), id(self.state.agents), self.state.round))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _ShownBoard)
+            and other.state.board is self.state.board
+            and other.state.agents is self.state.agents
+            and other.state.opened is self.state.opened
+            and other.state.round == self.state.round
+        )
+
+
+def render_snapshot(state: Swarm, words: SwarmPromptText) -> str:
+    """Render a summary of the blackboard: once for all agents of a round."""
+    return _render_board(_ShownBoard(state), words)
+
+
+@lru_cache(maxsize=32)
+def _render_board(shown: _ShownBoard, words: SwarmPromptText) -> str:
+    state = shown.state
+    return "\n".join(
+        [
+            words.board.format(round=state.round),
+            *_format_pheromones(state, words),
+            *_format_signals(state, words),
+            *_format_claims(state, words),
+            *_format_ideas(state, words),
+            *_format_findings(state, words),
+            *_format_insights(state, words),
+        ]
+    )
+
+
+def _format_section(words: SwarmPromptText, head: str, lines: Sequence[str], total: int) -> list[str]:
+    """Format a section of the snapshot: its heading, its lines, and how many were left out."""
+    if not lines:
+        return []
+    rest = total - len(lines)
+    return [head, *lines, *([words.more.format(count=rest)] if rest > 0 else [])]
+
+
+def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
+    settings, counts = state.settings, count_active_signals(state.board)
+    ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
+    lines = []
+    for key, each in ranked[:MOST_DIRECTIONS]:
+        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
+        left = f" ({compute_effective_concentration(each.concentration, strength):.4f})" if strength else ""
+        lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
+    return _format_section(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
+
+
+def _format_signals(state: Swarm, words: SwarmPromptText) -> list[str]:
+    lines = []
+    for signal in reversed(state.board.signals[-MOST_SIGNALS:]):
+        pheromone = state.board.pheromones.get(signal.target)
+        target = pheromone.direction if pheromone is not None else signal.target
+        lines.append(quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_shorten_text(signal.evidence)}"))
+    return _format_section(words, words.signals, lines, len(state.board.signals))
+
+
+def _format_claims(state: Swarm, words: SwarmPromptText) -> list[str]:
+    claims = [*state.board.claims.values()][-MOST_CLAIMS:][::-1]
+    lines = [quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in claims]
+    return _format_section(words, words.claims, lines, len(state.board.claims))
+
+
+def _format_ideas(state: Swarm, words: SwarmPromptText) -> list[str]:
+    held: dict[int, list[SeatId]] = {}
+    for seat, agent in state.agents.items():
+        for number in agent.holds:
+            held.setdefault(number, []).append(seat)
+    ranked = sorted(held, key=lambda number: (-len(held[number]), number))
+    lines = []
+    for number in ranked[:MOST_IDEAS]:
+        idea = state.board.idea(number)
+        if idea is not None:
+            lines.append(quote_lines(f"{idea.id} ({', '.join(held[number])}) {idea.text}"))
+    return _format_section(words, words.ideas, lines, len(ranked))
+
+
+def _format_findings(state: Swarm, words: SwarmPromptText) -> list[str]:
+    newest = state.board.findings[-MOST_FINDINGS:][::-1]
+    return _format_section(words, words.findings, [_format_finding(each) for each in newest], len(state.board.findings))
+
+
+def _format_insights(state: Swarm, words: SwarmPromptText) -> list[str]:
+    """Format the newest insights of collisions (S-13); the first edition kept them from the explorers."""
+    if state.is_first_edition:
+        return []
+    newest = state.board.findings[-LOOKED_AT:]
+    told = {
+        text: f"{each.seat} → {finding.id}: {text}" for finding in newest for each in finding.reviews for text in each.insights
+    }
+    lines = [quote_lines(_shorten_text(line)) for line in [*told.values()][-MOST_INSIGHTS:]]
+    return _format_section(words, words.insights, lines, len(told))
+
+
+def _format_finding(finding: Finding) -> str:
+    marks = [finding.perspective] if finding.perspective else []
+    if finding.needs_validation:
+        marks.append(finding.verdict or "needsValidation")
+    marks += [f"{review.action} {review.seat}: {_shorten_text(review.content)}" for review in finding.reviews[-2:]]
+    detail = f" — {_shorten_text(finding.details)}" if finding.details else ""
+    return quote_lines(f"{finding.id} {finding.seat} [{'; '.join(marks)}] {finding.core_idea}{detail}")
+
+
+def _shorten_text(text: str) -> str:
+    line = one_line(text)
+    return line if len(line) <= LONGEST_DETAIL else f"{line[: LONGEST_DETAIL - 1]}…"
+
+
+def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Agent | None) -> str:
+    match ask.kind:
+        case "validate":
+            chosen = [_format_finding(state.board.findings[number - 1]) for number in state.review.to_check]
+            return "\n".join([*chosen, words.validate])
+        case "compare":
+            return _format_comparison(state, words)
+        case "judge":
+            return _format_pairs(state, words)
+        case "synthesis":
+            findings = [_format_finding(each) for each in state.board.findings[-100:]]
+            # Only in the classic mode is the synthesis what was decided.
+            choice = _format_choice(state, words, words.final_choice) if state.settings.mode == "classic" else ""
+            return "\n".join([*findings, f"{words.synthesis}{choice}"])
+        case "shutdown":
+            return words.shutdown
+        case "ballot":
+            ideas = [idea for number in list_ballot_ideas(state) if (idea := state.board.idea(number)) is not None]
+            listed = [quote_lines(f"{idea.number}. {idea.text}") for idea in ideas]
+            if not state.by_evidence:
+                return "\n".join([*listed, words.ballot])
+            own = _format_own_readings(state, words, ask.seat)
+            return "\n".join([*own, *([words.ballot_ideas] if listed else []), *listed, words.ballot_evidence])
+        case "collide":
+            return _format_collision(state, words, ask)
+        case _:
+            assert agent is not None, "only explorers are asked to explore"
+            return _format_round_start(state, words, agent)
+
+
+def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> list[str]:
+    """List the directions that a seat has read with its own deposits and findings: a model remembers none of them."""
+    lines = []
+    mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
+    for number, direction in list_rated_directions(state, seat).items():
+        key = direction_key(direction)
+        count, total = state.board.readings.get(key, {}).get(seat, (0, 0.0))
+        told = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
+        lines.append(quote_lines(f"{number}. {direction}{told}"))
+        # Of what it said again and again, the time that was reviewed most.
+        found = {each.core_idea: each for each in mine if direction_key(each.direction) == key}
+        lines += [_format_finding(each) for each in [*found.values()][-MOST_OWN_FINDINGS:]]
+    return [words.own_directions, *lines] if lines else []
+
+
+def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
+    """List the texts by number, for a model in the measure's seat; a real measure receives them beside the prompt."""
+    compared = build_comparison(state)
+    lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*compared.known, *compared.new))]
+    is_measure = parse_kind(state.seat(LIKENESS).platform) == MEASURE
+    return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(compared.known))])
+
+
+def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:
+    """List the ideas of the pairs in full, each once, then the pairs by number."""
+    compared, review = build_comparison(state), state.review
+    texts = (*compared.known, *compared.new)
+    details: dict[str, str] = {}
+    for finding in state.board.findings:
+        details.setdefault(finding.core_idea, finding.details)
+    used = sorted({at for pair in review.pairs for at in (pair.one, pair.other)})
+    numbers = {at: number for number, at in enumerate(used, 1)}
+    lines = []
+    for at in used:
+        detail = f" — {_shorten_text(details[texts[at]])}" if details.get(texts[at]) else ""
+        lines.append(quote_lines(f"{numbers[at]}. {one_line(texts[at])}{detail}"))
+    pairs = [quote_lines(f"{at}: {numbers[pair.other]}, {numbers[pair.one]}") for at, pair in enumerate(review.pairs, 1)]
+    return "\n".join([words.ballot_ideas, *lines, words.pairs, *pairs, words.judge])
+
+
+def _format_collision(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
+    invitation = find_invitation(state, ask.seat)
+    targets = invitation.targets if invitation is not None else ()
+    mode = invitation.mode if invitation is not None else "review_challenge"
+    lines = [
+        words.you.format(name=format_agent_name(ask.seat)),
+        *(_format_finding(state.board.findings[number - 1]) for number in targets),
+    ]
+    return "\n".join([*lines, words.collide.format(mode=mode, what=words.modes[mode])])
+
+
+def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> str:
+    order = state.orders[agent.seat]
+    you = words.you.format(name=format_agent_name(agent.seat))
+    if state.settings.mode == "classic":
+        return "\n".join([you, words.perspective.format(perspective=order.perspective), words.explore_classic])
+    message = [quote_lines(json.dumps(each, ensure_ascii=False)) for each in _build_message(state, agent, order)]
+    news = [*_format_news(state, words, agent), *_format_orders(state, words, order)]
+    is_outside = state.seat(agent.seat).is_outside
+    ask = words.explore_outside if is_outside else words.explore
+    if state.by_evidence:
+        # Deposits are readings: what an amount means must be the same for all.
+        amounts = words.amounts.format(most=state.settings.most_deposit)
+        ask = f"{ask}\n{amounts}" if is_outside else ask.replace("{direction, amount}", f"{{direction, {amounts}}}")
+    if is_outside and state.round == 1:
+        ask = f"{ask}\n{_format_choice(state, words, words.first_choice)}"
+    return "\n".join([you, *message, *news, ask])
+
+
+def _choose_hints(state: Swarm, words: SwarmPromptText) -> Mapping[str, str]:
+    """Return the hints to the fields of an answer; where there are options, the form lists them."""
+    options = state.opened.subject.options
+    return {name: hint for name, hint in words.hints.items() if name != "choice" or not options}
+
+
+def _format_choice(state: Swarm, words: SwarmPromptText, text: str) -> str:
+    options = " | ".join(one_line(option) for option in state.opened.subject.options)
+    return text.format(options=words.choice_options.format(options=options) if options else "")
+
+
+def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[str, object]]:
+    """Build the parts of `round_start` as the protocol defines them."""
+    support = [
+        {
+            "direction": each.direction,
+            "rawConcentration": round(each.raw, 4),
+            "effectiveConcentration": round(each.effective, 4),
+            "responseProbability": round(each.probability, 4),
+        }
+        for each in weigh_directions(state, agent, TOP)
+    ]
+    parts: list[dict[str, object]] = [
+        {"type": "round_start", "round": state.round, "agentState": build_agent_state(agent)},
+        {"decisionSupport": {"threshold": round(agent.threshold, 4), "topDirections": support}},
+        {
+            "instructions": take_fields(
+                order,
+                "forceRandomExplore=random mustSwitchDirection=must_switch currentDirectionInhibited=inhibited "
+                f"recommendedDirection=recommended? {'coverFirst=cover' if order.cover else ''}",
+            )
+        },
+    ]
+    if agent.results:
+        parts.append({"operationResults": [_build_result(each) for each in agent.results[:MOST_RESULTS]]})
+    return parts
+
+
+def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str]:
+    """Format what has changed for an agent, and the user's input."""
+    lines = []
+    if agent.role_news is not None:
+        news = agent.role_news
+        lines.append(words.role_news.format(old=news.old, new=news.new, what=words.roles[news.new]))
+    elif agent.role != "EXPLORER":
+        lines.append(words.roles[agent.role])
+    if agent.role_refused:
+        lines.append(words.role_refused)
+    lines += [words.warnings[name] for name in state.warnings if name in words.warnings]
+    if state.inputs:
+        lines += [words.inputs, *(quote_lines(text[:LONGEST_INPUT]) for text in state.inputs)]
+    return lines
+
+
+def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> list[str]:
+    """Format the instructions of this round in words."""
+    lines = []
+    if state.lost.get(order.seat):
+        lines.append(words.ping if is_ping(state, order.seat) else words.retry)
+    if order.wake:
+        lines.append(words.wake)
+    if order.random:
+        lines.append(words.random)
+    if order.must_switch:
+        lines.append(words.switch)
+    elif order.inhibited:
+        lines.append(words.inhibited)
+    if not order.random and (order.cover or not order.must_switch):
+        lines.append(words.cover if order.cover else words.normal)
+    return lines
+
+
+def _build_result(result: OperationResult) -> dict[str, object]:
+    shown = take_fields(result, "type operationId operation success", type="operation_result", operationId=f"op-{result.number}")
+    if result.error:
+        shown |= take_fields(result, "error detail")
+    if result.target:
+        shown["target"] = result.target
+    if result.after is not None:
+        shown["newConcentration"] = round(result.after, 4)
+    return shown
+
+
+def build_agent_state(agent: Agent) -> dict[str, object]:
+    """Return an agent's state as the protocol defines it."""
+    return take_fields(
+        agent,
+        "role displayName status internalThreshold=threshold randomExploreProb=random_explore stats current violationScore=score",
+        displayName=DISPLAY_NAMES.get(agent.seat, agent.seat),
+        stats=take_fields(
+            agent,
+            "pheromoneDeposits=deposits explorationRounds=rounds findingsCount=findings signalsSent signalsReceived "
+            "silenceRounds=silence recoveryAttempts=wakes",
+        ),
+        current=take_fields(agent, "exploringDirection=direction? claimedSubtask=subtask?"),
+    )

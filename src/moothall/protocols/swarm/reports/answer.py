@@ -1,0 +1,263 @@
+"""What a reader wants first: the answer, how sure it is, why, what speaks against it; then all ideas and the synthesis.
+
+S-33. Whether or not the run converged, the report names the idea that it stands for.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from moothall.domain.claims import cut_text
+from moothall.domain.context import extract_first_sentence
+from moothall.domain.facts import SessionCancelled
+from moothall.domain.safe_text import one_line
+from moothall.protocols.swarm.facts import SwarmClosed
+from moothall.protocols.swarm.reports.citations import check_citations
+from moothall.protocols.swarm.reports.report_text import SwarmReportText
+from moothall.protocols.swarm.reports.standing import IdeaStanding, Remark, find_leading_idea, list_objections
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.reports.what_if import WhatIfResult
+from moothall.protocols.swarm.state import Finding
+from moothall.reports.blocks import (
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    Details,
+    Fields,
+    Line,
+    Mark,
+    Muted,
+    Quote,
+    Strong,
+    Text,
+    build_section,
+)
+from moothall.reports.decision import Decision
+from moothall.reports.figures import format_percent
+from moothall.reports.sections import describe_no_dissent, explain_ending_losses, explain_parking, format_dissent
+from moothall.scoring.likeness import normalize_idea
+
+MOST_LISTED: Final = 40
+MOST_REASONS: Final = 4
+MOST_IDEA_CARDS: Final = 12
+MOST_FINDINGS: Final = 8
+"""For each idea; the others are in the reports of the agents."""
+MOST_OTHERS: Final = 200
+LONGEST_DETAIL: Final = 400
+
+
+def build_list(items: Sequence[Text], most: int = MOST_LISTED) -> Bullets:
+    """The first of many, and how many there are besides."""
+    rest = len(items) - most
+    return Bullets((*items[:most], *((Muted(f"+ {rest}"),) if rest > 0 else ())))
+
+
+def build_headline(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -> Line | None:
+    """The first line of a run that decided nothing: the idea that it leans to, and by how much."""
+    words, leading = timeline.words, find_leading_idea(timeline, ideas)
+    if leading is None:
+        return None
+    support = words.leads.format(support=_format_support(timeline, leading))
+    return Line((Strong(extract_first_sentence(leading.text)), " · ", Mark(words.undecided, "warn"), Muted(f" ({support})")))
+
+
+def build_answer(
+    timeline: SwarmTimeline, decision: Decision, found: WhatIfResult, ideas: Sequence[IdeaStanding]
+) -> tuple[Block, ...]:
+    """The answer, how sure it is, why, and what speaks against it."""
+    words, leading = timeline.words, find_leading_idea(timeline, ideas)
+    outcome = (*build_undone_joins(timeline, found), _build_outcome(timeline, decision, found, ideas))
+    blocks = build_section(words.conclusion, outcome)
+    if leading is None:
+        return (*blocks, *_build_objections(timeline, decision, None))
+    reasons = _build_evidence(leading, leading.reasons, words, MOST_REASONS)
+    return (
+        *blocks,
+        *build_section(words.why.format(idea=leading.id), (reasons,)),
+        *_build_objections(timeline, decision, leading),
+    )
+
+
+def build_undone_joins(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+    """Say that these figures are not those of the run."""
+    return (Line(timeline.words.undone.format(joins=", ".join(found.undone)), "warn"),) if found.undone else ()
+
+
+def build_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> Line:
+    """Whether it converged, in one sentence; a run that did not says first that its report is partial."""
+    words, closed = timeline.words, timeline.closed
+    if closed is None:
+        return Line(words.still_open, "strong")
+    if not isinstance(closed, SwarmClosed):
+        return Line(words.cancelled, "strong")
+    last = found.rounds[-1] if found.rounds else None
+    is_converged = last is not None and last.verdict.converged if found.undone else closed.converged
+    if is_converged:
+        return Line(words.converged, "good")
+    if closed.reason == "synthesis":
+        return Line(words.classic)
+    reason = words.convergence_reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
+    reasons = words.between.join(part for part in (reason, words.endings.get(closed.reason, closed.reason)) if part)
+    return Line(f"{words.partial}{words.not_converged.format(reason=reasons)}", "warn")
+
+
+def _build_outcome(timeline: SwarmTimeline, decision: Decision, found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> Block:
+    """The verdict, what was decided or the idea with most support, and how sure that is."""
+    words, closed, leading = timeline.words, timeline.closed, find_leading_idea(timeline, ideas)
+    blocks: list[Block] = [build_verdict(timeline, found), *explain_parking(timeline, words)]
+    if isinstance(closed, SessionCancelled) and closed.reason:
+        blocks.append(Quote(closed.reason))
+    rows: list[tuple[str, Cell]] = []
+    if decision.decision is not None:
+        blocks.append(Quote(decision.decision.text, "strong"))
+    elif decision.status == "concluded":
+        blocks += [Line(_explain_no_result(timeline), "strong"), *explain_ending_losses(timeline, words)]
+    if decision.author is not None:
+        blocks.append(_describe_citations(timeline))
+        rows.append((words.author, decision.author))
+    elif leading is not None:
+        if decision.decision is None:
+            blocks.append(Line((words.most_support.format(idea=leading.id), Strong(leading.text))))
+        rows += _list_figures(timeline, leading, ideas)
+    warning = words.could_differ if decision.could_differ else ""
+    return Card(blocks=(*blocks, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
+
+
+def _explain_no_result(timeline: SwarmTimeline) -> str:
+    words, swarm = timeline.words, timeline.state
+    if not swarm.consensus:
+        return words.no_consensus
+    return words.not_carried if swarm.ballots else words.no_vote
+
+
+def _list_figures(timeline: SwarmTimeline, leading: IdeaStanding, ideas: Sequence[IdeaStanding]) -> list[tuple[str, Cell]]:
+    """How sure the leading idea is: who backs it, what was checked, what the votes say, which idea comes next."""
+    words = timeline.words
+    checked = [each.verdict for each in leading.findings if each.verdict]
+    evidence = words.evidence_line.format(count=len(leading.findings), agents=len({each.seat for each in leading.findings}))
+    checks = ", ".join(f"{words.term(verdict)} × {checked.count(verdict)}" for verdict in dict.fromkeys(checked))
+    rows: list[tuple[str, Cell]] = [
+        (words.backed_by, _format_support(timeline, leading)),
+        (words.evidence, f"{evidence}{words.checked.format(checks=checks) if checks else ''}"),
+    ]
+    rows += [(idea.id, _format_vote(timeline, idea)) for idea in ideas if idea.result is not None]
+    following = next((idea for idea in ideas if idea is not leading and idea.backers), None)
+    if following is not None:
+        text = words.quoted.format(text=extract_first_sentence(following.text))
+        rows.append((words.runner_up, f"{following.id} {text}{_format_support(timeline, following)}"))
+    return rows
+
+
+def _format_support(timeline: SwarmTimeline, idea: IdeaStanding) -> str:
+    if not idea.backers:
+        return timeline.words.held_no_more
+    return timeline.words.support_line.format(
+        count=len(idea.backers), all=idea.active, share=format_percent(idea.share), own=len(idea.independent)
+    )
+
+
+def _format_vote(timeline: SwarmTimeline, idea: IdeaStanding) -> str:
+    result, words = idea.result, timeline.words
+    assert result is not None, "only ideas that were voted on are asked for"
+    return words.by_vote.format(
+        kind=words.phrase(result.consensus_type),
+        count=result.heads,
+        all=len(timeline.state.explorers),
+        support=format_percent(result.support),
+        confidence=format_percent(result.confidence),
+    )
+
+
+def _build_objections(timeline: SwarmTimeline, decision: Decision, leading: IdeaStanding | None) -> tuple[Block, ...]:
+    """All that speaks against the leading idea, and every vote against another one."""
+    words = timeline.words
+    found = list_objections(timeline, leading) if leading is not None else []
+    known = {(each.seat, each.text) for each in found}
+    items = _group_words(found, words)
+    items += [format_dissent(voice, words) for voice in decision.dissent if (voice.seat, voice.text) not in known]
+    # Without a vote nobody was asked: "nobody dissented" would claim an agreement that was never sought.
+    none = describe_no_dissent(decision, words) if decision.support is not None else words.no_objection
+    title = words.against.format(idea=leading.id) if leading is not None else words.dissent
+    return build_section(title, (build_list(items) if items else Line(none if leading is not None else "", "dim"),))
+
+
+def _group_words(said: Iterable[Remark], words: SwarmReportText, mark: str = "") -> list[Text]:
+    """What was said to an idea: the same words of several are one line."""
+    groups: dict[tuple[str, str], list[Remark]] = {}
+    for each in said:
+        groups.setdefault((words.phrase(each.kind), _cut_line(each.text) or "–"), []).append(each)
+    return [
+        (
+            mark,
+            Strong(", ".join(dict.fromkeys(each.seat for each in group))),
+            Muted(f" ({kind} {', '.join(dict.fromkeys(each.about for each in group))}".rstrip() + ")"),
+            f": {text}",
+        )
+        for (kind, text), group in groups.items()
+    ]
+
+
+def _build_evidence(idea: IdeaStanding, findings: Sequence[Finding], words: SwarmReportText, most: int) -> Bullets:
+    """The findings that say more than the idea itself, one by one; those that only repeat it in one line."""
+    text = normalize_idea(idea.text)
+    bare = [each for each in findings if not each.details and not each.verdict and normalize_idea(each.core_idea) == text]
+    items = [_format_finding(each, idea, words) for each in findings if each not in bare]
+    seats = ", ".join(dict.fromkeys(each.seat for each in bare))
+    listed = build_list(items, most)
+    return replace(listed, items=(*listed.items, (Strong(seats), Muted(f" {words.bare}")))) if bare else listed
+
+
+def _format_finding(finding: Finding, idea: IdeaStanding, words: SwarmReportText) -> Text:
+    """Who found it, how sure and whether it was checked; then its own words, where they are not the idea's, and its details."""
+    marks = [finding.id, words.in_round.format(number=finding.round)]
+    marks += [words.sure.format(confidence=words.term(finding.confidence))] if finding.confidence else []
+    marks += [words.term(finding.verdict)] if finding.verdict else [words.unvalidated] if finding.needs_validation else []
+    is_same = normalize_idea(finding.core_idea) == normalize_idea(idea.text)
+    said = [text for text in ("" if is_same else finding.core_idea, finding.details, finding.checked) if text]
+    return (Strong(finding.seat), Muted(f" ({', '.join(marks)})"), f": {_cut_line(' — '.join(said) or finding.core_idea)}")
+
+
+def _cut_line(text: str) -> str:
+    return cut_text(one_line(text), LONGEST_DETAIL)
+
+
+def build_ideas(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -> tuple[Block, ...]:
+    """All ideas by support: the first ones with their evidence and what reviewers said, the others in a list."""
+    words = timeline.words
+    cards = [_build_idea_card(timeline, idea) for idea in ideas[:MOST_IDEA_CARDS]]
+    rest: list[Text] = [(Strong(idea.id), f" ({len(idea.backers)}): {_cut_line(idea.text)}") for idea in ideas[MOST_IDEA_CARDS:]]
+    others = (Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MOST_OTHERS),)),) if rest else ()
+    return build_section(words.all_ideas, (*cards, *others))
+
+
+def _build_idea_card(timeline: SwarmTimeline, idea: IdeaStanding) -> Card:
+    words = timeline.words
+    head: list[Text] = [Strong(idea.id), _format_support(timeline, idea)]
+    head += [Muted(words.pheromone_line.format(value=idea.pheromone))] if idea.pheromone is not None else []
+    head += [Muted(_format_vote(timeline, idea))] if idea.result is not None else []
+    evidence = _build_evidence(idea, idea.findings, words, MOST_FINDINGS)
+    reviews = _group_words(idea.reviews, words, "↯ ")
+    return Card(head=tuple(head), blocks=(Line(Strong(idea.text)), evidence, build_list(reviews, MOST_FINDINGS)))
+
+
+def build_synthesis(timeline: SwarmTimeline) -> tuple[Block, ...]:
+    """The synthesis, its citations checked; in the classic mode it is the answer and stands there."""
+    swarm, words = timeline.state, timeline.words
+    if timeline.closed is None or swarm.settings.synthesis != "always" or swarm.settings.mode == "classic":
+        return ()
+    if not swarm.synthesis:
+        return build_section(words.synthesis, (Line(words.no_synthesis, "dim"),))
+    author = Line((words.author, ": ", Strong(swarm.author or "–")))
+    text = check_citations(swarm.synthesis, swarm.board.findings, words).text
+    return build_section(words.synthesis, (author, _describe_citations(timeline), Quote(text)))
+
+
+def _describe_citations(timeline: SwarmTimeline) -> Line:
+    """What became of the check of the synthesis against the findings that it cites."""
+    words, findings = timeline.words, timeline.state.board.findings
+    checked = check_citations(timeline.state.synthesis, findings, words)
+    parts = [words.cites.format(count=len(checked.cited), all=len(findings)) if checked.cited else words.cites_nothing]
+    parts += [words.cites_unknown.format(names=", ".join(checked.unknown))] if checked.unknown else []
+    parts += [words.cites_refuted.format(names=", ".join(checked.refuted))] if checked.refuted else []
+    return Line("".join(parts).strip(), "dim" if len(parts) == 1 else "bad")

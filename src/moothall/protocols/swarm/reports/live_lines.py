@@ -1,0 +1,105 @@
+"""A swarm in plain lines: as it happens, and its events afterwards."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from moothall.domain.context import extract_first_sentence
+from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
+from moothall.domain.safe_text import one_line
+from moothall.protocols.swarm import facts
+from moothall.protocols.swarm.reports.report_text import SwarmReportText
+from moothall.protocols.swarm.reports.terms import SHOWN_EVENTS
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.reports.figures import format_percent
+
+
+def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
+    """Add one more entry, and describe it in plain lines."""
+    timeline.add(entry)
+    words, fact = timeline.words, entry.fact
+    match fact:
+        case facts.RoundBegun(round=number, orders=orders):
+            return [f"── {words.round.format(number=number)} · {words.crew.format(count=len(orders))}"]
+        case facts.Reported(seat=seat, said=report):
+            lines = [f"{seat}: {one_line(each.core_idea)}" for each in report.findings]
+            return lines or [f"  {seat}: –"]
+        case facts.Collided(seat=seat, said=said):
+            if said.action == "pass":
+                return []
+            what = f"{words.term(said.action)} {one_line(said.target_finding_id)}".rstrip()
+            return [f"  ↯ {seat} {what}: {one_line(said.content)[:160]}"]
+        case facts.BarrierPassed():
+            broken = [f"  ✗ {each.seat}: {words.term(each.violation)} ({words.term(each.severity)})" for each in fact.violations]
+            return broken + [_describe_change("✗", each, words) for each in fact.changes]
+        case facts.OperationsProcessed():
+            return _describe_operations(fact, words)
+        case facts.IdeasSorted():
+            return [
+                f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({words.term(each.reason)}"
+                + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
+                for each in fact.placed
+                if each.reason != "new"
+            ]
+        case facts.RoundSettled():
+            return [_describe_change("⇄", each, words) for each in fact.roles]
+        case facts.ConvergenceMeasured():
+            return _describe_measurement(timeline, fact)
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            return [f"  {words.format_loss(seat, reason, detail)}"]
+        case BudgetExhausted(budget=budget, spent=spent):
+            return [f"  {words.format_limit(budget, spent)}"]
+        case facts.AgentsTerminated(ends=ends):
+            counts = Counter(each.reason for each in ends)
+            return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
+        case facts.SwarmClosed(reason=reason, fault=fault):
+            return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
+        case facts.Synthesized(seat=seat, said=said):
+            return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
+        case _:
+            return []
+
+
+def _describe_change(mark: str, change: facts.StatusChange | facts.RoleChange, words: SwarmReportText) -> str:
+    return f"  {mark} {change.seat}: {words.term(change.old)} → {words.term(change.new)} ({words.term(change.reason)})"
+
+
+def _describe_operations(fact: facts.OperationsProcessed, words: SwarmReportText) -> list[str]:
+    lines = [
+        f"  · {words.term(each.operation)} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
+        for each in fact.results
+        if each.before is not None and each.after is not None
+    ]
+    for each in fact.results:
+        if not each.success:
+            told = ", ".join(part for part in (words.term(each.error or ""), words.detail(each.detail)) if part)
+            lines.append(f"  ✗ {words.term(each.operation)} {each.seat}: {told}")
+    return lines
+
+
+def _describe_measurement(timeline: SwarmTimeline, fact: facts.ConvergenceMeasured) -> list[str]:
+    words = timeline.words
+    stable = "✓" if fact.stable else "✗"
+    line = (
+        f"  = {words.stability} {stable} · {words.quorum} {format_percent(fact.consensus_rate)} · "
+        f"{words.diversity} {fact.diversity:.2f} · {words.convergence_reasons[fact.reason]}"
+    )
+    return [line, *(f"  ! {words.term(name)}" for name in fact.warnings)]
+
+
+def list_event_lines(timeline: SwarmTimeline) -> list[str]:
+    """What a reader needs to know of, the oldest first."""
+    return [_format_event(event, timeline.words) for event in timeline.events if event["type"] in SHOWN_EVENTS]
+
+
+def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
+    fields = {name: _format_value(value, words) for name, value in event.items() if name not in {"id", "type", "round"}}
+    rest = ", ".join(f"{words.term(name)} {value}" for name, value in fields.items() if value)
+    return one_line(f"[{event['round']}] {words.term(str(event['type']))}" + (f": {rest}" if rest else ""))
+
+
+def _format_value(value: object, words: SwarmReportText) -> str:
+    if isinstance(value, bool):
+        return words.term(str(value).lower())
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return ", ".join(str(each) for each in value) if isinstance(value, list) else words.detail(words.term(str(value)))

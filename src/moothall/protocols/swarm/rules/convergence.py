@@ -1,0 +1,159 @@
+"""The convergence of a round with every figure and its inputs, and the protection of diversity (S-17 … S-20)."""
+
+from dataclasses import replace
+from typing import Final
+
+from moothall.domain.replace import fast_replace
+from moothall.protocols.swarm.facts import Backing, ConcentrationChange, ConvergenceMeasured, EndReason, RoleChange
+from moothall.protocols.swarm.rules.evidence import build_choice, is_clear
+from moothall.protocols.swarm.rules.ideas import compute_backing, list_silent_agents
+from moothall.protocols.swarm.rules.settle_round import with_role
+from moothall.protocols.swarm.state import Swarm, with_changes
+from moothall.scoring.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
+from moothall.scoring.stigmergy import apply_stop_signal, compute_diversity
+
+DOMINANT: Final = 0.7
+CUT: Final = 0.3
+STAGNANT_ROUNDS: Final = 3
+FEWEST_ACTIVE: Final = 2
+
+
+def build_bounds(state: Swarm) -> ConvergenceBounds:
+    """Return the convergence conditions of this run."""
+    settings = state.settings
+    return ConvergenceBounds(
+        min_rounds=settings.min_rounds,
+        beta=settings.beta,
+        quorum=settings.quorum_threshold,
+        diversity=settings.min_diversity,
+        most_consensus=settings.most_consensus,
+        fast_before=settings.fast_before,
+    )
+
+
+def measure_convergence(state: Swarm) -> ConvergenceMeasured:
+    """Compute the figures of the round that was just settled."""
+    board, limits = state.board, build_bounds(state)
+    silent = list_silent_agents(state)
+    backed = compute_backing(state)
+    # With the quorum "independent" only agents count that held the idea before they could read it from others.
+    counted = {number: own if state.settings.quorum == "independent" else everyone for number, (everyone, own) in backed.items()}
+    active = len(state.active)
+    voices = active - len(silent)
+    reached = find_quorum_ideas(counted, voices, limits.quorum)
+    rate = max((compute_share(len(seats), voices) for seats in counted.values()), default=0.0)
+    distinct = len({finding.idea for finding in board.findings})
+    concentrations = tuple(each.concentration for each in board.pheromones.values())
+    spread = compute_diversity(
+        perspectives=len(board.perspectives), distinct=distinct, stated=len(board.findings), concentrations=concentrations
+    )
+    lead = build_choice(state) if state.settings.clear_at and state.by_evidence else None
+    leading = (*state.leading, frozenset(reached))
+    verdict = judge_convergence(
+        round_number=state.round,
+        history=leading if state.settings.stability == "leading" else state.history,
+        has_quorum=bool(reached),
+        consensus_rate=rate,
+        diversity=spread.overall,
+        bounds=limits,
+    )
+    measured = ConvergenceMeasured(
+        round=state.round,
+        ideas=tuple(sorted(state.history[-1])) if state.history else (),
+        before=tuple(sorted(state.history[-2])) if len(state.history) > 1 else (),
+        active=active,
+        backing=tuple(Backing(idea=number, backers=seats[0], independent=seats[1]) for number, seats in backed.items()),
+        quorum_ideas=reached,
+        consensus_rate=rate,
+        perspectives=len(board.perspectives),
+        distinct=distinct,
+        stated=len(board.findings),
+        concentrations=concentrations,
+        coverage=spread.coverage,
+        orthogonality=spread.orthogonality,
+        entropy=spread.entropy,
+        diversity=spread.overall,
+        enough_rounds=verdict.enough_rounds,
+        stable=verdict.stable,
+        has_quorum=verdict.quorum,
+        is_diverse=verdict.diverse,
+        too_fast=verdict.too_fast,
+        # The classic mode has one round only and ends with a synthesis: it never converges.
+        converged=verdict.converged and state.settings.mode != "classic",
+        reason=verdict.reason,
+        silent=silent,
+        lead=lead,
+        is_clear=is_clear(state, lead),
+    )
+    # Protection changes the next round; without a next round it would only change the final figures.
+    return measured if _is_finished(state, measured) else _with_protection(state, measured)
+
+
+def _with_protection(state: Swarm, measured: ConvergenceMeasured) -> ConvergenceMeasured:
+    """Add warnings, and the measures against too little diversity before the next round."""
+    stagnation = ("stagnation_warning",) if state.unchanged >= STAGNANT_ROUNDS else ()
+    if measured.is_diverse and not measured.too_fast:
+        return replace(measured, warnings=stagnation)
+    # First in the list: it is the warning that changes the next round.
+    measured = replace(measured, warnings=("diversity_warning", *stagnation))
+    if not state.settings.protection:
+        return measured
+    return replace(measured, all_random=True, cut=_cut_dominant_direction(state), debater=_choose_debater(state))
+
+
+def _choose_debater(state: Swarm) -> RoleChange | None:
+    """One explorer becomes a debater, so that somebody contradicts the majority."""
+    explorer = next((seat for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
+    if explorer is None:
+        return None
+    return RoleChange(seat=explorer, old="EXPLORER", new="DEBATER", round=state.round, reason="diversity_protection")
+
+
+def _cut_dominant_direction(state: Swarm) -> ConcentrationChange | None:
+    """The leading direction is cut only if it dominates: a cut of a weak one would stop the swarm."""
+    top = max(state.board.pheromones.values(), key=lambda each: each.concentration, default=None)
+    if top is None or top.concentration <= DOMINANT:
+        return None
+    after = apply_stop_signal(top.concentration, CUT)
+    return ConcentrationChange(direction=top.direction, before=top.concentration, after=after)
+
+
+def apply_measurement(state: Swarm, measured: ConvergenceMeasured) -> Swarm:
+    """Return the swarm with the verdict, and with the protection applied."""
+    board, agents = state.board, dict(state.agents)
+    if measured.cut is not None:
+        board = with_changes(board, (measured.cut,))
+    role = measured.debater
+    if role is not None and role.seat in agents:
+        agents[role.seat] = with_role(agents[role.seat], role)
+    return fast_replace(
+        state,
+        board=board,
+        agents=agents,
+        measured=measured,
+        leading=(*state.leading, frozenset(measured.quorum_ideas)),
+        all_random=measured.all_random,
+        warnings=measured.warnings,
+    )
+
+
+def find_end_reason(state: Swarm) -> EndReason | None:
+    """Return why exploration ends; None while it continues. The figures take precedence over a stop of the run."""
+    measured = state.measured
+    # No figures for this round yet: only a stop from outside can end it.
+    if measured is None or measured.round != state.round:
+        return state.stop
+    if state.settings.mode == "classic":
+        # A synthesis that was written before the stop still counts as the result.
+        return "synthesis" if state.stop is None or state.synthesis else state.stop
+    if measured.converged:
+        return "converged"
+    if measured.active < FEWEST_ACTIVE:
+        return "insufficient_active_agents"
+    if measured.is_clear:
+        return "clear"
+    return "max_rounds" if state.round >= state.settings.max_rounds else state.stop
+
+
+def _is_finished(state: Swarm, measured: ConvergenceMeasured) -> bool:
+    return find_end_reason(fast_replace(state, measured=measured)) is not None

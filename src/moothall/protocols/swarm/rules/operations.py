@@ -1,0 +1,415 @@
+"""The six operations: the only way in which an agent can change the blackboard.
+
+Each is validated, numbered, executed once or refused, and answered. An agent can change only its own direction and subtask, and
+otherwise only what its operation is for. No operation sets a concentration directly.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Final, NamedTuple, get_args
+
+from moothall.domain.ids import SeatId
+from moothall.domain.replace import fast_replace
+from moothall.domain.safe_text import one_line, strip_control
+from moothall.domain.topic import normalize_label
+from moothall.protocols.swarm.answers import Confidence, Operation, RoundReport
+from moothall.protocols.swarm.facts import OperationResult, Role, SwarmSettings
+from moothall.protocols.swarm.json_fields import take_fields
+from moothall.protocols.swarm.state import Agent, Board, Finding, Pheromone, Signal, SubtaskClaim, Swarm
+from moothall.scoring.likeness import normalize_idea
+from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
+
+REASONS: Final = ("contradictory_evidence", "better_alternative", "resource_conflict")
+OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
+LONGEST_DIRECTION: Final = 200
+MOST_DIRECTIONS: Final = 256
+MOST_CLAIMS: Final = 256
+_FINDING: Final = "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"
+
+
+class OperationRefused(Exception):
+    """An operation that cannot be executed: what was expected, and `error` as the protocol names it."""
+
+    def __init__(self, detail: str, error: str = "invalid_params") -> None:
+        super().__init__(error)
+        self.error, self.detail = error, detail
+
+
+class OperationEffect(NamedTuple):
+    """The effect of an operation."""
+
+    target: str = ""
+    before: float | None = None
+    after: float | None = None
+    detail: str = ""
+
+
+class BlackboardEditor:
+    """The blackboard while the operations of one round are executed: copied once per round, not once per operation."""
+
+    def __init__(self, state: Swarm) -> None:
+        self._state = state
+        self._settings = state.settings
+        self.agents = dict(state.agents)
+        self._board = state.board
+        self._pheromones = dict(state.board.pheromones)
+        self._claims = dict(state.board.claims)
+        self._signals = list(state.board.signals)
+        self._signals_made = state.board.signals_made
+        self._findings = list(state.board.findings)
+        self._perspectives = set(state.board.perspectives)
+        self._readings = dict(state.board.readings)
+        self.results: list[OperationResult] = []
+        self._recorded: OperationResult | None = None
+
+    def execute(self, seat: SeatId, wanted: Operation) -> OperationResult:
+        """Execute one operation, or refuse it; in both cases it is numbered and answered."""
+        number = self._board.operations + self._board.refused + len(self.results) + 1
+        name = one_line(wanted.operation)[:100]
+        result = OperationResult(number=number, seat=seat, operation=name, success=True)
+        try:
+            result = replace(result, **self._handle(seat, name, wanted.params or {})._asdict())
+        except OperationRefused as refused:
+            result = replace(result, success=False, error=refused.error, detail=refused.detail)
+        self.results.append(result)
+        return result
+
+    def replay(self, seat: SeatId, wanted: Operation, recorded: OperationResult) -> None:
+        """Apply one operation as it was recorded: its result is read from the record, not computed again."""
+        self.results.append(recorded)
+        if not recorded.success:
+            return
+        self._recorded = recorded
+        try:
+            self._handle(seat, recorded.operation, wanted.params or {})
+        except OperationRefused:
+            # An earlier rulebook accepted what this one refuses: the recorded result stands; `moot replay` shows the difference.
+            pass
+        finally:
+            self._recorded = None
+
+    def _choose_concentration(self, computed: float) -> float:
+        return computed if self._recorded is None or self._recorded.after is None else self._recorded.after
+
+    def _find_direction_key(self, direction: str) -> str:
+        """Return the key of a direction; while replaying, the key of the recorded direction."""
+        if self._recorded is not None:
+            known = next((key for key, each in self._pheromones.items() if each.direction == self._recorded.target), None)
+            return known or direction_key(self._recorded.target or direction)
+        return direction_key(direction)
+
+    def board(self) -> Board:
+        """Return the blackboard after all operations."""
+        failed = sum(not result.success for result in self.results)
+        return fast_replace(
+            self._board,
+            pheromones=self._pheromones,
+            claims=self._claims,
+            signals=tuple(self._signals),
+            signals_made=self._signals_made,
+            findings=tuple(self._findings),
+            perspectives=frozenset(self._perspectives),
+            readings=self._readings,
+            operations=self._board.operations + len(self.results) - failed,
+            refused=self._board.refused + failed,
+        )
+
+    def _handle(self, seat: SeatId, name: str, params: Mapping[str, object]) -> OperationEffect:
+        handler = _HANDLERS.get(name)
+        if handler is None:
+            raise OperationRefused(f"known: {', '.join(_HANDLERS)}", "unknown_operation")
+        agent = self.agents.get(seat)
+        if agent is None or agent.status in {"terminated", "removed"}:
+            raise OperationRefused("this agent takes no part any more", "agent_not_found")
+        return handler(self, agent, params)
+
+    def _deposit_pheromone(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "direction", "amount")
+        direction = _read_text(params, "direction", LONGEST_DIRECTION)
+        amount = read_amount(params, self._settings)
+        if not 0 < amount <= self._settings.most_deposit:
+            raise OperationRefused(f"amount must be more than 0 and at most {self._settings.most_deposit:g}")
+        key = self._find_direction_key(direction)
+        pheromone = self._pheromones.get(key)
+        if pheromone is None and len(self._pheromones) >= MOST_DIRECTIONS:
+            raise OperationRefused(f"the blackboard has {MOST_DIRECTIONS} directions already")
+        before = pheromone.concentration if pheromone is not None else 0.0
+        after = self._choose_concentration(add_deposit(before, amount))
+        self._set_pheromone(key, direction, agent.seat, after)
+        count, total = self._readings.get(key, {}).get(agent.seat, (0, 0.0))
+        self._readings[key] = {**self._readings.get(key, {}), agent.seat: (count + 1, total + amount)}
+        self._change_agent(agent, deposits=agent.deposits + 1, read=_add_once(self.agents[agent.seat].read, key))
+        return OperationEffect(self._pheromones[key].direction, before, after)
+
+    def _set_pheromone(self, key: str, direction: str, by: SeatId, after: float) -> None:
+        pheromone = self._pheromones.get(key)
+        if pheromone is None:
+            self._pheromones[key] = Pheromone(
+                direction=direction, concentration=after, deposited_by=(by,), round=self._state.round
+            )
+            return
+        others = pheromone.deposited_by if by in pheromone.deposited_by else (*pheromone.deposited_by, by)
+        self._pheromones[key] = replace(pheromone, concentration=after, deposited_by=others)
+
+    def seed(self, direction: str, by: SeatId) -> None:
+        """Put one of the user's directions on the blackboard."""
+        words = one_line(direction)[:LONGEST_DIRECTION]
+        if words:
+            key = direction_key(words)
+            before = self._pheromones[key].concentration if key in self._pheromones else 0.0
+            self._set_pheromone(key, words, by, add_deposit(before, self._settings.deposit))
+
+    def _send_stop_signal(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "targetDirection", "reason", "evidence")
+        direction = _read_text(params, "targetDirection", LONGEST_DIRECTION)
+        reason = params.get("reason")
+        if reason not in REASONS:
+            raise OperationRefused(f"reason must be one of: {', '.join(REASONS)}")
+        evidence = _read_text(params, "evidence", 4_000)
+        if not self._settings.stop_signals:
+            raise OperationRefused("stop signals are switched off in this run")
+        key = self._find_direction_key(direction)
+        pheromone = self._pheromones.get(key)
+        if pheromone is None:
+            raise OperationRefused("targetDirection is not on the blackboard")
+        # One agent cuts a direction once: repeated signals of one mind would weigh like those of several.
+        if key in self.agents[agent.seat].cuts and not self._state.is_first_edition:
+            raise OperationRefused("you have sent a stop signal against this direction already")
+        # Signals are numbered over the whole run: expired ones are removed from the list, so its length would repeat ids.
+        self._signals_made += 1
+        signal = Signal(
+            id=f"signal-{self._signals_made}",
+            sender=agent.seat,
+            target=key,
+            reason=str(reason),
+            evidence=evidence,
+            strength=self._settings.signal_strength,
+            round=self._state.round,
+            at=self._state.clock,
+        )
+        self._signals.append(signal)
+        after = self._choose_concentration(apply_stop_signal(pheromone.concentration, signal.strength))
+        self._pheromones[key] = replace(pheromone, concentration=after)
+        self._change_agent(agent, signals_sent=agent.signals_sent + 1, cuts=self.agents[agent.seat].cuts | {key})
+        # Agents on the inhibited direction are counted as receivers, because their next order may tell them to switch.
+        for seat, other in self.agents.items():
+            if seat != agent.seat and direction_key(other.direction) == key:
+                self._change_agent(other, signals_received=other.signals_received + 1)
+        return OperationEffect(pheromone.direction, pheromone.concentration, after, signal.id)
+
+    def _claim_subtask(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "description")
+        description = _read_text(params, "description", 500)
+        # The id is a hash of the normalized text: two agents that describe the same subtask share its claim.
+        name = f"subtask-{sha256(normalize_label(description).encode()).hexdigest()[:8]}"
+        if self._recorded is not None:
+            name = self._recorded.target or name
+        claim = self._claims.get(name)
+        if claim is None:
+            if len(self._claims) >= MOST_CLAIMS:
+                raise OperationRefused(f"the blackboard has {MOST_CLAIMS} subtasks already")
+            claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self._state.round)
+        if agent.seat not in claim.claimed_by:
+            if len(claim.claimed_by) >= self._settings.agents_per_task:
+                raise OperationRefused(f"{self._settings.agents_per_task} agents work on it already", "max_agents_reached")
+            claim = replace(claim, claimed_by=(*claim.claimed_by, agent.seat))
+        self._claims[name] = claim
+        self._change_agent(agent, subtask=name)
+        return OperationEffect(name)
+
+    def _add_finding(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        # Models often wrap the parameters in an object `finding`; both forms are accepted.
+        if set(params) == {"finding"}:
+            inner = params["finding"]
+            if not isinstance(inner, Mapping):
+                raise OperationRefused("finding must be an object")
+            params = inner
+        _validate_names(params, *_FINDING.split())
+        idea = _read_text(params, "coreIdea", 500)
+        if not normalize_idea(idea):
+            raise OperationRefused("coreIdea must say something")
+        levels: dict[str, Confidence] = {str(each): each for each in get_args(Confidence)}
+        confidence = levels.get(str(params.get("confidence")))
+        if confidence is None and params.get("confidence") is not None:
+            raise OperationRefused("confidence must be high, medium or low")
+        finding = Finding(
+            number=len(self._findings) + 1,
+            seat=agent.seat,
+            round=self._state.round,
+            direction=agent.direction,
+            core_idea=idea,
+            perspective=_read_text(params, "perspective", 100, is_needed=False),
+            details=strip_control(_read_text(params, "details", 4_000, is_needed=False, is_line=False)),
+            agrees_with=_read_texts(params.get("agreesWith")),
+            confidence=confidence,
+            needs_validation=_read_flag(params, "needsValidation"),
+            search_attempted=_read_flag(params, "searchAttempted"),
+        )
+        self._findings.append(finding)
+        if finding.perspective:
+            self._perspectives.add(normalize_label(finding.perspective))
+        self._change_agent(agent, findings=agent.findings + 1)
+        return OperationEffect(finding.id)
+
+    def _request_role(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "newRole", "reason")
+        # `DEEP_ANALYST`, `DeepAnalyst` and `deep_analyst` name the same role.
+        roles: dict[object, Role] = {str(role).replace("_", ""): role for role in get_args(Role)}
+        wanted = params.get("newRole")
+        role = roles.get(wanted.upper().replace("_", "")) if isinstance(wanted, str) else None
+        if role is None:
+            raise OperationRefused(f"newRole must be one of: {', '.join(get_args(Role))}")
+        _read_text(params, "reason", 4_000, is_needed=False)
+        # Only a request: roles change when the round is settled, so that all operations of a round see the same roles.
+        self._change_agent(agent, wanted_role=role)
+        return OperationEffect(role, detail="requested: granted at the end of the round if the rule allows it")
+
+    def _update_own_state(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
+        _validate_names(params, "updates")
+        updates = params.get("updates")
+        if not isinstance(updates, Mapping) or not updates:
+            raise OperationRefused(f"updates must be an object with {' or '.join(OWN_FIELDS)}")
+        forbidden = [one_line(str(name))[:100] for name in updates if name not in OWN_FIELDS]
+        if forbidden:
+            raise OperationRefused(f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}")
+        direction, subtask = agent.direction, agent.subtask
+        if OWN_FIELDS[0] in updates:
+            direction = "" if updates[OWN_FIELDS[0]] is None else _read_text(updates, OWN_FIELDS[0], LONGEST_DIRECTION)
+        if OWN_FIELDS[1] in updates:
+            subtask = "" if updates[OWN_FIELDS[1]] is None else _read_text(updates, OWN_FIELDS[1], 100)
+            claim = self._claims.get(subtask)
+            # Claims are limited per subtask, so an agent cannot take one by writing it into its own state.
+            if subtask and (claim is None or agent.seat not in claim.claimed_by):
+                raise OperationRefused("claimedSubtask must be null or one that you have claimed")
+        self._change_agent(agent, direction=direction, subtask=subtask)
+        return OperationEffect(agent.seat)
+
+    def set_direction(self, seat: SeatId, direction: str) -> None:
+        """Set the direction that an agent's report says it took: it has read that one."""
+        words = one_line(direction)[:LONGEST_DIRECTION]
+        if words and seat in self.agents:
+            read = _add_once(self.agents[seat].read, direction_key(words))
+            self._change_agent(self.agents[seat], direction=words, read=read)
+
+    def _change_agent(self, agent: Agent, **changes: object) -> None:
+        # From `self.agents` and not from the argument: an earlier operation of the round may have changed the agent.
+        self.agents[agent.seat] = fast_replace(self.agents[agent.seat], **changes)  # type: ignore[arg-type]  # fields of Agent
+
+
+_HANDLERS: Final[dict[str, Callable[[BlackboardEditor, Agent, Mapping[str, object]], OperationEffect]]] = {
+    "deposit_pheromone": BlackboardEditor._deposit_pheromone,
+    "send_stop_signal": BlackboardEditor._send_stop_signal,
+    "claim_subtask": BlackboardEditor._claim_subtask,
+    "update_finding": BlackboardEditor._add_finding,
+    "transition_role": BlackboardEditor._request_role,
+    "update_agent_state": BlackboardEditor._update_own_state,
+}
+OPERATIONS: Final = tuple(_HANDLERS)
+
+
+def direction_key(direction: str) -> str:
+    """Normalize a direction for comparison: without case, width and surrounding punctuation."""
+    # A direction of punctuation only has an empty label: then its text is the key, so that such directions stay distinct.
+    return normalize_label(direction) or direction
+
+
+def _add_once(keys: tuple[str, ...], key: str) -> tuple[str, ...]:
+    return keys if key in keys else (*keys, key)
+
+
+def read_amount(params: Mapping[str, object], settings: SwarmSettings) -> float:
+    """Return how much a deposit adds, whatever room there is left for it; raises OperationRefused."""
+    return _read_number(params.get("amount", settings.deposit), "amount")
+
+
+def list_operations(report: RoundReport) -> Iterator[Operation]:
+    """Yield the operations of a report: those it lists, then its findings."""
+    yield from report.operations
+    for finding in report.findings:
+        yield Operation(operation="update_finding", params=take_fields(finding, _FINDING))
+
+
+def rotate_seats(seats: Sequence[SeatId], number: int) -> tuple[SeatId, ...]:
+    """Return whose operations come first. The order rotates with the round, and never depends on who answered first."""
+    at = (number - 1) % len(seats) if seats else 0
+    return (*seats[at:], *seats[:at])
+
+
+def run_operations(state: Swarm) -> BlackboardEditor:
+    """Execute all operations of the round, agent by agent."""
+    editor = BlackboardEditor(state)
+    for seat, report in _list_reports_in_turn(state):
+        editor.set_direction(seat, report.direction)
+        for wanted in list_operations(report):
+            editor.execute(seat, wanted)
+    return editor
+
+
+def replay_operations(state: Swarm, results: Iterable[OperationResult]) -> BlackboardEditor:
+    """Apply all operations of the round as they were recorded."""
+    editor = BlackboardEditor(state)
+    recorded = iter(results)
+    for seat, report in _list_reports_in_turn(state):
+        editor.set_direction(seat, report.direction)
+        # `zip` stops at the shorter side without taking from `recorded`, because the operations are its first argument.
+        for wanted, result in zip(list_operations(report), recorded, strict=False):
+            editor.replay(seat, wanted, result)
+    # Results beyond the reports are kept, so that the counts equal the record.
+    editor.results.extend(recorded)
+    return editor
+
+
+def _list_reports_in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
+    for seat in rotate_seats(state.explorers, state.round):
+        report = state.answered.get(seat)
+        if report is not None:
+            yield seat, report
+
+
+def _validate_names(params: Mapping[str, object], *known: str) -> None:
+    unknown = [one_line(str(name))[:100] for name in params if name not in known]
+    if unknown:
+        raise OperationRefused(f"unknown parameter {unknown[0]!r}; known: {', '.join(known)}")
+
+
+def _read_text(params: Mapping[str, object], name: str, longest: int, *, is_needed: bool = True, is_line: bool = True) -> str:
+    value = params.get(name)
+    if value is None and not is_needed:
+        return ""
+    if not isinstance(value, str):
+        raise OperationRefused(f"{name} must be a text")
+    words = one_line(value) if is_line else value.strip()
+    if is_needed and not words:
+        raise OperationRefused(f"{name} is empty")
+    if len(words) > longest:
+        raise OperationRefused(f"{name} has {len(words)} characters; at most {longest} are taken")
+    return words
+
+
+def _read_texts(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    listed = (value,) if isinstance(value, str) else value
+    if not isinstance(listed, tuple | list) or not all(isinstance(each, str) for each in listed):
+        raise OperationRefused("agreesWith must be a list of texts")
+    return tuple(words for each in listed[:10] if (words := one_line(each)[:500]))
+
+
+def _read_number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise OperationRefused(f"{name} must be a number")
+    if isinstance(value, int):
+        # Clamped, because float() overflows for very large integers; every value beyond the bounds is refused all the same.
+        return float(max(-1_000, min(1_000, value)))
+    if not math.isfinite(value):
+        raise OperationRefused(f"{name} must be a finite number")
+    return value
+
+
+def _read_flag(params: Mapping[str, object], name: str) -> bool:
+    value = params.get(name, False)
+    if not isinstance(value, bool):
+        raise OperationRefused(f"{name} must be true or false")
+    return value

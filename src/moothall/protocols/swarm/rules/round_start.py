@@ -1,0 +1,320 @@
+"""The start of a round and its barrier: the order of each explorer, who is asked again, and who is given up."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from moothall.domain.facts import Loss
+from moothall.domain.ids import USER, SeatId
+from moothall.domain.replace import fast_replace
+from moothall.domain.seeded_random import random_unit
+from moothall.protocols.swarm.facts import (
+    BarrierPassed,
+    ConcentrationChange,
+    DrawnParameters,
+    RoundOrder,
+    Status,
+    StatusChange,
+    SwarmFormed,
+    Termination,
+    Violation,
+)
+from moothall.protocols.swarm.prompt_text import PERSPECTIVES
+from moothall.protocols.swarm.rules.compliance import SCORES, TERMINATED_AT, find_violations
+from moothall.protocols.swarm.rules.operations import BlackboardEditor, direction_key
+from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
+from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
+
+TOP: Final = 3
+MOST_WAKES: Final = 3
+PINGS: Final = 3
+DEGRADED_AT: Final = 2
+REMOVED_AT: Final = 3
+COVERED_BY: Final = 3
+"""How many explorers must have read a direction before it is no longer offered first to those who have not."""
+
+BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up", "unreachable"))
+"""Losses after which an agent counts as interrupted: its connection or process broke off."""
+
+
+StatusSetter = Callable[[SeatId, Status, str], None]
+"""Changes the status of an agent: its seat, the new status, the reason."""
+
+
+def draw_parameters(state: Swarm) -> tuple[DrawnParameters, ...]:
+    """Draw the parameters of each explorer: θ in [0.3, 0.6), the probability of random exploration in [0.1, 0.2)."""
+    seed = state.opened.seed
+    return tuple(
+        DrawnParameters(
+            seat=seat,
+            threshold=0.3 + 0.3 * random_unit(seed, "threshold", seat),
+            random_explore=0.1 + 0.1 * random_unit(seed, "random_explore", seat),
+        )
+        for seat in state.explorers
+    )
+
+
+def build_formation(state: Swarm) -> SwarmFormed:
+    """Build the fact with the agents and the user's seed directions."""
+    seeds = state.settings.directions if state.settings.mode == "hybrid" else ()
+    laid = _seed_board(state, seeds).pheromones.values()
+    changes = tuple(ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
+    return SwarmFormed(agents=draw_parameters(state), seeded=seeds, laid=changes)
+
+
+def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
+    editor = BlackboardEditor(state)
+    for direction in seeds:
+        editor.seed(direction, USER)
+    return editor.board()
+
+
+def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
+    """Return the swarm with its agents, and with the user's directions on the blackboard."""
+    agents = {
+        each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in fact.agents
+    }
+    # The board is built again for its structure; `laid` then sets the concentrations as they were recorded.
+    board = _seed_board(state, fact.seeded)
+    return fast_replace(state, agents=agents, board=with_changes(board, fact.laid))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeighedDirection:
+    """A direction with the response of one agent to it."""
+
+    key: str
+    direction: str
+    raw: float
+    effective: float
+    probability: float
+    signals: int
+
+
+def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> list[WeighedDirection]:
+    """Return the directions of the blackboard with the response of this agent, the strongest first."""
+    board, settings = state.board, state.settings
+    counts = count_active_signals(board)
+    weighed = []
+    for key, each in board.pheromones.items():
+        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
+        value = compute_effective_concentration(each.concentration, strength)
+        # Negated for the sort: the strongest first, and the key in ascending order breaks ties.
+        weighed.append((-value, key, each, strength))
+    weighed.sort(key=lambda each: each[:2])
+    return [
+        WeighedDirection(
+            key=key,
+            direction=each.direction,
+            raw=each.concentration,
+            effective=-negative,
+            probability=compute_response(-negative, agent.threshold),
+            signals=counts.get(key, 0),
+        )
+        for negative, key, each, _ in weighed[:most]
+    ]
+
+
+def count_active_signals(board: Board) -> dict[str, int]:
+    """Return how many signals are active on each direction."""
+    counts: dict[str, int] = {}
+    for signal in board.signals:
+        counts[signal.target] = counts.get(signal.target, 0) + 1
+    return counts
+
+
+def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:
+    """Build the order of each explorer for the next round."""
+    number = state.round + 1
+    asked = [agent for agent in state.agents.values() if agent.is_asked]
+    return tuple(_build_order(state, agent, number, at) for at, agent in enumerate(asked))
+
+
+def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder:
+    seed, settings = state.opened.seed, state.settings
+    if settings.mode == "classic":
+        menu = PERSPECTIVES[state.opened.language]
+        return RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
+    # An agent that was silent for several rounds is woken with a random direction.
+    wake = agent.silence >= SILENT_ROUNDS
+    by_chance = settings.random_exploration and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
+    random = wake or state.all_random or by_chance
+    own = direction_key(agent.direction) if agent.direction else ""
+    signals = count_active_signals(state.board).get(own, 0)
+    must_switch = inhibited = False
+    if own and signals:
+        pheromone = state.board.pheromones.get(own)
+        strength = compute_inhibition(signals, settings.signal_strength, settings.most_inhibition)
+        value = compute_effective_concentration(pheromone.concentration, strength) if pheromone is not None else 0.0
+        # Two separate rules (6.1): below its threshold an agent must switch; above it the signals still deter it with probability
+        # 1 − P.
+        must_switch = value < agent.threshold
+        inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= compute_response(value, agent.threshold)
+    # One more than the top directions, because the agent's own one may drop out.
+    choices = [each for each in weigh_directions(state, agent, TOP + 1) if not (must_switch and each.key == own)]
+    recommended = "" if random or not choices else choices[0].direction
+    unread = "" if random else _find_unread_direction(state, agent, number, at)
+    return RoundOrder(
+        seat=agent.seat,
+        random=random,
+        must_switch=must_switch,
+        inhibited=inhibited,
+        wake=wake,
+        recommended=unread or recommended,
+        cover=bool(unread),
+    )
+
+
+def _find_unread_direction(state: Swarm, agent: Agent, number: int, at: int) -> str:
+    """Return the direction that an explorer is to cover first: one it has not read, and the fewest others have (S-30)."""
+    if not state.by_evidence:
+        return ""
+    readings = state.board.readings
+    waiting = [
+        (len(readings.get(key, ())), each.direction)
+        for key, each in state.board.pheromones.items()
+        if key not in agent.read and len(readings.get(key, ())) < COVERED_BY
+    ]
+    if not waiting:
+        return ""
+    fewest = min(count for count, _ in waiting)
+    first = [direction for count, direction in waiting if count == fewest]
+    # Each explorer starts elsewhere in the list: otherwise all would cover the same direction in one round.
+    return first[(at + number) % len(first)]
+
+
+def list_waiting_seats(state: Swarm) -> tuple[SeatId, ...]:
+    """Return who still has to report in this round."""
+    return tuple(seat for seat in state.orders if seat not in state.answered and is_asked_again(state, seat))
+
+
+def is_asked_again(state: Swarm, seat: SeatId) -> bool:
+    """Whether an agent that failed in this round is asked once more.
+
+    A first timeout is retried with a reminder; an interrupted agent is pinged; a degraded agent gets neither.
+    """
+    losses = state.lost.get(seat, ())
+    if not losses:
+        return True
+    agent = state.agents[seat]
+    if agent.status == "degraded":
+        return False
+    broken = sum(loss in BROKEN_OFF for loss in losses)
+    late = len(losses) - broken
+    return agent.strikes + late < DEGRADED_AT and broken <= PINGS
+
+
+def is_ping(state: Swarm, seat: SeatId) -> bool:
+    """Whether the next ask of this agent is a ping and not a retry."""
+    losses = state.lost.get(seat, ())
+    return bool(losses) and losses[-1] in BROKEN_OFF
+
+
+def build_barrier(state: Swarm) -> BarrierPassed:
+    """Build the barrier: who answered, who was lost, who broke rules, and the resulting status of each agent."""
+    agents = dict(state.agents)
+    changes: list[StatusChange] = []
+    broken: list[Violation] = []
+
+    def set_status(seat: SeatId, status: Status, reason: str) -> None:
+        agent = agents[seat]
+        if agent.status != status:
+            changes.append(StatusChange(seat=seat, old=agent.status, new=status, reason=reason))
+            agents[seat] = fast_replace(agent, status=status)
+
+    for seat in state.orders:
+        report, agent = state.answered.get(seat), agents[seat]
+        violations = find_violations(state, agent, report) if report is not None else []
+        broken += violations
+        agents[seat] = after = _count_round(state, agent, violations)
+        if report is None:
+            _give_up(state, after, set_status)
+        else:
+            if agent.status == "interrupted":
+                set_status(seat, "active", "recovered")
+            _punish(agents, agent, violations, set_status)
+        # After the punishment: an agent that was degraded or terminated above does not get a second reason.
+        if after.wakes >= MOST_WAKES and agents[seat].status == "active":
+            set_status(seat, "degraded", "prolonged_silence")
+    answered = tuple(seat for seat in state.orders if seat in state.answered)
+    lost = tuple(seat for seat in state.orders if seat not in state.answered)
+    return BarrierPassed(
+        round=state.round,
+        answered=answered,
+        lost=lost,
+        is_degraded=2 * len(lost) > len(state.orders),
+        violations=tuple(broken),
+        changes=tuple(changes),
+    )
+
+
+def apply_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
+    """Return the agents with their violations and their new status."""
+    broken: dict[SeatId, list[Violation]] = {}
+    for each in fact.violations:
+        broken.setdefault(each.seat, []).append(each)
+    agents = {
+        seat: _count_round(state, agent, broken.get(seat, ())) if seat in state.orders else agent
+        for seat, agent in state.agents.items()
+    }
+    for change in fact.changes:
+        agent = agents[change.seat]
+        ended: Termination | None = "compliance_violation" if change.new == "terminated" else agent.ended
+        agents[change.seat] = fast_replace(agent, status=change.new, ended=ended)
+    return agents
+
+
+def _count_round(state: Swarm, agent: Agent, violations: Sequence[Violation]) -> Agent:
+    """Return the agent with this round in its counts."""
+    report = state.answered.get(agent.seat)
+    agent = _count_misses(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
+    for each in violations:
+        agent = fast_replace(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
+        # Later violations do not count once the agent is terminated; `_punish` stops at the same one.
+        if _is_over(each, agent.score):
+            break
+    if report is not None and not report.is_silent:
+        return fast_replace(agent, silence=0, wakes=0)
+    return fast_replace(agent, silence=agent.silence + 1, wakes=agent.wakes + state.orders[agent.seat].wake)
+
+
+def _is_over(last: Violation, score: int) -> bool:
+    return last.severity == "CRITICAL" or score >= TERMINATED_AT
+
+
+def _count_misses(state: Swarm, agent: Agent) -> Agent:
+    losses = state.lost.get(agent.seat, ())
+    late = sum(loss not in BROKEN_OFF for loss in losses)
+    broken = len(losses) - late
+    if agent.status == "degraded":
+        strikes = agent.strikes + len(losses)
+    elif broken > PINGS:
+        strikes = max(agent.strikes + late, DEGRADED_AT)
+    else:
+        strikes = agent.strikes + late
+    return fast_replace(agent, strikes=strikes, missed=bool(losses))
+
+
+def _give_up(state: Swarm, agent: Agent, set_status: StatusSetter) -> None:
+    losses = state.lost.get(agent.seat, ())
+    if not losses:
+        # The run was stopped before it could answer: nobody's fault.
+        return
+    if agent.strikes >= REMOVED_AT:
+        set_status(agent.seat, "removed", f"timeout ({agent.strikes})")
+    elif agent.strikes >= DEGRADED_AT and agent.status != "degraded":
+        why = "interrupted for too long" if agent.status == "interrupted" else f"timeout ({agent.strikes})"
+        set_status(agent.seat, "degraded", why)
+    elif agent.status == "interrupted":
+        set_status(agent.seat, "active", "the round ended before it was back")
+
+
+def _punish(agents: Mapping[SeatId, Agent], before: Agent, violations: Sequence[Violation], set_status: StatusSetter) -> None:
+    score = before.score
+    for each in violations:
+        score += SCORES[each.severity]
+        if each.severity == "MAJOR" and agents[before.seat].status == "active":
+            set_status(before.seat, "degraded", each.violation)
+        if _is_over(each, score):
+            set_status(before.seat, "terminated", "compliance_violation")
+            return

@@ -1,0 +1,417 @@
+"""The rulebook of a swarm.
+
+    init → begin → explore → process → review → settle → measure → (begin …) → vote → notice → graceful → terminate → close
+
+In `explore` all explorers are asked at once, and those that fail are asked again as the protocol says; in `review` idle agents
+collide, the validator checks, the measure compares; in `vote` the consensus ideas are voted on. Everything else is computed, and
+each step is recorded and confirmed by the execution state machine. Operations are executed at the barrier, in an order that does
+not depend on who answered first, so that the same seed and the same answers give the same run.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.facts import (
+    BudgetExhausted,
+    CloseCalled,
+    Closed,
+    Entry,
+    Fact,
+    FamilyStated,
+    InputGiven,
+    Opened,
+    Reply,
+    SeatLost,
+    SeatsSwapped,
+    SessionForked,
+)
+from moothall.domain.ids import SeatId, ask_id
+from moothall.domain.losses import count_loss
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import state_family, swap_seats
+from moothall.domain.running_time import RunningTime, compute_running_time, update_pending
+from moothall.protocols.swarm import answers, facts
+from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, SwarmClosed
+from moothall.protocols.swarm.prompts import build_answer_rules, build_brief
+from moothall.protocols.swarm.rules import collisions, convergence, ideas, operations, round_start, settle_round, shutdown
+from moothall.protocols.swarm.rules.convergence import find_end_reason
+from moothall.protocols.swarm.rules.execution import CONFIRMS
+from moothall.protocols.swarm.rules.validation import is_valid_step
+from moothall.protocols.swarm.state import RoundReview, Stage, Swarm
+
+MOST_INPUTS: Final = 3
+
+
+class SwarmRules:
+    """Implements `Rulebook[Swarm]`."""
+
+    name = "swarm"
+    kinds: Mapping[str, type[Fact]] = facts.KINDS
+    forms: Mapping[str, AnswerForm] = facts.FORMS
+
+    def initial(self, opened: Opened) -> Swarm:
+        assert isinstance(opened, facts.SwarmOpened)
+        return Swarm(opened=opened, seats=opened.seats)
+
+    def evolve(self, state: Swarm, entry: Entry) -> Swarm:
+        if state.stage == "closed":
+            return state
+        state = _advance_clock(state, entry)
+        fact = entry.fact
+        match fact:
+            case Reply():
+                return _apply_reply(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
+            case SeatLost():
+                return _apply_loss(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
+            case InputGiven(text=text):
+                return fast_replace(state, inputs=(*state.inputs, text)[-MOST_INPUTS:])
+            case BudgetExhausted(budget=budget):
+                return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
+            case CloseCalled():
+                return fast_replace(state, stop=state.stop or "called")
+            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
+                return fast_replace(state, seats=swap_seats(state.seats, swaps))
+            case FamilyStated(seat=seat, family=family):
+                return fast_replace(state, seats=state_family(state.seats, seat, family))
+            case Closed():
+                # A session that is cancelled or broken must not leave an agent running either.
+                return fast_replace(
+                    state if state.stage == "close" else shutdown.apply_termination(state, shutdown.build_agent_ends(state)),
+                    stage="closed",
+                )
+            case _:
+                after = _apply_step(state, fact)
+                # Entries after this one stay hidden from other seats while all of them explore, or vote, at the same time.
+                begins = after.stage != state.stage and after.stage in {"explore", "vote"}
+                return fast_replace(after, sealed_after=entry.seq) if begins else after
+
+    def decide(self, state: Swarm) -> tuple[Effect, ...]:
+        if state.stage == "closed":
+            return ()
+        fault = _find_run_fault(state)
+        if fault:
+            return (Record(fact=_build_fault_closing(state, fault)),)
+        asks = build_asks(state)
+        if asks:
+            return asks
+        fact = build_next_fact(state)
+        steps = CONFIRMS.get(type(fact), ())
+        # A fault of the rulebook itself. It is recorded and ends the run; raising would stop the engine at every restart.
+        if not state.execution.can_confirm(*steps):
+            fact = _build_fault_closing(state, f"the step {steps[0]} would follow {state.execution.last or 'nothing'}")
+        return (Record(fact=fact),)
+
+    def brief(self, state: Swarm, ask: Ask) -> Brief:
+        return build_brief(state, ask)
+
+    def answer_rules(self, state: Swarm, ask: Ask) -> AnswerRules:
+        return build_answer_rules(state, ask)
+
+
+RULES: Final = SwarmRules()
+
+
+def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
+    """Advance the run's clock, which stands still while no process runs the session.
+
+    While only outside agents are awaited it continues, because signals expire and agents are silent then, too; but no longer than
+    a round waits for them. After that nobody was there.
+    """
+    time = RunningTime(entry.at) if state.at is None else compute_running_time(state.at, state.pending, entry)
+    seconds = time.seconds + min(time.waited, state.settings.round_timeout)
+    return fast_replace(
+        state, at=time.at, clock=state.clock + max(0.0, seconds), pending=update_pending(state.pending, entry.fact)
+    )
+
+
+def build_asks(state: Swarm) -> tuple[Ask, ...]:
+    """Return the current asks."""
+    match state.stage:
+        case "explore" if state.stop is None:
+            return tuple(_build_explore_ask(state, seat) for seat in round_start.list_waiting_seats(state))
+        case "review" if state.stop is None:
+            return tuple(_build_ask(state, kind, seat) for seat, kind in _list_reviewers(state).items())
+        case "vote":
+            writer = shutdown.find_synthesis_writer(state)
+            if writer is not None:
+                return (_build_ask(state, "synthesis", writer),)
+            return tuple(_build_ask(state, "ballot", seat) for seat in shutdown.list_missing_voters(state))
+        case "graceful":
+            seconds = state.settings.notice_seconds + state.settings.graceful_seconds
+            return tuple(_build_ask(state, "shutdown", seat, seconds) for seat in state.awaited if seat not in state.goodbyes)
+        case _:
+            return ()
+
+
+def build_next_fact(state: Swarm) -> Fact:
+    """Return the next fact that follows from the state, once nobody is asked for anything."""
+    return _NEXT_FACT[state.stage](state)
+
+
+def _find_run_fault(state: Swarm) -> str:
+    """Return what is wrong with the run itself, or an empty text. A fault ends the run and is recorded."""
+    board = state.board
+    # Every requested operation must be accounted for, processed or refused: otherwise the blackboard has lost one.
+    if board.requests != board.operations + board.refused:
+        return f"{board.requests} operations were requested, {board.operations} processed, {board.refused} refused"
+    return ""
+
+
+def _build_fault_closing(state: Swarm, fault: str) -> SwarmClosed:
+    return SwarmClosed(reason="fault", converged=False, rounds=state.round, fault=fault)
+
+
+def _build_explore_ask(state: Swarm, seat: SeatId) -> Ask:
+    # The pings of one agent share the time for recovery.
+    patience = state.settings.recovery_seconds / round_start.PINGS if round_start.is_ping(state, seat) else None
+    return _build_ask(state, "explore", seat, patience, len(state.lost.get(seat, ())))
+
+
+def _build_ask(state: Swarm, kind: str, seat: SeatId, patience: float | None = None, attempt: int = 0) -> Ask:
+    # A retry needs an id of its own: the turn is the round times ten plus the attempt, of which there are fewer than ten.
+    name = ask_id(state.round * 10 + attempt, kind, seat)
+    return Ask(id=name, seat=seat, kind=kind, turn=state.round, patience=patience or state.settings.round_timeout, firm=True)
+
+
+def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
+    """Return who still has to answer between the operations and the settlement."""
+    review = state.review
+    # Each seat appears once: an agent collides, and the helpers are seats of their own.
+    reviewers: dict[SeatId, str] = {each.seat: "collide" for each in review.invitations}
+    helpers = state.helpers
+    if review.to_check and VALIDATOR in helpers:
+        reviewers[VALIDATOR] = "validate"
+    if review.compared and LIKENESS in helpers:
+        reviewers[LIKENESS] = "compare"
+    waiting = {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
+    # The measure finds the pairs, so the judge is asked after it; and nobody is asked two things at once.
+    if review.pairs and not review.is_judged and state.judge is not None and state.judge not in waiting:
+        waiting[state.judge] = "judge"
+    return waiting
+
+
+def _is_asked(state: Swarm, ask: str, seat: SeatId) -> bool:
+    if state.stage == "explore":
+        # In this stage many seats answer at once: only this seat is looked up, so that n answers do not build n² asks.
+        is_waiting = (
+            state.stop is None and seat in state.orders and seat not in state.answered and round_start.is_asked_again(state, seat)
+        )
+        return is_waiting and _build_explore_ask(state, seat).id == ask
+    return any(each.id == ask and each.seat == seat for each in build_asks(state))
+
+
+def _apply_reply(state: Swarm, fact: Reply) -> Swarm:
+    seat = fact.seat
+    agent = state.agents.get(seat)
+    if agent is not None:
+        agent = fast_replace(agent, active_at=state.clock, missed=False)
+        state = fast_replace(state, agents={**state.agents, seat: agent})
+    match fact.said:
+        case answers.RoundReport() as report if agent is not None:
+            agents = {**state.agents, seat: fast_replace(agent, asked=agent.asked + 1)}
+            # Counted when the report arrives, so that the barrier can prove that none was lost.
+            wanted = state.wanted + len(report.operations) + len(report.findings)
+            return fast_replace(state, agents=agents, answered={**state.answered, seat: report}, wanted=wanted)
+        case answers.Collision() as said:
+            return _with_review(state, seat, collisions={**state.review.collisions, seat: said})
+        case answers.Validation() as said:
+            return _with_review(state, seat, validation=said)
+        case answers.SimilarityReport() as said:
+            return ideas.with_pairs(_with_review(state, seat, likenesses=said))
+        case answers.IdeaJudgements() as said:
+            return _with_review(state, seat, judgements=said, is_judged=True)
+        case answers.SwarmBallot() as said:
+            return fast_replace(state, ballots={**state.ballots, seat: said})
+        case answers.Synthesis(content=content):
+            return fast_replace(state, synthesis=content, author=seat)
+        case answers.ShutdownReply(acknowledged=is_fine):
+            return fast_replace(state, goodbyes={**state.goodbyes, seat: is_fine})
+        case _:
+            return state
+
+
+def _with_review(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
+    review = fast_replace(state.review, settled=state.review.settled | {seat}, **changes)  # type: ignore[arg-type]  # its fields
+    return fast_replace(state, review=review)
+
+
+def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
+    state = fast_replace(state, losses=count_loss(state.losses, fact))
+    seat, agent = fact.seat, state.agents.get(fact.seat)
+    if agent is not None:
+        state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
+    # Which kind of ask failed follows from the stage, because each stage has its own kinds.
+    if state.stage == "review":
+        is_judging = seat == state.judge and fact.ask == _build_ask(state, "judge", seat).id
+        state = _with_review(state, seat, **({"is_judged": True} if is_judging else {}))
+        # Without the measure, words find the pairs.
+        return ideas.with_pairs(state) if seat == LIKENESS and not is_judging else state
+    if state.stage == "graceful":
+        return fast_replace(state, goodbyes={**state.goodbyes, seat: False})
+    if state.stage == "vote":
+        if shutdown.find_synthesis_writer(state) == seat:
+            return fast_replace(state, writers_lost=(*state.writers_lost, seat))
+        return fast_replace(state, ballots={**state.ballots, seat: None})
+    assert agent is not None, "only explorers are asked to explore"
+    is_broken = fact.reason in round_start.BROKEN_OFF and agent.status == "active"
+    agent = fast_replace(agent, missed=True, asked=agent.asked + 1, status="interrupted" if is_broken else agent.status)
+    lost = {**state.lost, seat: (*state.lost.get(seat, ()), fact.reason)}
+    return fast_replace(state, agents={**state.agents, seat: agent}, lost=lost)
+
+
+def _apply_step(state: Swarm, fact: Fact) -> Swarm:
+    """Return the state after a computed step as it was recorded; a step that is not the next, or names other seats, changes
+    nothing.
+
+    Results are read from the fact and never computed again: another machine, or a later version, may differ in the last digit,
+    and the record is what happened. A replay compares them.
+    """
+    step = _STEPS.get(type(fact))
+    if step is None or state.stage not in step.stages or not state.execution.can_confirm(*CONFIRMS[step.fact]):
+        return state
+    if build_asks(state) or not is_valid_step(state, fact):
+        return state
+    after = step.apply(fast_replace(state, stage=step.then), fact)
+    return fast_replace(after, execution=state.execution.with_confirmed(*CONFIRMS[step.fact]))
+
+
+def _build_round_start(state: Swarm) -> Fact:
+    """Build the start of the next round, or the completion if there is none."""
+    reason = find_end_reason(state)
+    if reason is not None:
+        return shutdown.build_completion(state, reason)
+    return facts.RoundBegun(round=state.round + 1, orders=round_start.build_orders(state))
+
+
+def _apply_round_start(state: Swarm, fact: facts.RoundBegun) -> Swarm:
+    orders = {order.seat: order for order in fact.orders}
+    return fast_replace(state, round=fact.round, orders=orders, answered={}, lost={}, review=RoundReview())
+
+
+def _build_processed_operations(state: Swarm) -> Fact:
+    editor = operations.run_operations(state)
+    failed = sum(not result.success for result in editor.results)
+    return facts.OperationsProcessed(
+        round=state.round,
+        requests=state.wanted - state.board.requests,
+        processed=len(editor.results) - failed,
+        failed=failed,
+        results=tuple(editor.results),
+    )
+
+
+def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
+    editor = operations.replay_operations(state, fact.results)
+    agents = editor.agents
+    by_seat: dict[SeatId, list[facts.OperationResult]] = {}
+    for result in editor.results:
+        by_seat.setdefault(result.seat, []).append(result)
+    for seat in state.orders:
+        results = tuple(by_seat.get(seat, ()))
+        # Agents may confirm these ids in a later report (compliance check C1).
+        done = agents[seat].done | {f"op-{result.number}" for result in results}
+        agents[seat] = fast_replace(agents[seat], results=results, done=done)
+    state = fast_replace(state, agents=agents, board=fast_replace(editor.board(), requests=state.wanted))
+    # After the operations, because they add the findings that are compared and collided with.
+    texts = ideas.list_fresh_texts(state)
+    known, compared = ideas.select_comparison(state, texts)
+    review = RoundReview(
+        invitations=collisions.build_invitations(state),
+        to_check=collisions.list_findings_to_check(state),
+        fresh=texts,
+        known=known,
+        compared=compared,
+        hints=state.board.joined if state.judge is not None and compared else (),
+    )
+    state = fast_replace(state, review=review)
+    return state if compared else ideas.with_pairs(state)
+
+
+def _build_sorted_ideas(state: Swarm) -> Fact:
+    sorting = ideas.sort_ideas(state)
+    judge = state.judge if state.review.judgements is not None else None
+    return facts.IdeasSorted(round=state.round, by=sorting.by, placed=sorting.placed, judge=judge or "", judged=sorting.judged)
+
+
+def _apply_measurement(state: Swarm, fact: facts.ConvergenceMeasured) -> Swarm:
+    after = convergence.apply_measurement(state, fact)
+    return after if find_end_reason(after) is None else fast_replace(after, stage="vote")
+
+
+def _build_closing(state: Swarm) -> Fact:
+    done = state.completed
+    assert done is not None, "a swarm is closed after it was completed"
+    return SwarmClosed(reason=done.reason, converged=done.converged, rounds=state.round, fault=done.fault)
+
+
+F = TypeVar("F", bound=Fact)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedStep(Generic[F]):
+    """A step that the rulebook computes: its fact, the stages in which it can come, the stage that follows, and what it does.
+
+    `apply` gets the state in the stage that follows, and may choose another one.
+    """
+
+    fact: type[F]
+    stages: tuple[Stage, ...]
+    then: Stage
+    build: Callable[[Swarm], Fact]
+    apply: Callable[[Swarm, F], Swarm]
+
+
+_STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
+    step.fact: step
+    for step in (
+        ComputedStep(facts.SwarmFormed, ("init",), "begin", round_start.build_formation, round_start.apply_formation),
+        ComputedStep(facts.RoundBegun, ("begin",), "explore", _build_round_start, _apply_round_start),
+        ComputedStep(
+            facts.BarrierPassed,
+            ("explore",),
+            "process",
+            round_start.build_barrier,
+            lambda state, fact: fast_replace(state, agents=round_start.apply_barrier(state, fact)),
+        ),
+        ComputedStep(facts.OperationsProcessed, ("process",), "review", _build_processed_operations, _apply_operations),
+        ComputedStep(
+            facts.IdeasSorted,
+            ("review",),
+            "settle",
+            _build_sorted_ideas,
+            # Reviews before ideas: both rewrite the findings, and the reviews still refer to them by number only.
+            lambda state, fact: ideas.with_ideas(collisions.apply_reviews(state), fact.placed),
+        ),
+        ComputedStep(facts.RoundSettled, ("settle",), "measure", settle_round.build_settlement, settle_round.apply_settlement),
+        ComputedStep(facts.ConvergenceMeasured, ("measure",), "begin", convergence.measure_convergence, _apply_measurement),
+        # A run that is stopped between two rounds has no vote.
+        ComputedStep(facts.SwarmCompleted, ("vote", "begin"), "notice", _build_round_start, shutdown.apply_completion),
+        ComputedStep(
+            facts.ShutdownNoticed,
+            ("notice",),
+            "graceful",
+            lambda state: facts.ShutdownNoticed(awaited=shutdown.list_awaited_seats(state)),
+            lambda state, fact: fast_replace(state, awaited=fact.awaited),
+        ),
+        ComputedStep(
+            facts.ShutdownAnswered,
+            ("graceful",),
+            "terminate",
+            lambda state: facts.ShutdownAnswered(acknowledged=tuple(seat for seat in state.awaited if state.goodbyes.get(seat))),
+            lambda state, fact: state,
+        ),
+        ComputedStep(
+            facts.AgentsTerminated,
+            ("terminate",),
+            "close",
+            lambda state: facts.AgentsTerminated(ends=shutdown.build_agent_ends(state)),
+            lambda state, fact: shutdown.apply_termination(state, fact.ends),
+        ),
+    )
+}
+_NEXT_FACT: Final[dict[Stage, Callable[[Swarm], Fact]]] = {
+    "close": _build_closing,
+    **{stage: step.build for step in _STEPS.values() for stage in step.stages},
+}

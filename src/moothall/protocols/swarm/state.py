@@ -1,0 +1,366 @@
+"""The state of a swarm: its blackboard, its agents, and the stage of the round.
+
+The state holds what decisions need. What only readers need (every event, every operation with its parameters) is collected from
+the facts by `reports/timeline.py`, so that the cost of a fact does not grow with the run.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, Literal
+
+from moothall.domain.facts import Loss
+from moothall.domain.ids import AskId, SeatId
+from moothall.domain.losses import Losses
+from moothall.domain.replace import fast_replace
+from moothall.domain.roster import MEASURE, Seat, parse_kind
+from moothall.domain.running_time import PendingAsk
+from moothall.protocols.swarm import answers, facts
+from moothall.protocols.swarm.rules.execution import ExecutionProgress
+
+SILENT_ROUNDS: Final = 2
+"""Rounds in a row without output after which an agent counts as silent."""
+
+RoundStage = Literal["begin", "explore", "process", "review", "settle", "measure"]
+EndStage = Literal["vote", "notice", "graceful", "terminate", "close", "closed"]
+Stage = Literal["init", RoundStage, EndStage]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pheromone:
+    """A direction on the blackboard. `direction` is spelled as its first depositor wrote it."""
+
+    direction: str
+    concentration: float
+    deposited_by: tuple[SeatId, ...]
+    round: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubtaskClaim:
+    """A part of the task, and the agents who work on it."""
+
+    id: str
+    description: str
+    claimed_by: tuple[SeatId, ...]
+    round: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """A stop signal. `target` is the key of its direction, `at` the second of the run's clock."""
+
+    id: str
+    sender: SeatId
+    target: str
+    reason: str
+    evidence: str
+    strength: float
+    round: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollisionReview:
+    """The review of a finding that came from a collision."""
+
+    seat: SeatId
+    mode: facts.CollisionMode
+    action: answers.Action
+    weight: float
+    content: str
+    insights: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One finding. `idea` is 0 until it is assigned; `weight` is the sum of the weights of its reviews."""
+
+    number: int
+    seat: SeatId
+    round: int
+    direction: str
+    core_idea: str
+    perspective: str
+    details: str
+    agrees_with: tuple[str, ...] = ()
+    confidence: answers.Confidence | None = None
+    needs_validation: bool = False
+    search_attempted: bool = False
+    idea: int = 0
+    also: tuple[int, ...] = ()
+    reviews: tuple[CollisionReview, ...] = ()
+    verdict: answers.CheckVerdict | None = None
+    checked: str = ""
+
+    @property
+    def id(self) -> str:
+        return f"finding-{self.number:03d}"
+
+    @property
+    def weight(self) -> float:
+        return sum(review.weight for review in self.reviews)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idea:
+    """What one or more texts say; `text` is the first of them. `since` holds the round in which each backer first held it."""
+
+    number: int
+    text: str
+    round: int
+    since: Mapping[SeatId, int]
+
+    @property
+    def id(self) -> str:
+        return f"idea-{self.number}"
+
+    @property
+    def independent(self) -> tuple[SeatId, ...]:
+        """The backers that stated it in the round in which it first appeared, before they could read it from others."""
+        return tuple(seat for seat, number in self.since.items() if number == self.round)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """An explorer. It has no slots, for `fast_replace`.
+
+    `strikes` counts timeouts in a row, `silence` rounds in a row without output, `wakes` how often it was woken because of that,
+    `asked` the round asks that it has answered or missed. `active_at` is its last answer by the run's clock. `holds` are the
+    ideas of its last report that had any, `done` the ids of its operations. `read` are the keys of the directions that it
+    explored itself, `cuts` those that it sent a stop signal against.
+    """
+
+    seat: SeatId
+    threshold: float
+    random_explore: float
+    role: facts.Role = "EXPLORER"
+    status: facts.Status = "active"
+    ended: facts.Termination | None = None
+    deposits: int = 0
+    rounds: int = 0
+    findings: int = 0
+    signals_sent: int = 0
+    signals_received: int = 0
+    direction: str = ""
+    subtask: str = ""
+    role_history: tuple[facts.RoleChange, ...] = ()
+    violations: tuple[facts.Violation, ...] = ()
+    score: int = 0
+    strikes: int = 0
+    silence: int = 0
+    wakes: int = 0
+    asked: int = 0
+    missed: bool = False
+    active_at: float = 0.0
+    holds: tuple[int, ...] = ()
+    wanted_role: facts.Role | None = None
+    role_news: facts.RoleChange | None = None
+    role_refused: bool = False
+    results: tuple[facts.OperationResult, ...] = ()
+    done: frozenset[str] = frozenset()
+    read: tuple[str, ...] = ()
+    cuts: frozenset[str] = frozenset()
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is asked to explore: a degraded agent continues to work, but the quorum does not count it."""
+        return self.status in {"active", "interrupted", "degraded"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """The shared blackboard. Directions and ideas are indexed by their normalized form; `by_text` maps each text to its idea."""
+
+    pheromones: Mapping[str, Pheromone] = field(default_factory=dict)
+    claims: Mapping[str, SubtaskClaim] = field(default_factory=dict)
+    signals: tuple[Signal, ...] = ()
+    signals_made: int = 0
+    findings: tuple[Finding, ...] = ()
+    ideas: tuple[Idea, ...] = ()
+    by_text: Mapping[str, int] = field(default_factory=dict)
+    # The texts that joined an idea, as written; the founding texts are with the ideas.
+    joined: tuple[tuple[str, int], ...] = ()
+    perspectives: frozenset[str] = frozenset()
+    # Of each direction, by its key: who deposited on it, how often and how much in all.
+    readings: Mapping[str, Mapping[SeatId, tuple[int, float]]] = field(default_factory=dict)
+    # The normalized texts that the validator refuted.
+    refuted: frozenset[str] = frozenset()
+    # What the judge said of pairs of texts, by their normalized forms: the sum of the weights, and how often.
+    verdicts: Mapping[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    operations: int = 0
+    refused: int = 0
+    requests: int = 0
+
+    def idea(self, number: int) -> Idea | None:
+        # Ideas are numbered from 1 without gaps and never removed, so the number is the index.
+        return self.ideas[number - 1] if 1 <= number <= len(self.ideas) else None
+
+    def finding(self, name: str) -> Finding | None:
+        number = name.removeprefix("finding-")
+        at = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+        return self.findings[at - 1] if 1 <= at <= len(self.findings) else None
+
+    @property
+    def strongest(self) -> float:
+        return max((each.concentration for each in self.pheromones.values()), default=0.0)
+
+
+def with_changes(board: Board, changes: Iterable[facts.ConcentrationChange]) -> Board:
+    """Return the blackboard with the concentrations of these changes."""
+    after = {change.direction: change.after for change in changes}
+    return fast_replace(
+        board,
+        pheromones={
+            key: replace(each, concentration=after[each.direction]) if each.direction in after else each
+            for key, each in board.pheromones.items()
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation:
+    """An idle agent that is asked to review findings of others."""
+
+    seat: SeatId
+    mode: facts.CollisionMode
+    targets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearPair:
+    """A new text and an earlier one that a judge is asked about, by their places among the compared texts.
+
+    `opposed`: one is a denial of the other in nearly the same words, whatever a judge says.
+    """
+
+    one: int
+    other: int
+    likeness: float
+    opposed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundReview:
+    """The questions between a round's operations and its settlement, and their answers; None for an answer that was lost.
+
+    `fresh` are the texts that nobody stated before; those that no `agreesWith` assigns are compared. `pairs` are put to the judge
+    once the measure has answered; `is_judged` when it has answered, or was lost. `hints` are texts that joined known ideas: they
+    help to find the nearest idea, and attract nothing themselves.
+    """
+
+    invitations: tuple[Invitation, ...] = ()
+    to_check: tuple[int, ...] = ()
+    fresh: tuple[str, ...] = ()
+    known: tuple[int, ...] = ()
+    compared: tuple[str, ...] = ()
+    hints: tuple[tuple[str, int], ...] = ()
+    collisions: Mapping[SeatId, answers.Collision | None] = field(default_factory=dict)
+    validation: answers.Validation | None = None
+    likenesses: answers.SimilarityReport | None = None
+    settled: frozenset[SeatId] = frozenset()
+    pairs: tuple[NearPair, ...] = ()
+    judgements: answers.IdeaJudgements | None = None
+    is_judged: bool = False
+
+    @property
+    def first_new(self) -> int:
+        """The place of the first new text among the compared ones: known ideas, then hints, then new texts."""
+        return len(self.known) + len(self.hints)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swarm:
+    """The state of a run. It has no slots, for `fast_replace`.
+
+    `clock` counts the seconds in which a process ran the session, last seen at `at`; `pending` are the open asks. `wanted` counts
+    the operations of all reports as they arrive, so that no operation is lost or executed twice unnoticed. `answered` and `lost`
+    belong to the current round: the reports, and the losses of each agent in order. `history` is the set of ideas that active
+    agents held at the end of each round, `unchanged` the number of rounds for which it has been the same, `leading` the set of
+    ideas with a quorum after each round. `ballots` and
+    `synthesis` belong to the end. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
+    """
+
+    opened: facts.SwarmOpened
+    seats: tuple[Seat, ...]
+    at: datetime | None = None
+    clock: float = 0.0
+    pending: Mapping[AskId, PendingAsk] = field(default_factory=dict)
+    stage: Stage = "init"
+    execution: ExecutionProgress = ExecutionProgress()
+    round: int = 0
+    agents: Mapping[SeatId, Agent] = field(default_factory=dict)
+    board: Board = Board()
+    orders: Mapping[SeatId, facts.RoundOrder] = field(default_factory=dict)
+    answered: Mapping[SeatId, answers.RoundReport] = field(default_factory=dict)
+    lost: Mapping[SeatId, tuple[Loss, ...]] = field(default_factory=dict)
+    wanted: int = 0
+    review: RoundReview = RoundReview()
+    history: tuple[frozenset[int], ...] = ()
+    unchanged: int = 0
+    leading: tuple[frozenset[int], ...] = ()
+    all_random: bool = False
+    warnings: tuple[str, ...] = ()
+    measured: facts.ConvergenceMeasured | None = None
+    ballots: Mapping[SeatId, answers.SwarmBallot | None] = field(default_factory=dict)
+    synthesis: str = ""
+    author: SeatId | None = None
+    writers_lost: tuple[SeatId, ...] = ()
+    completed: facts.SwarmCompleted | None = None
+    awaited: tuple[SeatId, ...] = ()
+    goodbyes: Mapping[SeatId, bool] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()
+    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
+    stop: facts.EndReason | None = None
+    sealed_after: int = 0
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether agents write what no other agent may read yet: all explore, and all vote, at the same time."""
+        return self.stage in {"explore", "vote"}
+
+    @property
+    def settings(self) -> facts.SwarmSettings:
+        return self.opened.settings
+
+    @property
+    def is_first_edition(self) -> bool:
+        return self.opened.edition < 2
+
+    @property
+    def by_evidence(self) -> bool:
+        """Whether readings make the decision; in a swarm of the first edition they never do."""
+        return self.settings.settle == "evidence"
+
+    def seat(self, name: SeatId) -> Seat:
+        return next(seat for seat in self.seats if seat.id == name)
+
+    @property
+    def explorers(self) -> tuple[SeatId, ...]:
+        return tuple(seat.id for seat in self.seats if seat.id not in self._helping)
+
+    @property
+    def helpers(self) -> frozenset[SeatId]:
+        return frozenset(seat.id for seat in self.seats if seat.id in self._helping)
+
+    @property
+    def _helping(self) -> frozenset[SeatId]:
+        own = () if self.is_first_edition else (SeatId(self.settings.judge),)
+        return frozenset((facts.VALIDATOR, facts.LIKENESS, *own))
+
+    @property
+    def judge(self) -> SeatId | None:
+        """The seat that judges whether near ideas are one; None where the measure alone decides."""
+        seat = next((seat for seat in self.seats if seat.id == self.settings.judge), None)
+        is_measure = seat is None or parse_kind(seat.platform) == MEASURE
+        return None if self.is_first_edition or is_measure or seat is None else seat.id
+
+    @property
+    def active(self) -> tuple[SeatId, ...]:
+        """The agents that count: the quorum is a share of them."""
+        return tuple(seat for seat, agent in self.agents.items() if agent.status in {"active", "interrupted"})
+
+    @property
+    def consensus(self) -> tuple[int, ...]:
+        """The ideas that reached the quorum at the last measurement."""
+        return self.measured.quorum_ideas if self.measured is not None else ()

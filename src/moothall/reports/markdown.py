@@ -1,0 +1,147 @@
+"""Reports as Markdown, with what participants said made harmless."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Final, assert_never
+
+from moothall.domain.safe_text import one_line, strip_control
+from moothall.reports.blocks import (
+    Bar,
+    Bars,
+    Block,
+    Bullets,
+    Card,
+    ColumnChart,
+    Details,
+    Fields,
+    Heading,
+    Line,
+    LineChart,
+    Preformatted,
+    Quote,
+    Report,
+    Shares,
+    Span,
+    Strong,
+    Table,
+    is_empty,
+    split_spans,
+)
+from moothall.reports.charts import draw_bar, draw_sparkline
+
+SEPARATOR: Final = " · "
+
+
+def render_markdown(report: Report) -> str:
+    """The whole report: the decision first, then what it rests on."""
+    return "".join(iterate_markdown(report))
+
+
+def iterate_markdown(report: Report) -> Iterator[str]:
+    """The whole report in parts: a long one is as much again as what it tells."""
+    head = [f"# {format_cell(report.title)}: {one_line(report.session)}", "", *quote_markdown(report.topic)]
+    lines = [SEPARATOR.join(format_text(text) for text in report.subtitle)] if report.subtitle else []
+    prefaces = (Preface(tuple(head)), *(Preface((line,)) for line in lines))
+    return _iterate_blocks(chain(prefaces, report.decision, report.record))
+
+
+class Preface:
+    """Lines that are Markdown already."""
+
+    def __init__(self, lines: tuple[str, ...]) -> None:
+        self.lines = lines
+
+
+def render_blocks(blocks: Iterable[Block | Preface]) -> str:
+    """Blocks below each other, an empty line between them."""
+    return "".join(_iterate_blocks(blocks))
+
+
+def _iterate_blocks(blocks: Iterable[Block | Preface]) -> Iterator[str]:
+    between = ""
+    for block in blocks:
+        # Each block becomes one text at once: the lines of a long report would take more room than the report.
+        lines = block.lines if isinstance(block, Preface) else _render_block(block)
+        if lines:
+            yield between + "\n".join(lines)
+            between = "\n\n"
+    yield "\n"
+
+
+def format_cell(value: object) -> str:
+    """A value as one table cell."""
+    return one_line(str(value)).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("![", "!\\[")
+
+
+def format_text(text: object) -> str:
+    """A text on one line, its spans marked."""
+    return "".join(_format_span(span) for span in split_spans(text))
+
+
+def format_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """A Markdown table, line by line."""
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    return [*lines, *(f"| {' | '.join(format_text(value) for value in row)} |" for row in rows)]
+
+
+def quote_markdown(text: str) -> list[str]:
+    """Someone's words, each line behind a mark, so that none passes as a heading or as someone else's."""
+    # An image would be fetched by whoever opens the file.
+    # A link definition would make links of what others say in brackets.
+    return [
+        f"> {line}".rstrip().replace("<", "&lt;").replace("![", "!\\[").replace("]:", "]\\:")
+        for line in strip_control(text).split("\n")
+    ]
+
+
+def _format_span(span: Span) -> str:
+    if isinstance(span, Strong):
+        return f"**{format_cell(span.text)}**"
+    text = str(span)
+    # A cell is stripped; between two spans a blank must stay.
+    return f"{' ' if text[:1].isspace() else ''}{format_cell(text)}{' ' if text[-1:].isspace() and text.strip() else ''}"
+
+
+def _render_block(block: Block) -> Sequence[str]:
+    if is_empty(block):
+        return ()
+    match block:
+        case Heading(text=text, level=level):
+            return (f"{'#' * level} {format_cell(text)}",)
+        case Line(text=line, tone=tone):
+            return (f"**{format_text(line)}**" if tone in {"strong", "bad", "warn"} else format_text(line),)
+        case Quote(text=text):
+            return quote_markdown(text)
+        case Fields(rows=rows):
+            return [f"- {format_cell(name)}: {format_text(value)}" for name, value in rows]
+        case Bullets(items=items):
+            return [f"- {format_text(item)}" for item in items]
+        case Table(heads=heads, rows=cells):
+            return format_table(heads, cells)
+        case Card(head=head, blocks=blocks):
+            return _render_card(SEPARATOR.join(format_text(text) for text in head if text), blocks)
+        case Details(summary=summary, blocks=blocks):
+            return _render_card(format_cell(summary), blocks)
+        case Preformatted(lines=lines):
+            return ("```", *(line.replace("```", "'''") for line in lines), "```")
+        case Bars(bars=bars):
+            return [f"- `{draw_bar(bar.value)}` {format_cell(_label_bar(bar))}" for bar in bars]
+        case Shares(parts=parts):
+            return (", ".join(f"{format_cell(part.name)} {part.value * 100:.0f} %" for part in parts),)
+        case LineChart(series=series):
+            return [f"- `{draw_sparkline(each.values)}` {format_cell(each.name)}" for each in series]
+        case ColumnChart(labels=labels, series=series):
+            counts = [[f"{each.values[at]:g}" if each.values[at] else "–" for each in series] for at in range(len(labels))]
+            return format_table(("", *(each.name for each in series)), [(labels[at], *row) for at, row in enumerate(counts)])
+        case _:
+            assert_never(block)
+
+
+def _render_card(head: str, blocks: Sequence[Block]) -> list[str]:
+    parts = [[head]] if head else []
+    parts += [list(lines) for block in blocks if (lines := _render_block(block))]
+    return "\n\n".join("\n".join(part) for part in parts).split("\n") if parts else []
+
+
+def _label_bar(bar: Bar) -> str:
+    return f"{bar.name} {bar.text}".strip()

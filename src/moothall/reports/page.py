@@ -1,0 +1,251 @@
+"""Reports as one self-contained HTML page: no script, nothing loaded from elsewhere, everything said is escaped."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from itertools import chain
+from typing import TYPE_CHECKING, Final, assert_never
+
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId
+from moothall.domain.safe_text import strip_control
+from moothall.reports.blocks import (
+    LINE,
+    Bar,
+    Bars,
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    ColumnChart,
+    Details,
+    Fields,
+    Heading,
+    Line,
+    LineChart,
+    Mark,
+    Muted,
+    Preformatted,
+    Quote,
+    References,
+    Report,
+    Shares,
+    Span,
+    Strong,
+    Table,
+    is_empty,
+    join_spans,
+    split_spans,
+)
+from moothall.reports.page_style import STYLE
+from moothall.reports.svg import render_column_chart, render_line_chart
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+WIDE_TEXT: Final = 16
+"""A column whose values are longer than this never gets narrower than this many characters."""
+
+_HUES: Final = (212, 12, 150, 275, 40, 190, 330, 95)
+
+
+@dataclass(frozen=True, slots=True)
+class _PageContext:
+    """What a block needs to know of its page."""
+
+    hues: Mapping[SeatId, int]
+    known: int
+
+
+STATIC_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def render_page(report: Report) -> str:
+    """The whole page, at any time of a session."""
+    return "".join(iterate_page(report))
+
+
+def iterate_page(report: Report) -> Iterator[str]:
+    """The whole page in parts: a long one is as much again as what it tells."""
+    return iterate_document(report.language, report.topic[:80], iterate_report(report))
+
+
+def iterate_report(report: Report) -> Iterator[str]:
+    """The parts of a report as markup, for a page to hold."""
+    page = _PageContext({seat: _HUES[at % len(_HUES)] for at, seat in enumerate(report.seats)}, report.known)
+    subtitle = " · ".join(_render_text(page, text) for text in report.subtitle if text)
+    yield f'<h1 class="said">{escape_text(report.topic)}</h1>'
+    if subtitle:
+        yield f'<p class="soft">{subtitle}</p>'
+    for block in chain(report.decision, report.record):
+        yield _render_block(page, block)
+
+
+def iterate_document(
+    language: Language,
+    title: str,
+    body: Iterable[str],
+    *,
+    policy: str = STATIC_POLICY,
+    head: str = "",
+    after: Iterable[str] = (),
+) -> Iterator[str]:
+    """The frame of a page; `title` is anybody's text; `body`, `head` (after the style) and `after` (behind it all) are markup."""
+    yield (
+        f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f"<title>{escape_text(title)}</title>\n<style>{STYLE}</style>\n{head}</head>\n<body>\n<main>"
+    )
+    yield from (f"\n{part}" for part in body if part)
+    yield "\n</main>\n"
+    yield from after
+    yield "</body>\n</html>\n"
+
+
+DEEPEST: Final = 20
+"""How deep quotes and lists of a participant may be nested."""
+
+
+def escape_text(value: object) -> str:
+    """A value as text that holds no markup."""
+    return escape(strip_control(str(value)))
+
+
+def render_words(text: str) -> str:
+    """What a participant wrote, its Markdown rendered: raw HTML stays text, images are not loaded, headings do not stand out."""
+    parser, plain = _build_parser(), strip_control(text)
+    tokens = parser.parse(plain)
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        # The parser leaves out what is nested deeper: then nothing is taken as Markdown, so that no word is hidden.
+        lines = "<br>\n".join(escape(line) for line in plain.split("\n"))
+        return f'<div class="words"><p>{lines}</p></div>'
+    html: str = parser.renderer.render(tokens, parser.options, {})
+    # Once more: Markdown has names for characters, `&#x202e;` is one that reverses the reading order.
+    return f'<div class="words">{strip_control(html).strip()}</div>'
+
+
+@cache
+def _build_parser() -> "MarkdownIt":
+    # Imported here: only a page needs it, and every command would pay for it.
+    from markdown_it import MarkdownIt
+
+    parser = (
+        MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": DEEPEST})
+        .enable(["table", "strikethrough"])
+        .disable("image")
+    )
+    # Someone's heading must not pass as one of the report's own.
+    parser.add_render_rule("heading_open", lambda *_: '<p class="heading">')
+    parser.add_render_rule("heading_close", lambda *_: "</p>\n")
+    parser.add_render_rule("link_open", _render_link_open)
+    return parser
+
+
+def _render_link_open(renderer: object, tokens: Sequence[object], index: int, options: object, env: object) -> str:
+    address = getattr(tokens[index], "attrs", {}).get("href", "")
+    return f'<a href="{escape(str(address))}" rel="noopener noreferrer nofollow">'
+
+
+def _render_span(page: _PageContext, span: Span) -> str:
+    match span:
+        case References(numbers=numbers, text=text):
+            links = (f'<a href="#entry-{each}">#{each}</a>' if 1 <= each <= page.known else f"#{each}" for each in numbers)
+            return escape_text(text).replace(LINE, ", ".join(links))
+        case Strong(text=text):
+            return f"<b>{escape_text(text)}</b>"
+        case Muted(text=text):
+            return f'<span class="soft">{escape_text(text)}</span>'
+        case Mark(text=text, tone=tone):
+            return f'<span class="tag {tone}">{escape_text(text)}</span>'
+        case str():
+            return escape_text(span)
+        case _:
+            assert_never(span)
+
+
+def _render_text(page: _PageContext, text: Cell) -> str:
+    return "".join(_render_span(page, span) for span in split_spans(text))
+
+
+def _render_block(page: _PageContext, block: Block) -> str:
+    if is_empty(block):
+        return ""
+    match block:
+        case Heading(text=title, level=level):
+            return f"<h{level}>{escape_text(title)}</h{level}>"
+        case Line(text=text, tone=tone):
+            return f'<p class="line {tone}">{_render_text(page, text)}</p>'
+        case Quote(text=words, tone=tone):
+            return f'<div class="{tone}">{render_words(words)}</div>' if tone != "plain" else render_words(words)
+        case Fields(rows=rows):
+            inner = "".join(f"<dt>{escape_text(name)}</dt><dd>{_render_text(page, value)}</dd>" for name, value in rows)
+            return f"<dl>{inner}</dl>"
+        case Bullets(items=items, tone=tone):
+            inner = "".join(f"<li>{_render_text(page, item)}</li>" for item in items)
+            return f'<ul class="card list {tone}">{inner}</ul>'
+        case Table(heads=heads, rows=cells):
+            return _render_table(page, heads, cells)
+        case Card():
+            return _render_card(page, block)
+        case Details(summary=summary, blocks=blocks):
+            inner = "\n".join(_render_block(page, each) for each in blocks)
+            return f'<details class="card"><summary>{escape_text(summary)}</summary>{inner}</details>'
+        case Preformatted(lines=lines):
+            return f'<pre class="card">{escape_text(chr(10).join(lines))}</pre>'
+        case Bars(bars=bars):
+            return _render_bars(page, bars)
+        case Shares(parts=parts):
+            told = ", ".join(f"{part.name} {part.value * 100:.0f} %" for part in parts)
+            inner = "".join(f'<i class="{part.tone}" style="flex:{part.value * 100:.2f}"></i>' for part in parts)
+            return f'<div class="tally" role="img" aria-label="{escape_text(told)}">{inner}</div>'
+        case LineChart():
+            return render_line_chart(block)
+        case ColumnChart():
+            return render_column_chart(block)
+        case _:
+            assert_never(block)
+
+
+def _render_table(page: _PageContext, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """A table in a card of its own; on a phone each row is a card whose values are named."""
+    wide = [any(len(join_spans(row[at])) > WIDE_TEXT for row in rows) for at in range(len(heads))]
+    head = "".join(f"<th>{escape_text(name)}</th>" for name in heads)
+    lines = "".join(
+        "<tr>"
+        + "".join(
+            f'<td{" class=wide" if wide[at] else ""} data-name="{escape_text(heads[at])}">{_render_text(page, value)}</td>'
+            for at, value in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    return f'<div class="card table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+
+
+def _render_card(page: _PageContext, card: Card) -> str:
+    hue = page.hues.get(card.seat) if card.seat is not None else None
+    kind = {"plain": "card", "decision": "card decision", "turn": "card turn" if hue is not None else "card turn asker"}[
+        card.kind
+    ]
+    place = f' id="entry-{card.entry}"' if card.entry is not None else ""
+    style = f' style="--hue:{hue}"' if hue is not None else ""
+    head = "".join(f"<span>{_render_text(page, text)}</span>" for text in card.head if text)
+    inner = "\n".join(_render_block(page, block) for block in card.blocks)
+    return f'<article class="{kind}"{place}{style}>{f"<header>{head}</header>" if head else ""}{inner}</article>'
+
+
+def _render_bars(page: _PageContext, bars: Iterable[Bar]) -> str:
+    return f'<div class="bars">{"".join(_render_bar(page, bar) for bar in bars)}</div>'
+
+
+def _render_bar(page: _PageContext, bar: Bar) -> str:
+    hue = page.hues.get(bar.seat) if bar.seat is not None else None
+    color = f";--hue:{hue};background:hsl(var(--hue) 55% 50%)" if hue is not None else ""
+    share = max(0.0, min(1.0, bar.value)) * 100
+    return (
+        f'<div class="bar"><span>{escape_text(bar.name)}</span>'
+        f'<div class="track"><i class="{bar.tone}" style="width:{share:.1f}%{color}"></i></div>'
+        f'<span class="soft">{escape_text(bar.text)}</span></div>'
+    )

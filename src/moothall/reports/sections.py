@@ -1,0 +1,337 @@
+"""Parts of a report that all protocols share, and the report of a protocol that writes none of its own."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from moothall.domain.facts import Fact, Language, SeatsSwapped, SessionCancelled, SessionParked
+from moothall.domain.ids import USER, SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import one_line
+from moothall.reports.blocks import (
+    Block,
+    Bullets,
+    Card,
+    Cell,
+    Fields,
+    Heading,
+    Line,
+    Mark,
+    Muted,
+    Quote,
+    References,
+    Report,
+    Span,
+    Strong,
+    Text,
+    Tone,
+    build_section,
+    build_table,
+)
+from moothall.reports.costs import build_cost_rows
+from moothall.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim, summarize_choice
+from moothall.reports.figures import format_percent
+from moothall.reports.loss_text import explain_detail
+from moothall.reports.origins import add_origins
+from moothall.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
+from moothall.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
+from moothall.reports.two_languages import map_texts
+from moothall.scoring.strength import Strength
+
+STRENGTH_TONES: Final[dict[Strength, Tone]] = {
+    "strong": "good",
+    "fair": "plain",
+    "weak": "warn",
+    "contested": "warn",
+    "overruled": "bad",
+    "none": "plain",
+}
+
+
+def start_decision(timeline: SessionTimeline) -> Decision:
+    """What every decision begins with: the session, how it ended, who was lost, what it cost. Use `replace` for the rest."""
+    closed, state = timeline.closed, timeline.session_state
+    total = sum(seat.weight for seat in state.seats) or 1.0
+    spoke = {line.speaker for line in timeline.lines}
+    lost: dict[SeatId, list[LossLine]] = {}
+    for loss in timeline.losses:
+        lost.setdefault(loss.seat, []).append(loss)
+    return Decision(
+        session=timeline.session,
+        topic=state.opened.topic,
+        status=timeline.status,
+        parked=timeline.parked,
+        ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
+        lost=tuple(
+            SeatLoss(
+                seat=seat,
+                times=len(losses),
+                last=losses[-1].reason,
+                weight_share=state.seat(seat).weight / total,
+                voiceless=seat not in spoke,
+            )
+            for seat, losses in lost.items()
+        ),
+        turns=sum(line.speaker != USER for line in timeline.lines),
+        spent=timeline.spent,
+    )
+
+
+def build_default_report(timeline: SessionTimeline, decision: Decision) -> Report:
+    """The report of a session from its decision and its lines alone."""
+    words = SHARED_REPORT_TEXT[timeline.language]
+    return build_report(
+        timeline,
+        decision,
+        words,
+        decision_blocks=build_decision_blocks(timeline, decision, words),
+        record=(
+            *build_claims(words.reasons, decision.reasons, words),
+            *build_claims(words.open_questions, decision.open_questions, words),
+            *build_positions(decision, words),
+            *build_section(words.timeline, [build_line_card(line) for line in timeline.lines]),
+            *build_losses(timeline, words),
+            *build_seats(timeline.session_state.seats, words),
+            *build_costs(timeline, words),
+        ),
+    )
+
+
+def build_report(
+    timeline: SessionTimeline,
+    decision: Decision,
+    words: SharedReportText,
+    *,
+    decision_blocks: Iterable[Block],
+    record: Iterable[Block],
+    subtitle: Iterable[Text] = (),
+    undecided: Line | None = None,
+    section: str = "timeline",
+) -> Report:
+    """A report with the title, times and seats that every session has; `undecided` is its first line where nothing is decided.
+
+    `section` is the name of the words that are the title of its timeline.
+    """
+    times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
+    return Report(
+        session=timeline.session,
+        language=timeline.language,
+        title=words.minutes,
+        topic=decision.topic,
+        decision=put_answer_first(decision, tuple(decision_blocks), words, undecided),
+        record=add_origins(timeline, record, words),
+        subtitle=(timeline.session, times, *([words.demo] if timeline.session_state.opened.demo else []), *subtitle),
+        seats=tuple(seat.id for seat in timeline.session_state.seats),
+        known=max((line.id for line in timeline.lines), default=0),
+        names=map_texts(words),
+        timeline=section,
+    )
+
+
+def put_answer_first(
+    decision: Decision, blocks: tuple[Block, ...], words: SharedReportText, undecided: Line | None = None
+) -> tuple[Block, ...]:
+    """Put what was chosen and what it is worth before everything else of an ended session (M-9), under the section's heading."""
+    if decision.status != "concluded":
+        return blocks
+    answer = words.undecided if decision.decision is None else summarize_choice(decision.choice, decision.decision.text)
+    word = Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
+    why = () if decision.decision is None else (Muted(f" ({words.strength_reasons[decision.strength_reason]})"),)
+    headline = Line((Strong(answer), " · ", word, *why))
+    if decision.decision is None and undecided is not None:
+        headline = undecided
+    kept = tuple(_drop_repeated_quote(block, answer) for block in blocks)
+    return (*kept[:1], headline, *kept[1:]) if isinstance(blocks[0], Heading) else (headline, *kept)
+
+
+def _drop_repeated_quote(block: Block, answer: str) -> Block:
+    """The card of a decision without its text, where the headline says all of it."""
+    if not isinstance(block, Card) or block.kind != "decision":
+        return block
+    return replace(block, blocks=tuple(each for each in block.blocks if not isinstance(each, Quote) or each.text != answer))
+
+
+def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """What was decided, how sure it is, who dissents, who was lost, what it cost."""
+    return (
+        *build_section(words.decision, (build_outcome(timeline, decision, words),)),
+        *build_dissent(decision, words),
+        *build_lost_seats(decision, words),
+        build_spent(decision, words),
+    )
+
+
+def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> Block:
+    """The decision with its figures, or why there is none."""
+    if decision.decision is None:
+        return Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
+    rows: list[tuple[str, Cell]] = [(words.author, decision.author)] if decision.author is not None else []
+    if decision.confidence is not None:
+        rows.append((words.confidence, format_percent(decision.confidence)))
+    if decision.support is not None:
+        rows.append((words.support, format_support(decision, words)))
+    if decision.ended_by is not None:
+        rows.append((words.ended_by, words.endings.get(decision.ended_by, decision.ended_by)))
+    claim = decision.decision
+    return Card(blocks=(Quote(claim.text, "strong"), Line(format_sources(claim, words)), Fields(tuple(rows))), kind="decision")
+
+
+def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """Why there is no decision: it goes on, it was cancelled, or nobody could write one."""
+    if isinstance(timeline.closed, SessionCancelled):
+        reason = timeline.closed.reason
+        return (Line(words.cancelled, "strong"), *((Quote(reason),) if reason else ()))
+    if timeline.closed is None:
+        return explain_parking(timeline, words) or (Line(words.still_thinking, "strong"),)
+    ended = words.endings.get(decision.ended_by or "", decision.ended_by)
+    fields = (Fields(((words.ended_by, ended),)),) if ended else ()
+    return (Line(words.no_decision, "strong"), *fields, *explain_ending_losses(timeline, words))
+
+
+def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """Why a session is parked, and how it goes on; nothing for one that is not."""
+    parked = timeline.session_state.parked
+    if timeline.closed is not None or parked is None:
+        return ()
+    return (
+        Line(words.format_parking(parked), "warn"),
+        Line(words.how_to_resume.format(session=timeline.session), "dim"),
+    )
+
+
+def explain_ending_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """How to continue a session whose last asks were lost, from before those losses; nothing for any other."""
+    if not timeline.lost_since or isinstance(timeline.closed, SessionCancelled):
+        return ()
+    return (Line(words.ended_by_losses.format(session=timeline.session), "warn"),)
+
+
+def describe_pause(fact: Fact, language: Language) -> list[str]:
+    """An entry that stops a session of any protocol, or seats somebody else, in plain lines; nothing for any other."""
+    words = SHARED_REPORT_TEXT[language]
+    match fact:
+        case SessionParked():
+            return [f"  ■ {words.format_parking(fact)}"]
+        case SeatsSwapped(swaps=swaps):
+            return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
+        case _:
+            return []
+
+
+def format_support(decision: Decision, words: SharedReportText) -> str:
+    """How much support there is, and among how many: support without turnout would pass few voices off as all."""
+    return words.turnout.format(support=format_percent(decision.support), turnout=format_percent(decision.turnout))
+
+
+def format_sources(claim: SourcedClaim, words: SharedReportText) -> Span:
+    """The entries that a claim rests on."""
+    return References(claim.entries, f"{words.rests_on} {{line}}") if claim.entries else Muted(f"({words.names_nothing})")
+
+
+def build_claims(title: str, claims: Iterable[SourcedClaim], words: SharedReportText) -> tuple[Block, ...]:
+    """Claims, each with what it rests on."""
+    return build_section(title, (Bullets(tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)),))
+
+
+def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """Who does not go along, and with what words; nothing where there is nothing to dissent from."""
+    has_sides = decision.dissent or decision.positions or decision.support is not None
+    if decision.decision is None or not has_sides:
+        # Where nobody was asked to take a side, "nobody dissented" would claim an agreement that was never sought.
+        return ()
+    items = tuple(format_dissent(voice, words) for voice in decision.dissent)
+    return build_section(words.dissent, (Bullets(items) if items else Line(describe_no_dissent(decision, words), "dim"),))
+
+
+def format_dissent(voice: Dissent, words: SharedReportText) -> Text:
+    """One voice of dissent."""
+    who = words.reported if voice.seat is None else f"{voice.seat}"
+    kind = "" if voice.seat is None else f" ({words.verdicts.get(voice.kind, voice.kind)})"
+    sources = (" ", References(voice.entries, f"({words.rests_on} {{line}})")) if voice.entries else ()
+    return (Strong(who), f"{kind}: {one_line(voice.text)}", *sources)
+
+
+def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
+    """What to say where nobody dissented: silence of those who abstained is no agreement."""
+    abstained = [position.seat for position in decision.positions if position.verdict == "abstain"]
+    return words.no_opposition.format(seats=", ".join(abstained)) if abstained else words.no_dissent
+
+
+def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """How each lost seat was lost, and whether the outcome could have been another with it."""
+    meaning = words.could_differ if decision.could_differ else words.could_not_differ
+    is_voiceless = any(lost.voiceless for lost in decision.lost)
+    lines = format_lost_seats(decision, words)
+    return build_section(words.lost, (Bullets(lines, "bad"), Line(meaning if is_voiceless else "", "bad")))
+
+
+def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str, ...]:
+    """Format how each lost seat was lost, one line each."""
+    lines = []
+    for lost in decision.lost:
+        last = words.losses.get(lost.last, lost.last)
+        line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share))
+        lines.append(f"{line}; {words.voiceless}" if lost.voiceless else line)
+    return tuple(lines)
+
+
+def build_spent(decision: Decision, words: SharedReportText) -> Block:
+    """What it cost, in one line."""
+    spent = decision.spent
+    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {words.format_money(spent)}", "dim")
+
+
+def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """Where each seat stood before and after."""
+    rows = [
+        (
+            position.seat,
+            " – ".join(text for text in (position.choice_before, position.before) if text) or "–",
+            format_confidence(position.confidence_before, words, is_due=position.before is not None),
+            position.after or "–",
+            words.verdicts.get(position.verdict or "", position.verdict or "–"),
+            format_confidence(position.confidence_after, words, is_due=position.verdict is not None),
+            f"{position.weight:.2f}",
+            References((position.moved_by,)) if position.moved_by else "–",
+        )
+        for position in decision.positions
+    ]
+    return build_section(words.positions, (build_table(words.position_heads, rows),))
+
+
+def format_confidence(stated: float | None, words: SharedReportText, *, is_due: bool) -> str:
+    """How sure somebody is; whoever took a position and did not say so has not stated it."""
+    return words.not_stated if stated is None and is_due else format_percent(stated)
+
+
+def build_line_card(line: TimelineLine, *marks: Text, blocks: Iterable[Block] = ()) -> Card:
+    """A line of the timeline: who said it and when, then the words."""
+    head = (Muted(f"#{line.id}"), Strong(line.speaker), *marks, Muted(line.timestamp))
+    return Card(blocks=(Quote(line.content), *blocks), head=head, entry=line.id, seat=line.speaker, kind="turn")
+
+
+def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """Each single loss with its reason."""
+    rows = [
+        (
+            each.seq,
+            each.seat,
+            words.asked_for.get(each.asked_for, each.asked_for),
+            words.losses[each.reason],
+            explain_detail(each.detail, each.reason, words.language) or "–",
+        )
+        for each in timeline.losses
+    ]
+    return build_section(words.losses_title, (build_table(words.loss_heads, rows),))
+
+
+def build_seats(seats: Iterable[Seat], words: SharedReportText) -> tuple[Block, ...]:
+    """Who sat at the table."""
+    rows = [(seat.id, seat.stance or "–", seat.platform, f"{seat.weight:g}") for seat in seats]
+    return build_section(words.seats, (build_table(words.seat_heads, rows),))
+
+
+def build_costs(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """What each seat cost, and all together."""
+    rows = build_cost_rows(timeline.costs, timeline.session_state.seats, timeline.spent, words)
+    return build_section(words.cost, (build_table(words.cost_heads, rows),))

@@ -1,0 +1,240 @@
+"""A session for people, entry by entry: what every protocol's timeline has in common.
+
+A timeline grows with its session, unlike the state that a rulebook folds: it keeps every line that was said.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+from moothall.domain.budget import Spent
+from moothall.domain.facts import AsksPut, Closed, Entry, Language, Loss, Opened, Reply, SeatLost, SessionCancelled, SessionForked
+from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.rulebook import Rulebook
+from moothall.domain.session_state import SessionState, apply, build_session_state
+from moothall.reports.costs import Costs
+from moothall.reports.decision import ObligationState, Status
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossLine:
+    """One time that a seat failed."""
+
+    seq: int
+    seat: SeatId
+    asked_for: str
+    reason: Loss
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelineLine:
+    """Something that was said; `seq` is the ledger's entry that made it. Protocols add what else they know of a line."""
+
+    id: int
+    seq: int
+    timestamp: str
+    speaker: SeatId
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyOrigin:
+    """How one answer came in: through which door, by which model, and what was changed to read it (see `Reply`)."""
+
+    seq: int
+    seat: SeatId
+    asked_for: str
+    via: str
+    model: str
+    mends: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPhase:
+    """A phase, round or step of a session, in words for people."""
+
+    name: str
+    state: Literal["done", "now", "ahead"]
+
+
+def mark_phases(names: Iterable[str], now: int) -> list[SessionPhase]:
+    """Phases by their names; the one at the index `now` is under way."""
+    return [SessionPhase(name, "done" if at < now else "now" if at == now else "ahead") for at, name in enumerate(names)]
+
+
+class SessionTimeline:
+    """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
+
+    `settled` is what became of the decision's obligations, by number, as memory knows it. `lost_since` is the entry of the first
+    loss after which the session got no further, 0 if the last asks were answered. `asked_at` says when each ask was put,
+    `answered_at` which entry is the last answer of each seat, `forked` where the session was copied from.
+    """
+
+    lines: Sequence[TimelineLine] = ()
+
+    def __init__(self, session: SessionId) -> None:
+        self.session = session
+        self.losses: list[LossLine] = []
+        self.origins: dict[int, ReplyOrigin] = {}
+        self._doors: dict[tuple[SeatId, str], str] = {}
+        self._first_doors: dict[tuple[SeatId, str], str] = {}
+        self.costs = Costs()
+        self.settled: Mapping[int, ObligationState] = {}
+        self.seq = 0
+        self.closed: Closed | None = None
+        self.lost_since = 0
+        self.asked_at: dict[str, datetime] = {}
+        self.answered_at: dict[SeatId, int] = {}
+        self.forked: SessionForked | None = None
+        self._is_answered = False
+        self._session_state: SessionState | None = None
+        self._opened_at: datetime | None = None
+        self._built: dict[Hashable, tuple[tuple[object, ...], Any]] = {}
+
+    def build_once(self, key: Hashable, source: tuple[object, ...], build: Callable[[], T]) -> T:
+        """Return what was built under a key from an equal source before, or build it: a report is built after each entry."""
+        known = self._built.get(key)
+        if known is None or known[0] != source:
+            known = self._built[key] = (source, build())
+        built: T = known[1]
+        return built
+
+    def add(self, entry: Entry) -> None:
+        """Take in one more entry."""
+        self.apply_shared(entry)
+
+    @property
+    def session_state(self) -> SessionState:
+        assert self._session_state is not None, "a timeline begins with the opening"
+        return self._session_state
+
+    @property
+    def language(self) -> Language:
+        return self.session_state.opened.language
+
+    @property
+    def status(self) -> Status:
+        """Whether the session goes on, waits out an outage, or how it ended."""
+        if self.closed is not None:
+            return "cancelled" if isinstance(self.closed, SessionCancelled) else "concluded"
+        return "thinking" if self.session_state.parked is None else "parked"
+
+    @property
+    def parked(self) -> str:
+        """Why the session is parked; empty if it is not."""
+        parked = self.session_state.parked
+        return "" if parked is None else parked.reason
+
+    @property
+    def spent(self) -> Spent:
+        """What the whole session spent, in tokens, money and running time."""
+        return self.session_state.spent
+
+    @property
+    def opened_at(self) -> datetime:
+        assert self._opened_at is not None
+        return self._opened_at
+
+    @property
+    def last_at(self) -> datetime:
+        return self.session_state.at
+
+    def find_door(self, seat: SeatId, kind: str) -> str:
+        """The door of a seat's last answer of a kind; empty where it gave none, or Moot asked for it."""
+        return self._doors.get((seat, kind), "")
+
+    def find_first_door(self, seat: SeatId, kind: str) -> str:
+        """The door of a seat's first answer of a kind, likewise."""
+        return self._first_doors.get((seat, kind), "")
+
+    def apply_shared(self, entry: Entry) -> None:
+        """Take in one more entry, as far as all protocols share it."""
+        self.seq = entry.seq
+        fact = entry.fact
+        if isinstance(fact, Opened):
+            self._session_state = build_session_state(entry, fact)
+            self._opened_at = entry.at
+            return
+        self._session_state = apply(self.session_state, entry)
+        self.costs.add(fact)
+        if isinstance(fact, Reply):
+            self._add_origin(entry.seq, fact)
+        if isinstance(fact, SeatLost):
+            kind = fact.ask.split(".", 2)[1]
+            self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
+            self.lost_since = self.lost_since or entry.seq
+        if isinstance(fact, Reply):
+            self._is_answered = True
+            self.answered_at[fact.seat] = entry.seq
+        # Further asks after an answer: the session went on in spite of the losses before.
+        if isinstance(fact, AsksPut) and self._is_answered:
+            self.lost_since, self._is_answered = 0, False
+        if isinstance(fact, AsksPut):
+            pending = self.session_state.pending
+            self.asked_at = {ask: self.asked_at.get(ask, entry.at) for ask in pending}
+        if isinstance(fact, SessionForked):
+            self.forked = fact
+        if isinstance(fact, Closed):
+            self.closed = fact
+
+    def list_phases(self) -> Sequence[SessionPhase]:
+        """The phases, rounds or steps of the session, as far as they are known; a protocol without any has none."""
+        return ()
+
+    def list_silences(self) -> Mapping[SeatId, str]:
+        """Who chose to say nothing now, and why in the session's language."""
+        return {}
+
+    def list_breaks(self) -> Sequence[tuple[int, str]]:
+        """Where a new part of the timeline begins: the ledger's entry and a title, in order."""
+        return ()
+
+    def _add_origin(self, seq: int, fact: Reply) -> None:
+        kind = fact.ask.split(".", 2)[1]
+        self._doors[fact.seat, kind] = fact.via
+        self._first_doors.setdefault((fact.seat, kind), fact.via)
+        if fact.via or fact.model or fact.mends:
+            self.origins[seq] = ReplyOrigin(
+                seq=seq, seat=fact.seat, asked_for=kind, via=fact.via, model=fact.model, mends=fact.mends
+            )
+
+
+class TimelineBase(SessionTimeline, Generic[S]):
+    """The timeline of a protocol: folds its state as well. Override `begin` and `follow` to keep lines."""
+
+    def __init__(self, session: SessionId, rules: Rulebook[S]) -> None:
+        super().__init__(session)
+        self._rules = rules
+        self._state: S | None = None
+
+    @property
+    def state(self) -> S:
+        """The protocol's state after the last entry."""
+        assert self._state is not None, "a timeline begins with the opening"
+        return self._state
+
+    def add(self, entry: Entry) -> None:
+        self.apply_shared(entry)
+        if isinstance(entry.fact, Opened):
+            self._state = self._rules.initial(entry.fact)
+            self.begin(entry)
+            return
+        before = self.state
+        self._state = self._rules.evolve(before, entry)
+        self.follow(before, entry)
+
+    def begin(self, entry: Entry) -> None:
+        """The opening came: keep what is said in it."""
+
+    def follow(self, before: S, entry: Entry) -> None:
+        """One more entry came: keep what is said in it. `before` is the state before it, `self.state` the one after it."""
+
+
+def format_time(at: datetime) -> str:
+    """A time as records show it."""
+    return f"{at:%Y-%m-%dT%H:%M:%SZ}"

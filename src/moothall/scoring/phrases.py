@@ -1,0 +1,255 @@
+"""Splits a statement for comparison: words and single Chinese characters in order, which of them take a side, and which negate.
+
+A negation inverts the next sided word that follows closely; a negation that inverts no word negates the whole statement.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from moothall.scoring.numerals import find_numbers
+from moothall.scoring.sides import DENYING, IDLE, LONGEST_WORD, SIDED_WORDS, AxisSide
+from moothall.scoring.stems import stem
+
+REACH: Final = 4
+"""How many words away a negation still inverts a word, and how far a word's context reaches (in Han characters: twice that)."""
+
+_PIECES: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]|\d+(?:\.\d+)?%?|[^\W\d_\u3400-\u4dbf\u4e00-\u9fff]+|[,;.，；。]")
+_HAN: Final = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+_APOSTROPHE: Final = re.compile("(?<=\\w)['’](?=\\w)")
+_CONTRASTS: Final = re.compile(
+    r"\bno (?:more|less|fewer|later|longer) than\b|\bnot (?:only|just|merely)\b|\bno (?:doubt|matter)\b|\bnothing but\b"
+    r"|(?<=,) not\b|\bnot (?=because|by|from|in|at|on|for)\b|\bnot(?= [^,.]*\bbut\b)|\bnot yet\b"
+    "|并非(?=[^。]*而是)|不是(?=[^。]*而是)"
+)
+"""Phrases that look like a negation but exclude an alternative, or bound a number."""
+
+_COMMON: Final = (
+    "a about also an and any are as at be because been being but by can could did do does for from had has have how i if in"
+    " into is it its itself may might of off on or our out over shall should so some such than that the their them themselves"
+    " then there these they this those to us was we were what when where which while who why will with would you your ought"
+    " rather each only mainly mostly chiefly just even still again through per via up down not no never very much too quite"
+    " almost already instead however therefore thus hence within upon onto every both either other others another own same way"
+    " ways thing things something anything make makes making made let lets get gets getting got put puts place placed belong"
+    " hold held give given gives take takes taken taking become becomes come comes go goes going find found show shows shown"
+    " apply applied like well able one ones now here he she his her him"
+)
+COMMON: Final = frozenset(stem(word) for word in _COMMON.split())
+"""Stems of English words that do not say what a statement is about."""
+_COMMON_HAN: Final = frozenset("的了是在和与把被也就又而但之其这那让使会")
+_EMPTY_HAN: Final = re.compile(
+    "可以|(?<!不)应[该当]|因此|因为|由于|而且|以及|一个|一种|一些|这[个种些样]|那[个种些样]|[它他我]们|通过|从而|所以|并且|或者|还是|以便|对于|关于|例如|比如"
+)
+"""Their Chinese counterparts: characters, and words that would otherwise be cut into pairs."""
+
+
+class Unit(NamedTuple):
+    """A word, or one character of a text without spaces."""
+
+    term: str
+    text: str
+    is_han: bool
+
+
+# Replaces a removed word, so that the characters around it do not become a pair.
+_BREAK: Final = Unit(" ", " ", False)
+
+
+class SideMark(NamedTuple):
+    """A word that takes a side: its axis and sign, whether it is negated, and the terms around it."""
+
+    axis: str
+    sign: int
+    turned: bool
+    near: frozenset[str]
+
+
+class SidedWord(NamedTuple):
+    """The position of a word that takes a side, and its pole."""
+
+    start: int
+    end: int
+    pole: str
+
+
+class Phrase(NamedTuple):
+    """A parsed statement: its terms, the terms with sided words replaced by poles, its sides, and the negations of the whole."""
+
+    terms: frozenset[str]
+    gist: frozenset[str]
+    marks: tuple[SideMark, ...]
+    denials: int
+    numbers: frozenset[str]
+    units: tuple[Unit, ...]
+    sided: tuple["SidedWord", ...]
+
+
+def normalize_text(text: str) -> str:
+    """Normalize width and case."""
+    # Twice: case folding can produce characters that NFKC changes again.
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+@lru_cache(maxsize=8_192)
+def parse_phrase(text: str) -> Phrase:
+    """Parse a statement."""
+    # Phrases such as "not only" are removed first: they hold a negation word that negates nothing.
+    plain = _CONTRASTS.sub(" ", _APOSTROPHE.sub("", normalize_text(text)))
+    units = tuple(_split_units(_EMPTY_HAN.sub(" ", plain)))
+    found = list(_find_sided_words(units))
+    denied, denials = _find_denied_words(found)
+    marks: list[SideMark] = []
+    sided: list[SidedWord] = []
+    for index, word in enumerate(found):
+        if word.term in DENYING:
+            continue
+        turn = -1 if index in denied else 1
+        sides = [AxisSide(side.axis, turn * side.sign) for side in SIDED_WORDS.get(word.term, ())]
+        marks += [SideMark(side.axis, side.sign, turn < 0, _collect_near_terms(units, word)) for side in sides]
+        sided += [SidedWord(word.start, word.end, f"{side.axis}{side.sign:+}") for side in sides[:1]]
+    return Phrase(
+        terms=collect_terms(units),
+        gist=_collect_gist(units, sided),
+        marks=tuple(marks),
+        denials=denials,
+        numbers=frozenset(find_numbers(join_units(units))),
+        units=units,
+        sided=tuple(sided),
+    )
+
+
+def join_units(units: Sequence[Unit]) -> str:
+    """Join the units into text again, with spaces between words but not between characters."""
+    return re.sub(r"(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])", "", " ".join(unit.text for unit in units))
+
+
+def collect_content_stems(units: Iterable[Unit]) -> frozenset[str]:
+    """Return the stems and single characters of some units, without stop words."""
+    return frozenset(unit.term for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN)
+
+
+def collect_terms(units: Iterable[Unit]) -> frozenset[str]:
+    """Return the terms of some units: the stems of words, and each pair of neighbouring Han characters."""
+    listed = [unit for unit in units if unit.term not in COMMON and unit.term not in _COMMON_HAN]
+    words = {unit.term for unit in listed if not unit.is_han and unit.term[0].isalnum()}
+    # Bigrams replace word segmentation, which Chinese would need a dictionary for.
+    pairs = {one.term + other.term for one, other in pairwise(listed) if one.is_han and other.is_han}
+    return frozenset(words | pairs)
+
+
+def _collect_gist(units: Sequence[Unit], sided: Iterable[SidedWord]) -> frozenset[str]:
+    """Return the terms with each sided word replaced by its pole, so that synonyms on one pole are equal."""
+    left = list(units)
+    poles: set[str] = set()
+    for word in sided:
+        left[word.start : word.end] = [_BREAK] * (word.end - word.start)
+        poles.add(word.pole)
+    return collect_terms(left) | poles
+
+
+def is_cross_language(one: Phrase, other: Phrase) -> bool:
+    """Whether the two are in different languages, so that their words cannot be compared."""
+    return any(unit.is_han for unit in one.units) != any(unit.is_han for unit in other.units)
+
+
+def compute_term_overlap(one: Phrase, other: Phrase) -> float:
+    """Return the Dice coefficient of the terms of two statements, 2·|A ∩ B| / (|A| + |B|)."""
+    size = len(one.terms) + len(other.terms)
+    return 2 * len(one.terms & other.terms) / size if size else 0.0
+
+
+def find_unshared_pieces(one: Phrase, other: Phrase) -> tuple[str, ...]:
+    """Return what the first says and the second does not, in contiguous pieces without stop words."""
+    shared = _mark_shared_units(one, other)
+    pieces: list[str] = []
+    joins = False
+    for unit, is_shared in zip(one.units, shared, strict=True):
+        is_empty = unit.term in COMMON or unit.term in _COMMON_HAN or not unit.term[0].isalnum()
+        if is_shared or is_empty:
+            joins = False
+            continue
+        if joins and unit.is_han:
+            pieces[-1] += unit.text
+        else:
+            pieces.append(unit.text)
+        joins = unit.is_han
+    return tuple(pieces)
+
+
+def _mark_shared_units(one: Phrase, other: Phrase) -> list[bool]:
+    """Return which units of the first belong to a term or a pole of both."""
+    shared = [not unit.is_han and unit.term in other.terms for unit in one.units]
+    for index, (left, right) in enumerate(pairwise(one.units)):
+        if left.is_han and right.is_han and left.term + right.term in other.terms:
+            shared[index] = shared[index + 1] = True
+    poles = {word.pole for word in other.sided}
+    for word in one.sided:
+        if word.pole in poles:
+            shared[word.start : word.end] = [True] * (word.end - word.start)
+    return shared
+
+
+class _Word(NamedTuple):
+    term: str
+    start: int
+    end: int
+
+
+def _split_units(text: str) -> Iterator[Unit]:
+    for match in _PIECES.finditer(text):
+        piece = match.group()
+        is_han = _HAN.match(piece) is not None
+        yield Unit(piece if is_han else stem(piece), piece, is_han)
+
+
+def _find_sided_words(units: Sequence[Unit]) -> Iterator[_Word]:
+    """Yield the words that take a side or negate; where several match, the longest."""
+    place = 0
+    while place < len(units):
+        length, term = _match_known_word(units, place)
+        if term and term not in IDLE:
+            yield _Word(term, place, place + length)
+        place += length
+
+
+def _match_known_word(units: Sequence[Unit], place: int) -> tuple[int, str]:
+    """Return the longest known word that begins here, and its length; an empty word if there is none."""
+    unit = units[place]
+    if not unit.is_han:
+        return 1, unit.term if unit.term in SIDED_WORDS or unit.term in DENYING else ""
+    run = ""
+    best = (1, "")
+    for length in range(1, LONGEST_WORD + 1):
+        if place + length > len(units) or not units[place + length - 1].is_han:
+            break
+        run += units[place + length - 1].term
+        if run in SIDED_WORDS or run in DENYING or run in IDLE:
+            best = (length, run)
+    return best
+
+
+def _find_denied_words(found: Sequence[_Word]) -> tuple[frozenset[int], int]:
+    """Return which words are inverted, and how many negations invert none."""
+    turned: set[int] = set()
+    loose = 0
+    for index, word in enumerate(found):
+        if word.term not in DENYING:
+            continue
+        # Chinese reaches one unit further, because a word there is often two characters.
+        reach = REACH if word.term.isascii() else REACH + 1
+        following = index + 1
+        if following < len(found) and found[following].term not in DENYING and found[following].start - word.end < reach:
+            # Symmetric difference: a second negation of the same word cancels the first.
+            turned ^= {following}
+        else:
+            loose += 1
+    return frozenset(turned), loose
+
+
+def _collect_near_terms(units: Sequence[Unit], word: _Word) -> frozenset[str]:
+    reach = 2 * REACH if units[word.start].is_han else REACH
+    before, after = units[max(0, word.start - reach) : word.start], units[word.end : word.end + reach]
+    return collect_terms(before) | collect_terms(after)

@@ -1,0 +1,152 @@
+"""What the calls on deciding alone, circuit breakers and their policy take and give."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field
+
+from moothall.domain.topic import Stakes
+from moothall.memory.validation import LONGEST_WINDOW
+from moothall.surfaces.api.memory_shapes import Note
+from moothall.surfaces.api.method import Wire
+from moothall.surfaces.api.shapes import IdempotencyKey, Score, Short
+
+Seconds = Annotated[float | None, Field(gt=0, le=LONGEST_WINDOW)]
+Scope = Annotated[
+    str,
+    Field(
+        max_length=120,
+        description="global, category:NAME, stakes:NAME, agent:NAME or tag:NAME",
+        examples=["category:architecture"],
+    ),
+]
+
+
+AgentName = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=100,
+        validation_alias=AliasChoices("agent", "source", "participant"),
+        serialization_alias="agent",
+        description="Who decides; may be omitted with an agent's token.",
+    ),
+]
+
+
+class MayParams(Wire):
+    agent: AgentName = None
+    confidence: Score
+    category: Short = ""
+    stakes: Stakes = "medium"
+    tags: Annotated[list[Short], Field(max_length=32)] = []
+
+
+class MayOut(Wire):
+    allowed: bool
+    open_circuits: list[str] = []
+    rules: list[str] = []
+    probe_for: list[str] = Field(default=[], description="Half-open circuits that the decision would try out.")
+    reviewers: list[str] = Field(default=[], description="Who would review it, the most trusted in the category first.")
+    note: str
+
+
+class RecordParams(Wire):
+    agent: AgentName = None
+    topic: Annotated[str, Field(min_length=1, max_length=4_000)]
+    decision: Annotated[str, Field(min_length=1, max_length=20_000)]
+    confidence: Score
+    category: Short = ""
+    stakes: Stakes = "medium"
+    tags: Annotated[list[Short], Field(max_length=32)] = []
+    built_on: Annotated[list[Short], Field(max_length=32)] = []
+    participants: Annotated[
+        list[Annotated[str, Field(max_length=64)]],
+        Field(
+            max_length=63,
+            description="Who takes part if a deliberation is required. Default: those with the best record in the category. Not with an agent's token.",
+        ),
+    ] = []
+    idempotency_key: IdempotencyKey = ""
+
+
+class RecordOut(Wire):
+    status: Literal["recorded", "deliberation_required"]
+    decision_id: str | None = None
+    deliberation_id: str | None = None
+    participants: list[str] = []
+    reviewers: list[str] = Field(default=[], description="The participants who review; empty where none is known.")
+    open_circuits: list[str] = []
+    rules: list[str] = []
+    probe_for: list[str] = Field(default=[], description="Half-open circuits that this decision tries out.")
+    note: str
+
+
+class CircuitParams(Wire):
+    scope: Scope = "global"
+
+
+class ResetParams(Wire):
+    scope: Scope
+    note: Note = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+class ProbeOut(Wire):
+    decision: str
+    deadline: datetime
+
+
+class CircuitOut(Wire):
+    scope: str
+    state: Literal["closed", "open", "half_open"]
+    failures: int
+    threshold: int
+    opened_at: datetime | None = None
+    half_open_at: datetime | None = None
+    probe: ProbeOut | None = None
+    sources: int = Field(description="How many different sources these failures have.")
+    least_sources: int = Field(description="How many it takes, besides the threshold, to open the circuit.")
+
+
+class CategoryConfidenceIn(Wire):
+    category: Annotated[str, Field(min_length=1, max_length=100)]
+    least: Score
+
+
+class PolicyOut(Wire):
+    failures: int
+    window_seconds: float
+    cooldown_seconds: float
+    probe_seconds: float
+    deliberate_stakes: list[str]
+    least_confidence: float
+    deliberate_categories: list[str]
+    category_confidence: list[CategoryConfidenceIn]
+    scope_sources: int
+    stakes_sources: int
+    global_sources: int
+
+
+class PolicyParams(Wire):
+    """What is left out stays as it is; an empty list clears."""
+
+    failures: Annotated[int | None, Field(ge=1, le=1_000, description="Failures in the window that open a circuit.")] = None
+    window_seconds: Seconds = None
+    cooldown_seconds: Seconds = None
+    probe_seconds: Seconds = None
+    deliberate_stakes: Annotated[list[Stakes] | None, Field(max_length=4, description="Stakes never decided alone.")] = None
+    least_confidence: Annotated[Score | None, Field(description="For deciding alone at high stakes.")] = None
+    deliberate_categories: Annotated[list[Short] | None, Field(max_length=200, description="Never decided alone.")] = None
+    category_confidence: Annotated[list[CategoryConfidenceIn] | None, Field(max_length=200)] = None
+    scope_sources: Annotated[
+        int | None, Field(ge=2, le=1_000, description="Different sources that must fail before a category or a tag opens.")
+    ] = None
+    stakes_sources: Annotated[int | None, Field(ge=2, le=1_000, description="The same for a level of stakes.")] = None
+    global_sources: Annotated[int | None, Field(ge=2, le=1_000, description="The same for the global circuit.")] = None
+    idempotency_key: IdempotencyKey = ""
+
+
+class BreakersOut(Wire):
+    breakers: list[CircuitOut]
+    policy: PolicyOut

@@ -1,0 +1,274 @@
+"""A meeting for a chat client: found or opened by a request, told as it happens, answered by its decision."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Final
+
+from moothall.app.deliberations import derive_session_id
+from moothall.app.moot import Options
+from moothall.domain.budget import Spent
+from moothall.domain.facts import SessionCancelled
+from moothall.domain.ids import SessionId
+from moothall.domain.safe_text import one_line
+from moothall.domain.topic import ContextFile, Topic
+from moothall.engine.events import EntryAdded, Event
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import KeyReused, UnknownSession
+from moothall.ports.plugin import AnyPlugin
+from moothall.reports.blocks import Block, Heading
+from moothall.reports.markdown import format_cell, quote_markdown, render_blocks
+from moothall.reports.sections import describe_pause
+from moothall.reports.shared_text import SHARED_REPORT_TEXT
+from moothall.reports.spoken_line import SpokenLine
+from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request
+from moothall.surfaces.api.chat_text import CHAT_TEXT
+from moothall.surfaces.api.method import Call
+from moothall.surfaces.api.sealed_events import SealedEvents
+
+FOUND_FOR: Final = timedelta(days=7)
+"""How long after its opening an ended meeting answers the same request."""
+QUIET_SECONDS: Final = 15.0
+"""After this long without a word, it is told for whom the meeting waits."""
+PARKED_SECONDS: Final = 5.0
+"""How long a parked meeting that is asked about again may take to find out that its outage is over."""
+LONGEST_KEY: Final = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMeeting:
+    """The meeting that answers a request."""
+
+    session: SessionId
+    opened_at: datetime
+    had_ended: bool
+    """Whether it had ended before the request came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """Something that happened, in Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAnswer:
+    """The end of an answer, in Markdown, and what the meeting has cost so far."""
+
+    text: str
+    spent: Spent
+
+
+ChatPieces = AsyncGenerator[Reasoning | ChatAnswer, None]
+
+
+async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str) -> ChatMeeting:
+    """The meeting that this caller's request opened before, else a new one; raises as `Moot.open`, and KeyReused.
+
+    The ids of meetings follow from the request: a retry finds its meeting, whichever process serves the ledger by then. A meeting
+    that was cancelled, or that ended and is a week old, is passed over.
+    """
+    wanted = f"key {key[:LONGEST_KEY]}" if key else f"chat {digest_request(chat, model)}"
+    for number in count():
+        attempt = f"{wanted} {number}"
+        session = derive_session_id(call.caller.name, attempt)
+        try:
+            snapshot = await call.moot.engine.load_snapshot(session)
+        except UnknownSession:
+            await call.context.run_to_end(_open_meeting(call, chat, model, question, attempt))
+            return ChatMeeting(session=session, opened_at=await _load_opening_time(call, session), had_ended=False)
+        opened_at = await _load_opening_time(call, session)
+        if key and not _is_same(snapshot, question):
+            raise KeyReused(f"the Idempotency-Key {key[:100]!r} was used for another question; use a new key")
+        is_old = snapshot.is_closed and datetime.now(UTC) - opened_at > FOUND_FOR
+        if not is_old and not isinstance(snapshot.session_state.closed, SessionCancelled):
+            if not snapshot.is_closed:
+                # Whoever asks again wants to know at once whether a parked meeting can go on.
+                call.context.runner.wake(session, at_once=True)
+            return ChatMeeting(session=session, opened_at=opened_at, had_ended=snapshot.is_closed)
+    raise AssertionError("unreachable")
+
+
+async def _open_meeting(call: Call, chat: ChatRequest, model: ChatModel, question: Question, key: str) -> None:
+    options: Options = {
+        "panel": model.panel,
+        "protocol": model.protocol,
+        "language": question.language,
+        "subject": Topic(context=_build_context(question)),
+        "hosted": True,
+    }
+    if chat.seed is not None:
+        options["seed"] = chat.seed % 2**31
+    await call.deliberations.open(question.text, key=key, by=call.caller.name, **options)
+
+
+def _is_same(snapshot: Snapshot, question: Question) -> bool:
+    opened = snapshot.session_state.opened
+    return (opened.topic, opened.subject.context) == (question.text, _build_context(question))
+
+
+def _build_context(question: Question) -> tuple[ContextFile, ...]:
+    """The conversation before the question, as every seat reads it."""
+    name = CHAT_TEXT[question.language].conversation
+    return (ContextFile(name=name, text=question.conversation),) if question.conversation else ()
+
+
+async def _load_opening_time(call: Call, session: SessionId) -> datetime:
+    (first,) = await call.moot.engine.entries(session, 0, 1)
+    return first.at
+
+
+async def follow_meeting(call: Call, meeting: ChatMeeting, link: str, ends: float) -> ChatPieces:
+    """Tell a meeting from its beginning; the last piece is the answer: when it has ended or is parked, or the time is up.
+
+    `ends` is when that is, by the clock of the event loop.
+    """
+    loop = asyncio.get_running_loop()
+    session, engine = meeting.session, call.moot.engine
+    told = _MeetingTeller(await call.moot.load_plugin(session), await engine.load_snapshot(session))
+    yield Reasoning(told.introduce(link))
+    spoke_at = loop.time()
+    events = _EventReader(engine.watch(session), call.deliberations.stopping)
+    try:
+        while not events.has_ended and loop.time() < ends:
+            quiet = PARKED_SECONDS if told.is_parked else QUIET_SECONDS
+            event = await events.read(min(quiet, ends - loop.time()))
+            if event is None and told.is_parked:
+                break
+            text = "" if event is None else told.describe(event)
+            if not text and loop.time() - spoke_at >= QUIET_SECONDS:
+                text = told.describe_waiting()
+            if text:
+                spoke_at = loop.time()
+                yield Reasoning(text)
+    finally:
+        await events.close()
+    yield await _build_answer(call, meeting, link)
+
+
+class _EventReader:
+    """Reads events with a limit of time for each; an event that comes later is read next time."""
+
+    def __init__(self, events: AsyncIterator[Event], stopping: asyncio.Event) -> None:
+        self._events = events
+        self._next: asyncio.Task[Event | None] | None = None
+        self._stopping = asyncio.create_task(stopping.wait())
+        self.has_ended = False
+        """Whether nothing comes any more: the meeting has ended, or the server is about to."""
+
+    async def read(self, seconds: float) -> Event | None:
+        if self._next is None:
+            self._next = asyncio.create_task(self._take())
+        await asyncio.wait({self._next, self._stopping}, timeout=max(0.0, seconds), return_when=asyncio.FIRST_COMPLETED)
+        if not self._next.done():
+            self.has_ended = self._stopping.done()
+            return None
+        event, self._next = self._next.result(), None
+        self.has_ended = event is None
+        return event
+
+    async def _take(self) -> Event | None:
+        return await anext(self._events, None)
+
+    async def close(self) -> None:
+        tasks = [task for task in (self._next, self._stopping) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if isinstance(self._events, AsyncGenerator):
+            await self._events.aclose()
+
+
+class _MeetingTeller:
+    """Tells the entries of a meeting in Markdown: words as quotes, all else as a list. What is sealed waits until it is not."""
+
+    def __init__(self, plugin: AnyPlugin, snapshot: Snapshot) -> None:
+        self._plugin = plugin
+        self._timeline = plugin.timeline(snapshot.session)
+        self._sealed = SealedEvents(plugin, snapshot.session)
+        self._state = snapshot.session_state
+        self._words = CHAT_TEXT[self._state.opened.language]
+        self._waiting = ""
+
+    @property
+    def is_parked(self) -> bool:
+        return self._sealed.session_state is not None and self._sealed.session_state.parked is not None
+
+    def introduce(self, link: str) -> str:
+        by_platform: dict[str, list[str]] = {}
+        for seat in self._state.seats:
+            by_platform.setdefault(one_line(seat.platform), []).append(seat.id)
+        seats = "; ".join(f"{', '.join(names)} ({platform})" for platform, names in by_platform.items())
+        return f"{format_cell(self._words.begins.format(protocol=self._plugin.name, seats=seats, link=link))}\n\n"
+
+    def describe(self, event: Event) -> str:
+        """What may be told after one more event; empty where that is nothing."""
+        if not isinstance(event, EntryAdded):
+            return ""
+        return "".join(self._describe_released(each) for each in self._sealed.release(event))
+
+    def _describe_released(self, event: Event) -> str:
+        if not isinstance(event, EntryAdded):
+            return ""
+        lines = self._plugin.describe(self._timeline, event.entry)
+        if event.entry.seq == 1:
+            # The question: whoever reads this has just asked it.
+            return ""
+        pauses = describe_pause(event.entry.fact, self._state.opened.language)
+        return "".join(_format_line(line) for line in (*lines, *pauses))
+
+    def describe_waiting(self) -> str:
+        """For whom the meeting waits, where that has not been told yet."""
+        seats = _list_awaited(self._sealed.pending)
+        if not seats or seats == self._waiting:
+            return ""
+        self._waiting = seats
+        return f"- {self._words.waiting.format(seats=seats)}\n"
+
+
+def _format_line(line: str) -> str:
+    if isinstance(line, SpokenLine):
+        words = "\n".join(quote_markdown(line.words)) + "\n\n" if line.words else ""
+        return f"\n**{format_cell(line.head)}**\n\n{words}"
+    return "".join(f"- {format_cell(each)}\n" for each in line.split("\n") if each.strip())
+
+
+def _list_awaited(asks: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(ask.split(".", 2)[2] for ask in asks))
+
+
+async def _build_answer(call: Call, meeting: ChatMeeting, link: str) -> ChatAnswer:
+    snapshot = await call.moot.engine.load_snapshot(meeting.session)
+    state = snapshot.session_state
+    words = CHAT_TEXT[state.opened.language]
+    if snapshot.is_closed:
+        return ChatAnswer(await _render_decision(call, meeting, link), state.spent)
+    if state.parked is not None:
+        reason = format_cell(SHARED_REPORT_TEXT[state.opened.language].format_parking(state.parked))
+        return ChatAnswer(words.parked.format(reason=reason, link=link), state.spent)
+    return ChatAnswer(words.goes_on.format(seats=_list_awaited(state.pending) or words.nobody, link=link), state.spent)
+
+
+async def _render_decision(call: Call, meeting: ChatMeeting, link: str) -> str:
+    """The decision as its report has it: choice and strength, the text, the reasons, dissent, losses, costs; then the link."""
+    plugin, timeline = await call.moot.load_plugin(meeting.session), await call.moot.load_timeline(meeting.session)
+    report = plugin.report(timeline)
+    words = CHAT_TEXT[timeline.language]
+    blocks = report.decision[1:] if report.decision and isinstance(report.decision[0], Heading) else report.decision
+    end = next((at for at, block in enumerate(blocks) if isinstance(block, Heading)), len(blocks))
+    reasons = _find_section(report.record, SHARED_REPORT_TEXT[timeline.language].reasons)
+    text = render_blocks((*blocks[:end], *reasons, *blocks[end:]))
+    before = f"{words.held_before.format(date=f'{meeting.opened_at:%Y-%m-%d}')}\n\n" if meeting.had_ended else ""
+    return f"{text}\n---\n\n{before}{words.link.format(link=link)}\n"
+
+
+def _find_section(blocks: tuple[Block, ...], title: str) -> tuple[Block, ...]:
+    """The blocks under a heading, with it."""
+    begin = next((at for at, block in enumerate(blocks) if isinstance(block, Heading) and block.text == title), None)
+    if begin is None:
+        return ()
+    end = next((at for at in range(begin + 1, len(blocks)) if isinstance(blocks[at], Heading)), len(blocks))
+    return blocks[begin:end]

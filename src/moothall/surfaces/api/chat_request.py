@@ -1,0 +1,222 @@
+"""A request in the shape of OpenAI's chat completions: what is asked, of which panel, and in which conversation."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from moothall.app.panels import list_presets, load_preset
+from moothall.app.protocols import load_protocols
+from moothall.app.validation import LONGEST_TOPIC
+from moothall.domain.facts import Language
+from moothall.domain.language import detect_language
+from moothall.domain.safe_text import fix_surrogates, quote_lines
+from moothall.surfaces.api.chat_text import CHAT_TEXT
+
+PREFIX: Final = "moot/"
+DEFAULT_PROTOCOL: Final = "persona"
+DEFAULT_PANEL: Final = "default"
+NEED_MORE: Final = frozenset({"consultation", "pipeline"})
+"""Protocols that need more than a question and a panel: who is asked, or steps."""
+LONGEST_MESSAGE: Final = 6_000
+LONGEST_CONVERSATION: Final = 14_000
+"""How many characters of one earlier message, and of all together, the seats are told; the newest are kept."""
+TEXT_PARTS: Final = frozenset({"text", "input_text", "refusal"})
+
+
+class ChatRefused(Exception):
+    """A request that is answered with an error: an HTTP status, OpenAI's code, and the parameter that is to blame."""
+
+    def __init__(self, status: int, message: str, code: str = "invalid_request", param: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.param = param
+
+
+class _Lenient(BaseModel):
+    """Clients send fields of their own, and null for what they do not need: both are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class ChatMessage(_Lenient):
+    role: Annotated[str, Field(max_length=100)]
+    content: str | list[dict[str, Any] | str] | None = None
+
+
+class StreamOptions(_Lenient):
+    include_usage: bool | None = None
+
+
+class ChatRequest(_Lenient):
+    """The fields that Moot heeds."""
+
+    model: Annotated[str, Field(max_length=300)]
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=10_000)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    seed: int | None = None
+    user: Annotated[str, Field(max_length=1_000)] | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    tool_choice: Any = None
+    response_format: Any = None
+    metadata: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatModel:
+    """A panel with a protocol, under the name that a chat client knows."""
+
+    panel: str
+    protocol: str
+
+    @property
+    def id(self) -> str:
+        return f"{PREFIX}{self.panel}" if self.protocol == DEFAULT_PROTOCOL else f"{PREFIX}{self.protocol}:{self.panel}"
+
+    def describe(self) -> str:
+        return f"{load_preset(self.panel, 'en').title} ({self.protocol})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a request asks: the last word of the user's, and the conversation before it."""
+
+    text: str
+    language: Language
+    conversation: str
+
+
+def list_models() -> list[ChatModel]:
+    """Every panel with every protocol that needs no more than that; the default protocol first."""
+    others = sorted(set(load_protocols()) - NEED_MORE - {DEFAULT_PROTOCOL})
+    return [ChatModel(panel=panel, protocol=name) for name in (DEFAULT_PROTOCOL, *others) for panel in list_presets()]
+
+
+def find_model(name: str) -> ChatModel:
+    """The model of a name: `moot/PANEL`, `moot/PROTOCOL:PANEL` or `moot/PROTOCOL`, also without `moot/`; raises ChatRefused."""
+    short = name.strip().removeprefix(PREFIX)
+    models = list_models()
+    protocols = {model.protocol for model in models}
+    protocol, colon, panel = short.partition(":")
+    if short == "moot":
+        protocol, panel = DEFAULT_PROTOCOL, DEFAULT_PANEL
+    elif not colon:
+        protocol, panel = (short, DEFAULT_PANEL) if short in protocols else (DEFAULT_PROTOCOL, short)
+    for model in models:
+        if (model.protocol, model.panel) == (protocol, panel):
+            return model
+    known = ", ".join(model.id for model in models)
+    raise ChatRefused(404, f"the model {name[:100]!r} does not exist; the models are: {known}", "model_not_found", "model")
+
+
+def parse_chat_request(body: bytes) -> ChatRequest:
+    """Read the body of a request; raises ChatRefused with the place of the fault and what was expected."""
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as cause:
+        raise ChatRefused(400, f"the body is not valid JSON: {cause}") from cause
+    if not isinstance(given, dict):
+        raise ChatRefused(400, f"the body is a JSON {type(given).__name__}; expected an object with model and messages")
+    try:
+        chat = ChatRequest.model_validate(given)
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        # The branches of a union are named in the place as well: only its names and numbers lead somewhere.
+        place = ".".join(str(each) for each in first["loc"] if isinstance(each, int) or each.isidentifier())
+        message = f"{place} is missing" if first["type"] == "missing" else f"{place}: {first['msg']}"
+        raise ChatRefused(400, message, param=place) from cause
+    _refuse_unsupported(chat)
+    return chat
+
+
+def _refuse_unsupported(chat: ChatRequest) -> None:
+    if chat.n is not None and chat.n != 1:
+        raise ChatRefused(400, f"n = {chat.n}; a meeting makes one decision: leave n out, or set it to 1", param="n")
+    if chat.tool_choice not in (None, "auto", "none"):
+        raise ChatRefused(400, "Moot calls no tools; leave tool_choice out", param="tool_choice")
+
+
+def check_response_format(chat: ChatRequest) -> None:
+    """Raises ChatRefused where a decision is wanted in a shape that it does not have."""
+    kind = chat.response_format.get("type") if isinstance(chat.response_format, dict) else None
+    if kind not in (None, "text"):
+        raise ChatRefused(400, "a decision is text; leave response_format out", param="response_format")
+
+
+def read_text(message: ChatMessage, language: Language = "en") -> str:
+    """The text of a message; parts that are not text are named in it."""
+    if not isinstance(message.content, list):
+        return fix_surrogates(message.content or "").strip()
+    words = CHAT_TEXT[language].not_text
+    texts = [
+        part if isinstance(part, str) else str(part.get("text") or part.get("refusal") or "") if _is_text(part) else
+        words.format(kind=str(part.get("type"))[:40])
+        for part in message.content
+    ]  # fmt: skip
+    return fix_surrogates("\n".join(texts)).strip()
+
+
+def _is_text(part: dict[str, Any]) -> bool:
+    return part.get("type", "text") in TEXT_PARTS
+
+
+def read_question(chat: ChatRequest) -> Question:
+    """The question with the conversation before it; raises ChatRefused where there is none that Moot can read."""
+    asked = next((at for at in range(len(chat.messages) - 1, -1, -1) if chat.messages[at].role == "user"), None)
+    if asked is None:
+        raise ChatRefused(400, "no message has the role 'user'; the last one of them is the question", param="messages")
+    message = chat.messages[asked]
+    unread = [str(part.get("type"))[:40] for part in _list_parts(message) if not _is_text(part)]
+    if unread:
+        raise ChatRefused(400, f"the question has a part {unread[0]!r}; Moot reads text only", param=f"messages.{asked}.content")
+    text = read_text(message)
+    if not text:
+        raise ChatRefused(400, "the last message of the user is empty; write a question", param=f"messages.{asked}.content")
+    if len(text) > LONGEST_TOPIC:
+        told = f"the question has {len(text)} characters; the limit is {LONGEST_TOPIC}"
+        raise ChatRefused(400, told, "context_length_exceeded", f"messages.{asked}.content")
+    language = detect_language(text)
+    others = [*chat.messages[:asked], *chat.messages[asked + 1 :]]
+    return Question(text=text, language=language, conversation=_format_conversation(others, language))
+
+
+def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
+    return [part for part in message.content if isinstance(part, dict)] if isinstance(message.content, list) else []
+
+
+def _format_conversation(messages: Sequence[ChatMessage], language: Language) -> str:
+    """The messages, each quoted under who wrote it: the client's instructions, then the newest that there is room for."""
+    words = CHAT_TEXT[language]
+    told = [(_name_role(each.role), text) for each in messages if (text := read_text(each, language))]
+    rules = [_quote_message(role, text, language) for role, text in told if role == "system"]
+    talk = [_quote_message(role, text, language) for role, text in told if role != "system"]
+    room, first = LONGEST_CONVERSATION - sum(map(len, rules)), len(talk)
+    while first and len(talk[first - 1]) <= room:
+        first -= 1
+        room -= len(talk[first])
+    left_out = [words.left_out.format(count=first)] if first else []
+    return "\n".join([*(rule[:LONGEST_CONVERSATION] for rule in rules), *left_out, *talk[first:]])
+
+
+def _name_role(role: str) -> str:
+    return {"developer": "system", "function": "tool"}.get(role, role if role in CHAT_TEXT["en"].roles else "user")
+
+
+def _quote_message(role: str, text: str, language: Language) -> str:
+    cut = text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 1]}…"
+    # Quoted here as well as in the brief: no line of a message passes as the beginning of somebody else's.
+    return f"{CHAT_TEXT[language].roles[role]}:\n{quote_lines(cut)}"
+
+
+def digest_request(chat: ChatRequest, model: ChatModel) -> str:
+    """What makes two requests the same: model, messages, and the fields by which clients tell theirs apart."""
+    messages = [[message.role, read_text(message)] for message in chat.messages]
+    told = json.dumps([model.id, messages, chat.seed, chat.user], ensure_ascii=True)
+    return sha256(told.encode()).hexdigest()

@@ -1,0 +1,170 @@
+"""`moot.consult`: ask another mind through the director, from a seat of a session or on its own."""
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from moothall.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
+from moothall.app.moot import Options
+from moothall.domain.consult import ConsultKind
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.errors import BadSetting
+from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
+from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.method import Call, Method, Wire
+from moothall.surfaces.api.session_shapes import SeatRef
+from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn
+
+ConsultText = Annotated[str, Field(max_length=8_000)]
+
+
+class ConsultParams(Wire):
+    session_id: Annotated[
+        str | None,
+        Field(
+            max_length=80,
+            description="The session in which you are asked something now. Omitted: a question outside any session.",
+        ),
+    ] = None
+    seat: SeatRef = None
+    to: Annotated[str, Field(min_length=1, max_length=64, description="Whom to ask: a seat's name.")]
+    question: Annotated[str, Field(min_length=1, max_length=8_000)]
+    background: ConsultText = ""
+    understanding: Annotated[
+        str, Field(max_length=8_000, description="What you believe so far, to be confirmed or corrected.")
+    ] = ""
+    kind: ConsultKind = "knowledge"
+    seats: Annotated[
+        list[str | ParticipantIn],
+        Field(max_length=64, description="Without a session: the participants behind the names, with platforms."),
+    ] = []
+    language: Language | None = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
+    idempotency_key: IdempotencyKey = ""
+
+
+class ConsultOut(Wire):
+    session_id: str
+    status: Literal["answered", "unknown", "failed", "refused", "pending"] = Field(
+        description="unknown: the participant that was asked does not know."
+    )
+    answer: str = ""
+    notes: str = ""
+    unsure_of: str = ""
+    ask_instead: str = ""
+    reason: str = Field(default="", description="Why it was refused or failed.")
+    record: str = Field(default="", description="The file with the record, within the project.")
+    note: str = Field(description="What to do next.")
+
+
+async def consult(call: Call, params: ConsultParams) -> ConsultOut:
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + params.timeout_seconds
+    if params.session_id is None:
+        session, seat, after = await call.context.run_to_end(_open_consultation(call, params))
+    else:
+        session, seat, after = await call.context.run_to_end(_request_consultation(call, params, params.session_id))
+    while True:
+        snapshot = await call.moot.engine.load_snapshot(session)
+        line = await _find_line(call, session, seat, after)
+        left = ends - loop.time()
+        is_settled = line is not None and (line.refusal or line.filed is not None or line.failure == "unrecorded")
+        if is_settled or snapshot.is_closed or left <= 0 or call.deliberations.stopping.is_set():
+            return _build_consult_out(session, line, is_over=snapshot.is_closed, is_in_session=params.session_id is not None)
+        if call.progress is not None:
+            await call.progress(params.timeout_seconds - left, params.timeout_seconds)
+        await call.deliberations.wait_for_change(session, snapshot.seq, min(left, PROGRESS_SECONDS))
+
+
+async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
+    """A seat asks in place of the answer that it is asked for."""
+    name = parse_session_id(session)
+    seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    opened = (await call.moot.engine.load_snapshot(name)).session_state.opened
+    if opened.consult is None:
+        raise BadSetting(f"session {name!r} does not allow consultations; open a session with consult = true")
+    wanted = params.model_dump(include={"to", "question", "background", "understanding", "kind"})
+    entry = await call.moot.engine.contribute(
+        name, seat, {"consult": wanted}, params.idempotency_key, via=await call.find_door(name, seat)
+    )
+    call.context.runner.wake(name)
+    return name, seat, entry.seq
+
+
+async def _open_consultation(call: Call, params: ConsultParams) -> tuple[SessionId, SeatId, int]:
+    """A question on its own is a session of its own."""
+    call.caller.check("run")
+    call.caller.check_unbound("a consultation without a session")
+    asker = parse_seat_id(params.seat or "caller")
+    seats = [build_seat(call, each) for each in params.seats]
+    if params.to not in {seat.id for seat in seats}:
+        known = ", ".join(seat.id for seat in seats) or "none"
+        raise BadSetting(f"to = {params.to!r} has no seat; name its participant in 'seats' (given: {known})")
+    if asker not in {seat.id for seat in seats}:
+        seats.append(Seat(id=asker, platform=MAILBOX))
+    options: Options = {
+        "seats": seats,
+        "protocol": "consultation",
+        "language": params.language,
+        "settings": {
+            "asker": asker,
+            "to": params.to,
+            "background": params.background,
+            "understanding": params.understanding,
+            "kind": params.kind,
+        },
+        "hosted": True,
+    }
+    session = await call.deliberations.open(params.question, key=params.idempotency_key, by=call.caller.name, **options)
+    return session, asker, 0
+
+
+async def _find_line(call: Call, session: SessionId, seat: SeatId, after: int) -> ConsultationSummary | None:
+    timeline = await call.moot.load_timeline(session)
+    assert isinstance(timeline, ConsultingTimeline)
+    lines = sorted((*timeline.consultations, *timeline.refusals), key=lambda line: line.seq)
+    return next((line for line in lines if line.seat == seat and line.seq > after), None)
+
+
+def _build_consult_out(session: str, line: ConsultationSummary | None, *, is_over: bool, is_in_session: bool) -> ConsultOut:
+    on = "You are asked again: get_asks, then answer_ask." if is_in_session else "The question is settled."
+    if line is None or line.status == "open" or not (line.refusal or line.failure or line.filed):
+        lost = "The session has ended; there will be no reply." if is_over else None
+        wait = "No reply yet; you are asked again when it comes: get_asks." if is_in_session else "No reply yet: get_session."
+        return ConsultOut(session_id=session, status="failed" if is_over else "pending", note=lost or wait)
+    record = "" if line.filed is None else line.filed.path
+    if line.refusal:
+        return ConsultOut(session_id=session, status="refused", reason=line.refusal, note=f"Answer directly. {on}")
+    if line.failure or line.advice is None:
+        return ConsultOut(session_id=session, status="failed", reason=line.failure, record=record, note=on)
+    advice = line.advice
+    return ConsultOut(
+        session_id=session,
+        status="unknown" if advice.is_unknown else "answered",
+        answer=advice.answer,
+        notes=advice.notes,
+        unsure_of=advice.unsure_of,
+        ask_instead=advice.ask_instead,
+        record=record,
+        note=f"Consider asking {advice.ask_instead!r}. {on}" if advice.ask_instead else on,
+    )
+
+
+CONSULT = Method(
+    name="moot.consult",
+    tool="consult",
+    summary=(
+        "Ask another participant when you are not sure, instead of guessing. In a session that asks you something (get_asks, wait_for_turn), "
+        "the director puts your question to another seat, records it and hands you the reply; then you are asked again. Without a "
+        "session: a single question to one of `seats`."
+    ),
+    params=ConsultParams,
+    result=ConsultOut,
+    handler=consult,
+    waits=True,
+)
+
+CONSULT_METHODS: tuple[Method[Any, Any], ...] = (CONSULT,)

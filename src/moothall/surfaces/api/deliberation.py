@@ -1,0 +1,484 @@
+"""The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
+
+import re
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import asdict, fields
+from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
+
+from moothall.app.consultations import Consult
+from moothall.app.deliberations import DeliberationState, WaitResult, build_deliberation_state, find_council_rules
+from moothall.app.moot import Options
+from moothall.app.plugins import load_kinds
+from moothall.app.protocols import get_protocol, load_protocols
+from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import strip_control
+from moothall.domain.topic import build_topic
+from moothall.errors import BadRoster, NotAllowed, SessionClosed, UnknownDecision, WorldError
+from moothall.memory.commands import KeyedCall
+from moothall.memory.remembered_decision import RememberedDecision
+from moothall.ports.plugin import AnyPlugin
+from moothall.protocols.consultation.timeline import unwrap_timeline
+from moothall.protocols.council.facts import CouncilSettings
+from moothall.protocols.council.motions import list_challenges
+from moothall.reports.timeline import format_time
+from moothall.scoring.independence import is_same_family
+from moothall.surfaces.api.method import Call, Caller, Method, ServerContext
+from moothall.surfaces.api.shapes import (
+    PAGE,
+    ChallengeOut,
+    CloseParams,
+    ContributedOut,
+    ContributeParams,
+    DeliberationOut,
+    EarlierOut,
+    GetParams,
+    JoinParams,
+    ListedOut,
+    ListOut,
+    ListParams,
+    OpenedOut,
+    OpenParams,
+    ParticipantIn,
+    ResultOut,
+    TurnAskOut,
+    TurnOut,
+    WaitParams,
+)
+from moothall.surfaces.api.views import (
+    build_candidates,
+    build_deadlines,
+    build_general_standing,
+    build_page,
+    build_result,
+    build_standing,
+    build_tally,
+    build_whole_page,
+    collect_silences,
+    describe_next_step,
+    find_motion_id,
+    find_status,
+    summarize_lines,
+)
+
+MOST_RESULTS: Final = 16
+CONSULTED = "You are being consulted: answer with answer_ask, not with contribute."
+
+
+async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
+    about = build_topic(
+        category=params.category,
+        stakes=params.stakes,
+        tags=params.tags,
+        options=params.options,
+        thread=params.thread,
+        built_on=params.built_on,
+    )
+    if about.thread:
+        await call.moot.memory.thread_status(about.thread)
+    for decision in about.built_on:
+        if not await (await call.moot.recall()).has(decision):
+            raise UnknownDecision(f"builtOn: no decision {decision!r} is stored")
+    plugin = get_protocol(params.protocol)
+    options: Options = {
+        "seats": [build_seat(call, each) for each in params.participants],
+        "protocol": plugin.name,
+        "language": params.language,
+        "settings": _build_settings(plugin, params),
+        "outside_patience": params.patience_seconds,
+        "subject": about,
+        "hosted": True,
+        "consult": Consult() if params.consult else None,
+    }
+    if params.memory is not None:
+        options["memory"] = params.memory
+    earlier = await _find_earlier(call, params.topic)
+    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    if about.thread:
+        await call.moot.memory.join_thread(about.thread, session)
+    return OpenedOut(**await build_session_standing(call, session), earlier_decisions=earlier)
+
+
+async def build_session_standing(call: Call, session: SessionId) -> dict[str, Any]:
+    """Where a session stands, whatever its protocol."""
+    snapshot = await call.moot.engine.load_snapshot(session)
+    if find_council_rules(snapshot) is not None:
+        return build_standing(await call.deliberations.load_state(session))
+    return build_general_standing(snapshot, (await call.moot.load_plugin(session)).name)
+
+
+def build_seat(call: Call, given: str | ParticipantIn) -> Seat:
+    """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
+    form = ParticipantIn(id=given) if isinstance(given, str) else given
+    if not form.platform.strip():
+        raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
+    is_listed = call.moot.seating.is_listed(form.platform)
+    if call.caller.role != "local" and not is_listed and not load_kinds().is_allowed_remotely(form.platform):
+        raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine")
+    return Seat(
+        id=parse_seat_id(form.id),
+        platform=form.platform,
+        stance=form.stance,
+        instructions=form.instructions,
+        weight=form.weight,
+        family=form.family.strip(),
+    )
+
+
+def _build_settings(plugin: AnyPlugin, params: OpenParams) -> dict[str, Any]:
+    settings = {
+        "blind": params.blind,
+        "early_stop": params.early_stop,
+        "rounds": params.rounds,
+        "threshold": params.threshold,
+        "quorum": params.quorum,
+        "rebuttal": params.rebuttal,
+        "panel": params.panel,
+        "panel_order": params.panel_order,
+        "owner": None if params.owner is None else parse_seat_id(params.owner),
+    }
+    # What a caller left out, a protocol need not have; what it gave and the protocol lacks is refused later, by name.
+    known = {field.name for field in fields(plugin.settings)}
+    given = {name for name in params.model_fields_set if name in settings}
+    return {name: value for name, value in settings.items() if value is not None and (name in known or name in given)}
+
+
+async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:
+    found = []
+    for hit in await call.moot.find_similar(topic):
+        kept = await call.moot.memory.get(hit.decision)
+        if kept is not None:
+            found.append(
+                EarlierOut(
+                    decision_id=hit.decision,
+                    topic=kept.record.topic,
+                    decision=kept.record.decided,
+                    outcome=kept.outcome,
+                    snippet=hit.snippet,
+                )
+            )
+    return found
+
+
+async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
+    session = params.deliberation_id
+    seat = call.caller.seat_for(session, params.participant)
+    said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True)
+    door = await call.find_door(session, seat)
+    await _state_family(call, session, seat, "")
+    recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
+    entry, place = recorded.entry, recorded.state
+    line = next((line for line in reversed(place.council.lines) if line.seq == entry.seq), None)
+    return ContributedOut(
+        deliberation_id=session,
+        entry=entry.seq,
+        id=None if line is None else line.id,
+        phase=place.council.phase,
+        waiting_for=list(place.waiting_for),
+        status=find_status(place),
+        note=describe_next_step(place, SeatId(seat)),
+    )
+
+
+async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
+    call.caller.check_session(params.deliberation_id)
+    words = (params.deliberation_id, params.force)
+    keyed = KeyedCall(call="close", by=call.caller.name, key=params.idempotency_key, words=words)
+    await call.moot.memory.find_keyed_result(keyed)
+    await call.deliberations.close(params.deliberation_id, by=call.caller.name, force=params.force)
+    # Taken after the close: a close that was refused does not use its key up, and a second close changes nothing.
+    await call.moot.memory.use_key(keyed)
+    found = await find_result(call, params.deliberation_id)
+    if found is None:
+        raise SessionClosed(f"{params.deliberation_id!r} was cancelled; it has no result")
+    return found
+
+
+async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
+    session = params.deliberation_id
+    call.caller.check_session(session)
+    seat = _find_reader(call.caller, params.participant)
+    if params.at is not None:
+        folded = await call.context.get_folded().load_at(parse_session_id(session), params.at)
+        timeline, place = unwrap_timeline(folded.timeline), build_deliberation_state(folded.snapshot)
+    else:
+        timeline = await _load_timeline(call, session) if params.since == 0 else None
+        place = await call.deliberations.load_state(session)
+        if timeline is None and place.snapshot.is_closed:
+            timeline = await _load_timeline(call, session)
+    # Before the next await: a timeline of an earlier entry may be folded on for somebody else.
+    result = build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
+    silences = [] if timeline is None else collect_silences(timeline)
+    lines = list(place.lines(seat, params.since))
+    page, following = build_whole_page(lines, lambda line: place.find_reveal_entry(line, seat), params.limit)
+    opened, kept = place.council.opened, await _find_kept(call, place)
+    return DeliberationOut(
+        **build_standing(place),
+        contributions=page,
+        next_since=following,
+        challenges=[
+            ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
+            for each in list_challenges(place.council)
+        ],
+        silences=silences,
+        options=list(opened.subject.options),
+        settings=_build_settings_out(opened.settings),
+        candidates=build_candidates(place, seat),
+        motion=find_motion_id(place),
+        tally=build_tally(place),
+        deadlines=build_deadlines(place.snapshot),
+        patience_seconds=opened.outside_patience,
+        result=result,
+        outcome=None if kept is None else kept.outcome,
+        obligations=[] if result is None else result.obligations,
+    )
+
+
+async def _find_kept(call: Call, place: DeliberationState) -> RememberedDecision | None:
+    """The remembered decision of a deliberation that has ended."""
+    return await call.moot.memory.get(place.snapshot.session) if place.snapshot.is_closed else None
+
+
+def _build_settings_out(settings: CouncilSettings) -> dict[str, Any]:
+    return {to_camel(name): value for name, value in asdict(settings).items() if value is not None}
+
+
+def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
+    """As whom a caller reads: what is sealed is open to its author alone. Where there are no tokens, whoever it says it is."""
+    if caller.is_named:
+        return SeatId(caller.seat)
+    return parse_seat_id(given) if given is not None and caller.role == "local" else None
+
+
+async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
+    session = params.deliberation_id
+    seat = call.caller.seat_for(session, params.participant)
+    turn = await call.deliberations.wait(
+        session,
+        seat,
+        reader=_find_reader(call.caller, seat),
+        cursor=params.cursor,
+        timeout=params.timeout_seconds,
+        progress=call.progress,
+    )
+    return await _build_turn_out(call, turn, SeatId(seat))
+
+
+async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
+    session = params.deliberation_id
+    seat = call.caller.seat_for(session, params.participant)
+    await _state_family(call, session, seat, params.family.strip())
+    reader = _find_reader(call.caller, seat)
+    turn = await call.deliberations.wait(session, seat, reader=reader, cursor=params.cursor, timeout=0)
+    return await _build_turn_out(call, turn, SeatId(seat), params.limit)
+
+
+async def _state_family(call: Call, session: str, seat: str, given: str) -> None:
+    """Record the model family of an agent from outside: what it says, or its token does; the two must not differ (D-20)."""
+    known = call.caller.family
+    if known and given and not is_same_family(known, given):
+        raise NotAllowed(f"your token is for an agent of the family {known!r}, not of {given!r}")
+    if known or given:
+        await call.deliberations.state_family(session, seat, known or given, via=call.caller.door)
+
+
+async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int = PAGE) -> TurnOut:
+    ask, reader = turn.ask, _find_reader(call.caller, seat)
+    page, following = build_page(turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit)
+    shown = {each.id for each in page}
+    note = CONSULTED if ask is not None and ask.ask.kind == "consult" else describe_next_step(turn.place, seat)
+    return TurnOut(
+        status=turn.status,
+        cursor=turn.cursor if following is None else following,
+        more=following is not None,
+        note=f"{_describe_rest(turn, shown, following)}{note}",
+        summary=summarize_lines([line for line in turn.new if line.id in shown]),
+        new=page,
+        ask=None
+        if ask is None
+        else TurnAskOut(
+            id=ask.ask.id,
+            phase=ask.ask.kind,
+            expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.allowed[seat]),
+            deadline=None if ask.pending.deadline is None else format_time(ask.pending.deadline),
+            instructions=_spell_fields(strip_control(ask.brief.own))
+            if ask.ask.kind != "consult"
+            else strip_control(ask.brief.own),
+            briefing=strip_control(ask.brief.shared),
+        ),
+        result=await find_result(call, turn.place.snapshot.session) if turn.status == "closed" else None,
+    )
+
+
+def _describe_rest(turn: WaitResult, shown: Collection[int], following: int | None) -> str:
+    """That a page is not all, for whoever reads the note and not the fields; nothing where it is."""
+    if following is None:
+        return ""
+    left = sum(line.id not in shown for line in turn.new)
+    return f"This is a part of what is new: {left} more contributions follow. To read on, call wait_for_turn with cursor {following}. "
+
+
+_WIRE_STATUSES: Final = {"thinking": "open", "concluded": "closed"}
+_WIRE_NAMES: Final = {name: to_camel(name) for name in ContributeParams.model_fields if to_camel(name) != name}
+_FIELD = re.compile(rf"\b(?:{'|'.join(_WIRE_NAMES)})\b")
+
+
+def _spell_fields(instructions: str) -> str:
+    """Instructions with the fields as `contribute` spells them; what somebody said is left as it is."""
+    return "\n".join(
+        line if line.startswith("| ") else _FIELD.sub(lambda found: _WIRE_NAMES[found[0]], line)
+        for line in instructions.split("\n")
+    )
+
+
+async def list_deliberations(call: Call, params: ListParams) -> ListOut:
+    found = []
+    for line in await call.moot.search_sessions(params.query) if params.query else reversed(await call.moot.sessions()):
+        # One of a protocol that is not installed, or that is damaged, must not hide the others.
+        plugin = load_protocols().get(line.protocol)
+        if plugin is None or not plugin.wire_name or (call.caller.session and call.caller.session != line.session):
+            continue
+        if params.status not in {"all", _WIRE_STATUSES.get(line.status, line.status)}:
+            continue
+        if params.participant is not None and not await _has_seat(call, line.session, params.participant):
+            continue
+        found.append(line)
+        if len(found) == params.limit:
+            break
+    return ListOut(
+        deliberations=[
+            ListedOut(
+                deliberation_id=line.session,
+                protocol=get_protocol(line.protocol).wire_name,
+                topic=line.topic,
+                status=_WIRE_STATUSES.get(line.status, line.status),
+                opened_at=format_time(line.opened_at),
+                last_at=format_time(line.last_at),
+                entries=line.entries,
+                standing=line.standing or "damaged",
+                choice=line.choice,
+                strength=line.strength,
+            )
+            for line in await call.moot.add_outcomes(found)
+        ]
+    )
+
+
+async def _has_seat(call: Call, session: str, participant: str) -> bool:
+    try:
+        place = await call.deliberations.load_state(session)
+    except WorldError:
+        # One that cannot be read must not hide the others.
+        return False
+    return participant in {seat.id for seat in place.council.seats}
+
+
+async def _load_timeline(call: Call, session: str) -> Any:
+    """The deliberation as its own protocol tells it."""
+    return unwrap_timeline(await call.moot.load_timeline(session))
+
+
+async def find_result(call: Call, session: str) -> ResultOut | None:
+    """The result of a deliberation that has ended; None while it goes on, or if it was cancelled."""
+    return await call.context.get_part(_Results).find(parse_session_id(session))
+
+
+class _Results:
+    """The results that were asked for last: when a deliberation ends, everyone who waited for its turn asks for the same one."""
+
+    def __init__(self, context: ServerContext) -> None:
+        self._folded = context.get_folded()
+        self._built: OrderedDict[SessionId, tuple[object, ResultOut | None]] = OrderedDict()
+
+    async def find(self, session: SessionId) -> ResultOut | None:
+        folded = await self._folded.load(session)
+        timeline = unwrap_timeline(folded.timeline)
+        # What became of its obligations is not in the session: memory has it.
+        version = (folded.seq, dict(timeline.settled))
+        if session not in self._built or self._built[session][0] != version:
+            self._built[session] = (version, build_result(timeline))
+            if len(self._built) > MOST_RESULTS:
+                self._built.popitem(last=False)
+        return self._built[session][1]
+
+
+OPEN = Method(
+    name="cstp.openDeliberation",
+    tool="open_deliberation",
+    summary=(
+        "Open a deliberation: a question that several participants decide together. Participants given by name come from outside and "
+        "contribute by their own calls; those with a platform are models that Moot asks. Next: each participant calls wait_for_turn."
+    ),
+    params=OpenParams,
+    result=OpenedOut,
+    handler=open_deliberation,
+    is_of_all=True,
+)
+CONTRIBUTE = Method(
+    name="cstp.contribute",
+    tool="contribute",
+    summary=(
+        "Say something in a deliberation: propose, support, challenge, synthesize, vote, or pass. Speak when wait_for_turn says that it "
+        "is your turn, with one of the types that it expects. Give an idempotencyKey, so that a retry counts once."
+    ),
+    params=ContributeParams,
+    result=ContributedOut,
+    handler=contribute,
+)
+CLOSE = Method(
+    name="cstp.closeDeliberation",
+    tool="close_deliberation",
+    summary=(
+        "Close a deliberation and compute its decision from the votes: decision, confidence, consensusType, participantVotes, dissent. "
+        "One that has ended by itself answers with its result."
+    ),
+    params=CloseParams,
+    result=ResultOut,
+    handler=close_deliberation,
+)
+GET = Method(
+    name="cstp.getDeliberation",
+    tool="get_deliberation",
+    summary="Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended.",
+    params=GetParams,
+    result=DeliberationOut,
+    handler=get_deliberation,
+)
+WAIT = Method(
+    name="cstp.waitForTurn",
+    tool="wait_for_turn",
+    summary=(
+        "Wait until it is your turn in a deliberation. Answers within timeoutSeconds (45): 'your_turn' with what is asked and what is new "
+        "(then call contribute), 'pending' (nothing yet: call again with the cursor), or 'closed' with the result. With `more`, call again with "
+        "the cursor for the rest of what is new."
+    ),
+    params=WaitParams,
+    result=TurnOut,
+    handler=wait_for_turn,
+    waits=True,
+)
+JOIN = Method(
+    name="cstp.joinDeliberation",
+    tool="join_deliberation",
+    summary=(
+        "Take your seat in a deliberation, for the first time or after an absence: gives all that was said so far and, if it is your "
+        "turn, what is asked of you. Say your model in `family`. With `more`, call again with the cursor. Next: contribute, or "
+        "wait_for_turn."
+    ),
+    params=JoinParams,
+    result=TurnOut,
+    handler=join_deliberation,
+)
+LIST = Method(
+    name="cstp.listDeliberations",
+    tool="list_deliberations",
+    summary="List or search deliberations: open ones, closed ones, or those in which a participant has a seat; the newest first.",
+    params=ListParams,
+    result=ListOut,
+    handler=list_deliberations,
+)
+
+DELIBERATION_METHODS: tuple[Method[Any, Any], ...] = (OPEN, CONTRIBUTE, CLOSE, GET, WAIT, JOIN, LIST)

@@ -1,0 +1,50 @@
+"""Entries of a ledger as they cross the wire: what is still sealed shows who wrote, and not what."""
+
+from typing import Any
+
+from moothall.codec.answers import as_json
+from moothall.domain.facts import Entry, Reply, SeatLost
+from moothall.protocols.consultation.state import ConsultingState
+from moothall.protocols.council.facts import DeliberationClosed, PhaseBegun
+from moothall.protocols.council.state import Council
+from moothall.surfaces.api.views import build_contribution
+
+
+def is_sealed(state: object) -> bool:
+    """Whether seats are writing what nobody else may read yet."""
+    return bool(getattr(state, "is_sealed", False))
+
+
+def has_sealed_words(state: object) -> bool:
+    """Whether anything is recorded that somebody may not read yet, such as a vote ahead of the vote."""
+    inner = state.inner if isinstance(state, ConsultingState) else state
+    return is_sealed(state) or (isinstance(inner, Council) and bool(inner.sealed))
+
+
+def build_entry_out(entry: Entry, state: object, reader: str = "") -> dict[str, Any]:
+    """One entry. `state` is where the session stands now: it says what may be read."""
+    found: dict[str, Any] = {"seq": entry.seq, "at": entry.at.isoformat(), "fact": type(entry.fact).__name__}
+    fact = entry.fact
+    if isinstance(fact, Reply | SeatLost) and fact.seat != reader and _is_entry_sealed(entry, state):
+        # How an answer was malformed may quote it.
+        told = {"reason": fact.reason} if isinstance(fact, SeatLost) else {}
+        return {**found, "what": {"seat": fact.seat, "ask": fact.ask, "sealed": True, **told}}
+    found["what"] = as_json(fact)
+    if isinstance(state, ConsultingState):
+        state = state.inner
+    is_reveal = isinstance(fact, PhaseBegun | DeliberationClosed)
+    if isinstance(state, Council) and is_reveal and entry.seq in {state.revealed_at, *state.reveals}:
+        opened = [line for line in state.lines if line.seq < entry.seq == state.find_reveal_entry(line)]
+        if opened:
+            found["revealed"] = [
+                build_contribution(line).model_dump(mode="json", by_alias=True, exclude_none=True) for line in opened
+            ]
+    return found
+
+
+def _is_entry_sealed(entry: Entry, state: object) -> bool:
+    """Whether nobody but its author may read an entry yet: what was written in a sealed phase, or a vote ahead of the vote."""
+    inner = state.inner if isinstance(state, ConsultingState) else state
+    if isinstance(inner, Council) and any(line.seq == entry.seq for line in inner.lines if line.id in inner.sealed):
+        return True
+    return is_sealed(state) and entry.seq > getattr(state, "sealed_after", 0)

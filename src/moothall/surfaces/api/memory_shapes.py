@@ -1,0 +1,366 @@
+"""What the calls on what outlives a session take and give."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AliasChoices, Field
+
+from moothall.memory.facts import ObligationState, Outcome, ThreadStatus
+from moothall.surfaces.api.method import Wire
+from moothall.surfaces.api.shapes import (
+    CandidateOut,
+    ContributionOut,
+    IdempotencyKey,
+    MovedOut,
+    ObligationOut,
+    Short,
+    StandingOut,
+    TallyOut,
+    VoteOut,
+)
+
+DecisionRef = Annotated[
+    str,
+    Field(
+        max_length=100,
+        validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId", "id"),
+        serialization_alias="decisionId",
+        description="A deliberation's id, or the id that record_decision returned.",
+    ),
+]
+AgentRef = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=500,
+        validation_alias=AliasChoices("source", "agent", "participant"),
+        serialization_alias="source",
+        description="A participant by its name, a model by its platform.",
+    ),
+]
+Note = Annotated[str, Field(max_length=4_000)]
+
+
+class ReviewOut(Wire):
+    at: datetime
+    outcome: Outcome
+    choice: str = ""
+    note: str = ""
+    by: str = ""
+
+
+class MemberOut(Wire):
+    source: str
+    seat: str
+    family: str = ""
+    first: str = ""
+    first_confidence: float | None = None
+    position: str | None = None
+    confidence: float | None = None
+
+
+class DecisionOut(Wire):
+    decision_id: str
+    protocol: str
+    topic: str
+    category: str
+    stakes: str
+    tags: list[str]
+    thread: str
+    decision: str | None = None
+    choice: str
+    strength: str = Field(description="What it is worth in one word; empty in records older than this field.")
+    confidence: float | None = None
+    consensus_type: str
+    members: list[MemberOut]
+    dissent: list[str]
+    open_questions: list[str]
+    built_on: list[str]
+    opened_at: datetime
+    closed_at: datetime
+    outcome: Outcome | None = None
+    reviews: list[ReviewOut]
+    options: list[str] = []
+    obligations: list[ObligationOut] = Field(default=[], description="The conditions it was carried with, and their state.")
+    note: str = Field(default="", description="What is still open: obligations that nobody reported on.")
+
+
+class DecisionTraceOut(DecisionOut):
+    """A decision with all that led to it, in one answer."""
+
+    contributions: list[ContributionOut] = Field(default=[], description="Who argued what, in order.")
+    more: bool = Field(default=False, description="There is more than this answer holds: see getDeliberation.")
+    candidates: list[CandidateOut] = []
+    motion: int | None = None
+    tally: list[TallyOut] = []
+    participant_votes: dict[str, VoteOut] = {}
+    changed_minds: list[MovedOut] = []
+
+
+class ObligationsParams(Wire):
+    decision_id: Annotated[
+        str | None,
+        Field(
+            max_length=100, validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId"), description="Only its."
+        ),
+    ] = None
+    only_open: Annotated[bool, Field(validation_alias=AliasChoices("onlyOpen", "only_open", "open"))] = False
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 200
+
+
+class ListedObligationOut(ObligationOut):
+    topic: str = Field(default="", description="The question that was decided.")
+
+
+class ObligationsOut(Wire):
+    obligations: list[ListedObligationOut]
+
+
+class SettleObligationParams(Wire):
+    decision_id: DecisionRef
+    number: Annotated[int, Field(ge=1, description="Its number within the decision.")]
+    state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")]
+    note: Note = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+class ReviewParams(Wire):
+    decision_id: DecisionRef
+    outcome: Outcome
+    choice: Annotated[Short, Field(description="The choice that proved right, if known.")] = ""
+    note: Note = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
+
+
+class SearchParams(Wire):
+    query: Annotated[str, Field(min_length=1, max_length=1_000)]
+    within: SearchWithin = "all"
+    category: Short | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class SessionFoundOut(Wire):
+    session_id: str
+    protocol: str
+    topic: str
+    status: str
+
+
+class FoundOut(Wire):
+    decision_id: str
+    score: float
+    snippet: str
+    topic: str
+    decision: str | None = None
+    strength: str = ""
+    outcome: Outcome | None = None
+
+
+class ThreadFoundOut(Wire):
+    thread: str
+    title: str
+    status: ThreadStatus
+    decisions: int
+    open_questions: list[str]
+
+
+class SourceFoundOut(Wire):
+    source: str
+    trust: float
+    cases: int
+
+
+class SearchOut(Wire):
+    decisions: list[FoundOut]
+    threads: list[ThreadFoundOut] = []
+    sources: list[SourceFoundOut] = Field(
+        default=[], description="The trust in participants and models of that name or category."
+    )
+    deliberations: list[SessionFoundOut] = Field(default=[], description="Sessions that go on.")
+
+
+class DecisionsParams(Wire):
+    category: Short | None = None
+    protocol: Short | None = None
+    outcome: Outcome | Literal["unreviewed"] | None = None
+    source: Annotated[str | None, Field(max_length=500)] = None
+    before: Annotated[Short | None, Field(description="Continue after this decision.")] = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
+
+
+class DecisionsOut(Wire):
+    decisions: list[DecisionOut]
+
+
+class DecisionParams(Wire):
+    decision_id: DecisionRef
+
+
+class TrustParams(Wire):
+    source: AgentRef
+    category: Short = ""
+
+
+class CategoryTrustOut(Wire):
+    category: str
+    cases: int
+    brier: float | None = None
+    trust: float
+    accuracy: float
+
+
+class TrustOut(Wire):
+    source: str
+    category: str = ""
+    trust: float = Field(description="0 to 1; 0.5 without a record.")
+    accuracy: float = Field(description="How often it is right, by its record: what its votes weigh by.")
+    cases: int = Field(description="Reviewed forecasts behind it, in all categories.")
+    brier: float | None = Field(default=None, description="Their mean Brier score: 0 is perfect, 0.25 is knowing nothing.")
+    categories: list[CategoryTrustOut] = []
+
+
+class SourcesOut(Wire):
+    sources: list[TrustOut]
+
+
+class ShareOut(Wire):
+    right: float
+    of: int
+
+
+class AmplificationOut(Wire):
+    protocol: str
+    cases: int
+    partial: int
+    group: ShareOut
+    compared: ShareOut
+    members: ShareOut
+    members_known: int
+    members_right: int
+    members_unknown: int
+    majority: ShareOut
+    corrections: int
+    subversions: int
+    amplification: float | None = Field(
+        default=None, description="The group's rate of error over its members' on the same cases; below 1 it corrected them."
+    )
+    cases_blank: int = Field(default=0, description="Cases in which no member's blind choice is on record.")
+    members_blank: int = Field(default=0, description="Members of all cases without a blind choice on record.")
+
+
+class AmplificationsOut(Wire):
+    protocols: list[AmplificationOut]
+
+
+class LinkOut(Wire):
+    decision: str
+    steps: int
+    is_known: bool
+    topic: str = ""
+    decided: str | None = None
+    outcome: Outcome | None = None
+
+
+class ChainOut(Wire):
+    decision: str
+    built_on: list[LinkOut]
+    basis_of: list[LinkOut]
+    failed: list[str] = Field(description="The failed decisions that it builds on.")
+    stands_on_failure: bool
+
+
+class ThreadParams(Wire):
+    thread: Annotated[Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")]
+
+
+class CreateThreadParams(Wire):
+    title: Annotated[str, Field(min_length=1, max_length=4_000)]
+    category: Short = ""
+    thread: Annotated[Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")] = (
+        ""
+    )
+    idempotency_key: IdempotencyKey = ""
+
+
+class ResumeThreadParams(ThreadParams):
+    participant: Annotated[str, Field(max_length=64, validation_alias=AliasChoices("participant", "agent", "seat"))]
+    idempotency_key: IdempotencyKey = ""
+
+
+class SetThreadParams(ThreadParams):
+    status: ThreadStatus
+    note: Note = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+class AskThreadParams(ThreadParams):
+    question: Annotated[str, Field(min_length=1, max_length=4_000)]
+    idempotency_key: IdempotencyKey = ""
+
+
+class SettleThreadParams(ThreadParams):
+    number: Annotated[int, Field(ge=1)]
+    idempotency_key: IdempotencyKey = ""
+
+
+class QuestionOut(Wire):
+    number: int
+    text: str
+    by: str
+    asked_at: datetime
+    settled_by: str = ""
+    settled_at: datetime | None = None
+
+
+class ThreadDecisionOut(Wire):
+    decision: str
+    is_kept: bool
+    topic: str = ""
+    decided: str | None = None
+    confidence: float | None = None
+    outcome: Outcome | None = None
+
+
+class ThreadOut(Wire):
+    thread: str
+    title: str
+    category: str
+    by: str
+    status: ThreadStatus
+    note: str
+    created_at: datetime
+    changed_at: datetime
+    decisions: list[ThreadDecisionOut]
+    open_questions: list[QuestionOut]
+    settled_questions: list[QuestionOut]
+    open_obligations: list[ObligationOut] = []
+
+
+class ThreadsOut(Wire):
+    threads: list[ThreadOut]
+
+
+class HappeningOut(Wire):
+    at: datetime
+    kind: str
+    text: str = ""
+    by: str = ""
+    decision: str = ""
+    question: int = 0
+
+
+class CountOut(Wire):
+    kind: str
+    number: int
+
+
+class ResumedOut(Wire):
+    thread: ThreadOut
+    last_visit: datetime | None = None
+    missed: list[HappeningOut]
+    counts: list[CountOut]
+    like: list[FoundOut] = Field(description="Decisions on similar topics outside this thread.")
+    running: list[StandingOut] = Field(default=[], description="The thread's sessions that go on, and whom they wait for.")

@@ -1,0 +1,302 @@
+"""A call: its shape, who may make it, and how it is refused."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
+
+from moothall.app.deliberations import Deliberations, Progress
+from moothall.app.folded_sessions import FoldedSessions
+from moothall.app.moot import Moot
+from moothall.domain.facts import INVITED_DOOR
+from moothall.domain.safe_text import one_line
+from moothall.errors import NotAllowed, UnknownSession
+from moothall.memory.tokens import Identity
+from moothall.ports.runner import Runner
+from moothall.surfaces.api.rights import HOLDERS, MAY, NEEDS, Needs, Role
+
+T = TypeVar("T")
+MOST_NAMED: Final = 10
+"""How many sessions an error names."""
+TRACE_HEADER: Final = "traceparent"
+
+
+class Wire(BaseModel):
+    """What crosses the wire: camelCase there, nothing unknown let through."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def drop_empty(cls, given: Any) -> Any:
+        """Models fill what they do not need with "" or null: for a field that may be left out, that is left out."""
+        # Ballots of many have many parts, and most of what is given is full.
+        if not isinstance(given, dict) or not ("" in given.values() or None in given.values()):
+            return given
+        optional = _list_optional_names(cls)
+        return {name: value for name, value in given.items() if (value is not None and value != "") or name not in optional}
+
+
+@cache
+def _list_optional_names(shape: type[BaseModel]) -> frozenset[str]:
+    """Every spelling of the fields that may be left out."""
+    fields = {name: field for name, field in shape.model_fields.items() if not field.is_required()}
+    return frozenset(spelling for name, field in fields.items() for spelling in list_spellings(name, field.validation_alias))
+
+
+def list_spellings(name: str, alias: object) -> list[str]:
+    """The names under which a field is accepted."""
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    return [name, *(each for each in choices if isinstance(each, str))]
+
+
+class Nothing(Wire):
+    """No parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who calls. Who holds the key of the server's own home, or starts `moot mcp` on it, is `local` and may do everything."""
+
+    role: Role = "local"
+    token: str = ""
+    session: str = ""
+    seat: str = ""
+    user: str = ""
+    """Who sits at this machine (`local:USER`), where that is known."""
+    family: str = ""
+    """The model family that its token says."""
+
+    @classmethod
+    def from_identity(cls, identity: Identity) -> "Caller":
+        return cls(role=identity.role, token=identity.id, session=identity.session, seat=identity.seat, family=identity.family)
+
+    @property
+    def name(self) -> str:
+        """How the record names this caller."""
+        return self.seat or (f"token {self.token}" if self.token else "local")
+
+    @property
+    def door(self) -> str:
+        """The door through which this caller's words come in: the token's id, never its secret."""
+        return f"{INVITED_DOOR}{self.token}" if self.token else self.user or "local"
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the token says under which name its holder speaks: a seat's or an agent's."""
+        return self.role in {"seat", "agent"}
+
+    def may(self, needs: Needs) -> bool:
+        return needs in MAY[self.role]
+
+    def check(self, needs: Needs) -> None:
+        """Raises NotAllowed when this caller may not do such a thing at all."""
+        if not self.may(needs):
+            raise NotAllowed(f"this call needs {HOLDERS[needs]}; yours is {_with_article(self.role)}'s")
+
+    def check_session(self, session: str) -> None:
+        """Raises NotAllowed when this caller's token is for another session."""
+        if self.session and self.session != session:
+            raise NotAllowed(f"your token is valid only for the session {self.session!r}, not for {session[:100]!r}")
+
+    def check_unbound(self, what: str) -> None:
+        """Raises NotAllowed when this caller's token is for one session only."""
+        if self.session:
+            raise NotAllowed(f"your token is valid only for the session {self.session!r}; {what} needs a token for all sessions")
+
+    def seat_for(self, session: str, given: str | None, name: str = "participant") -> str:
+        """The seat that this caller speaks for, given as the parameter `name`; raises NotAllowed when it is another's."""
+        self.check_session(session)
+        return self.speak_as(given, name)
+
+    def speak_as(self, given: str | None, name: str) -> str:
+        """The name under which this caller speaks, given as the parameter `name`; raises NotAllowed when it is another's."""
+        if self.is_named:
+            if given is not None and given != self.seat:
+                raise NotAllowed(f"your token is valid only for the {self.role} {self.seat!r}, not for {given[:100]!r}")
+            return self.seat
+        if given is None:
+            raise NotAllowed(f"{name!r} is missing: your token is not a seat's, so name who speaks")
+        return given
+
+
+def _with_article(role: str) -> str:
+    return f"an {role}" if role[0] in "aeiou" else f"a {role}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerContext:
+    """What calls work on.
+
+    `root` is the folder whose conferences they may reach; `relays` those that are driven from here. `told` are sessions as they
+    were last told, each good while nothing was added to its ledger.
+    """
+
+    moot: Moot
+    runner: Runner
+    deliberations: Deliberations
+    root: Path = field(default_factory=Path.cwd)
+    under_way: set[asyncio.Future[Any]] = field(default_factory=set)
+    relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    told: dict[str, object] = field(default_factory=dict)
+    parts: dict[type, Any] = field(default_factory=dict)
+
+    def get_part(self, kind: "Callable[[ServerContext], T]") -> T:
+        """The one instance of a class that works on this context, made at its first use."""
+        key: Any = kind
+        if key not in self.parts:
+            self.parts[key] = kind(self)
+        found: T = self.parts[key]
+        return found
+
+    def get_folded(self) -> FoldedSessions:
+        """The sessions as views need them, folded once for everybody."""
+        if FoldedSessions not in self.parts:
+            self.parts[FoldedSessions] = FoldedSessions(self.moot)
+        found: FoldedSessions = self.parts[FoldedSessions]
+        return found
+
+    async def run_to_end(self, work: Awaitable[T]) -> T:
+        """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""
+        task = asyncio.ensure_future(work)
+        self.under_way.add(task)
+        task.add_done_callback(self.under_way.discard)
+        return await asyncio.shield(task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call under way: who makes it, on what, how to report progress, and to which trace of the caller's it belongs."""
+
+    context: ServerContext
+    caller: Caller
+    progress: Progress | None = None
+    trace: str = ""
+
+    @property
+    def moot(self) -> Moot:
+        return self.context.moot
+
+    @property
+    def deliberations(self) -> Deliberations:
+        return self.context.deliberations
+
+    async def find_door(self, session: str, seat: str) -> str:
+        """Through which door this caller speaks for a seat; an owner who speaks for another's seat is marked."""
+        return self.caller.door if self.caller.is_named else await self.moot.mark_owner(session, seat, self.caller.door)
+
+
+P = TypeVar("P", bound=Wire)
+R = TypeVar("R", bound=Wire)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method(Generic[P, R]):
+    """One call of the table. `tool` is its name in MCP, where it has one.
+
+    One that `waits` may be broken off; any other that changes something is carried through once it has begun. One that
+    `is_of_all` sessions is refused to a token that is for one.
+    """
+
+    name: str
+    summary: str
+    params: type[P]
+    result: type[R]
+    handler: Callable[[Call, P], Awaitable[R]]
+    tool: str = ""
+    waits: bool = False
+    is_of_all: bool = False
+
+    @property
+    def needs(self) -> Needs:
+        """What it needs of its caller, by the table of rights."""
+        return NEEDS[self.name]
+
+    @property
+    def is_reading(self) -> bool:
+        return self.needs == "read"
+
+    async def invoke(self, call: Call, params: object) -> dict[str, Any]:
+        """Check, do, and give back the plain result; raises ValidationError or MootError."""
+        with call.moot.telemetry.tracer.span("moot.call", caller=call.trace, method=self.name, role=call.caller.role):
+            return await self._invoke(call, params)
+
+    async def _invoke(self, call: Call, params: object) -> dict[str, Any]:
+        call.caller.check(self.needs)
+        if self.is_of_all:
+            call.caller.check_unbound(self.name)
+        work = self.handler(call, self.params.model_validate(params))
+        try:
+            found = await (work if self.is_reading or self.waits else call.context.run_to_end(work))
+        except UnknownSession as error:
+            raise UnknownSession(await _list_known_sessions(call, str(error))) from error
+        plain: dict[str, Any] = _drop_missing(found.model_dump(mode="json", by_alias=True))
+        return plain
+
+    def input_schema(self) -> dict[str, Any]:
+        return _build_input_schema(self.params)
+
+    def output_schema(self) -> dict[str, Any]:
+        return _build_output_schema(self.result)
+
+
+async def _list_known_sessions(call: Call, message: str) -> str:
+    """The message with the sessions that the caller may see instead of a command that it may not have."""
+    what, _, _ = message.partition("; ")
+    if not what.startswith("no session is called"):
+        return message
+    lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
+    newest = [f"{line.session} ({one_line(line.topic)[:40]})" for line in reversed(lines[-MOST_NAMED:])]
+    more = f" and {len(lines) - MOST_NAMED} older ones" if len(lines) > MOST_NAMED else ""
+    return f"{what}; the sessions are: {', '.join(newest)}{more}" if newest else f"{what}; there are no sessions yet"
+
+
+def _drop_missing(value: Any) -> Any:
+    """What is not there is left out, but for the decision of a result: that there is none is the answer."""
+    # A dumped model holds plain lists and objects; long answers have many parts that are neither.
+    if type(value) is list:
+        return [_drop_missing(each) if type(each) in _NESTED else each for each in value]
+    if type(value) is not dict:
+        return value
+    kept = _KEPT if "consensusType" in value else ()
+    return {
+        name: _drop_missing(each) if type(each) in _NESTED else each
+        for name, each in value.items()
+        if each is not None or name in kept
+    }
+
+
+_NESTED: Final = frozenset({dict, list})
+_KEPT: Final = frozenset({"decision", "confidence"})
+
+
+@cache
+def _build_input_schema(shape: type[Wire]) -> dict[str, Any]:
+    return shape.model_json_schema(by_alias=True)
+
+
+@cache
+def _build_output_schema(shape: type[Wire]) -> dict[str, Any]:
+    return shape.model_json_schema(by_alias=True, mode="serialization")
+
+
+def build_method(name: str, summary: str, handler: Callable[[Call, Any], Awaitable[Any]], tool: str = "") -> Method[Any, Any]:
+    """A call whose shapes are those of its handler."""
+    shapes = handler.__annotations__
+    return Method(name=name, summary=summary, params=shapes["params"], result=shapes["return"], handler=handler, tool=tool)
+
+
+def explain_validation_error(cause: ValidationError) -> str:
+    """What was wrong with the parameters, in one sentence."""
+    first = cause.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "the parameters"
+    if first["type"] == "missing":
+        return f"{where}: is missing"
+    if first["type"] == "extra_forbidden":
+        return f"{where}: is not a parameter of this call"
+    return f"{where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})"

@@ -1,0 +1,297 @@
+"""The calls of whoever opens a session, forks one or invites somebody: what there is to choose, and what it would cost (W-1)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
+from datetime import timedelta
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import Field, TypeAdapter
+from pydantic.alias_generators import to_camel
+
+from moothall.app.estimates import Range, estimate_session
+from moothall.app.invitations import check_invitation
+from moothall.app.panels import list_presets, load_preset
+from moothall.app.protocols import load_protocols
+from moothall.domain.facts import Language
+from moothall.domain.ids import parse_session_id
+from moothall.errors import BadSetting
+from moothall.ports.plugin import AnyPlugin
+from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.demos import DemoOut, build_demos_out
+from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.opening_text import OPENING_TEXT
+from moothall.surfaces.api.session_shapes import OpenSessionParams, SessionParams
+from moothall.surfaces.api.sessions import build_open_options
+from moothall.surfaces.api.shapes import MOST_ENTRIES, FamilyRef, ParticipantIn, Short
+
+LOCAL_URL: Final = "http://127.0.0.1:8760"
+INVITE_HOURS: Final = 168.0
+
+
+class OpeningParams(Wire):
+    language: Language = "en"
+
+
+class SettingOut(Wire):
+    name: str
+    type: str
+    default: Any = None
+    help: str = ""
+    choices: list[str] = []
+
+
+class ProtocolOut(Wire):
+    name: str
+    title: str
+    summary: str
+    settings: list[SettingOut]
+
+
+class PanelSeatOut(Wire):
+    id: str
+    stance: str = ""
+
+
+class PanelOut(Wire):
+    name: str
+    title: str
+    summary: str
+    seats: list[PanelSeatOut]
+
+
+class FoundPlatformOut(Wire):
+    platform: str
+    title: str
+    found: bool
+    note: str = ""
+
+
+class OpeningOut(Wire):
+    protocols: list[ProtocolOut]
+    panels: list[PanelOut]
+    participants: list[FoundPlatformOut]
+    demos: list[DemoOut] = []
+
+
+class RangeOut(Wire):
+    least: float
+    most: float
+
+
+class PlannedSeatOut(Wire):
+    id: str
+    platform: str
+    stance: str = ""
+
+
+class PlanOut(Wire):
+    protocol: str
+    language: Language
+    seats: list[PlannedSeatOut]
+    calls: RangeOut = Field(description="Calls to models.")
+    tokens: RangeOut
+    usd: RangeOut | None = Field(default=None, description="US dollars; missing where a price is not known.")
+    notes: list[str]
+
+
+class ForkParams(SessionParams):
+    at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="Go on after this entry. Default: before its end.")] = None
+    swaps: Annotated[
+        dict[Short, Short],
+        Field(max_length=64, description="Seats that another participant fills from there on: seat to platform."),
+    ] = {}
+
+
+class ForkOut(Wire):
+    session_id: str
+
+
+class InviteParams(SessionParams):
+    seat: Annotated[str, Field(max_length=64)]
+    family: FamilyRef = ""
+    lasts_hours: Annotated[float, Field(gt=0, le=87_840, description="How long the token is valid.")] = INVITE_HOURS
+    url: Annotated[str, Field(max_length=500, description="The address of this server as the invited one reaches it.")] = (
+        LOCAL_URL
+    )
+
+
+class PasteOut(Wire):
+    client: str
+    title: str
+    text: str
+
+
+class InviteOut(Wire):
+    token_id: str
+    token: str = Field(description="Shown once.")
+    link: str = Field(description="Opens the seat in a browser, once, within a day.")
+    prompt: str = Field(description="What to tell a coding agent once it is connected.")
+    paste: list[PasteOut] = Field(description="How each coding agent is connected.")
+
+
+async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
+    words, found = OPENING_TEXT[params.language], await call.moot.discover()
+    participants = [
+        *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found_key) for each in found.models),
+        *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found) for each in found.servers),
+        FoundPlatformOut(
+            platform="embedded",
+            title="embedded",
+            found=found.embedded,
+            note=words.embedded if found.embedded else words.no_embedded,
+        ),
+        FoundPlatformOut(platform="mailbox", title=words.mailbox, found=True, note=words.mailbox_note),
+    ]
+    panels = [load_preset(name, params.language) for name in list_presets()]
+    return OpeningOut(
+        protocols=[_build_protocol(plugin, params.language) for plugin in load_protocols().values()],
+        panels=[
+            PanelOut(
+                name=panel.name or name,
+                title=panel.title,
+                summary=panel.description,
+                seats=[PanelSeatOut(id=seat.id, stance=seat.stance) for seat in panel.seats],
+            )
+            for name, panel in zip(list_presets(), panels, strict=True)
+        ],
+        participants=participants,
+        demos=build_demos_out(params.language),
+    )
+
+
+def _build_protocol(plugin: AnyPlugin, language: Language) -> ProtocolOut:
+    words = OPENING_TEXT[language]
+    return ProtocolOut(
+        name=plugin.name,
+        title=words.titles.get(plugin.name, plugin.name),
+        summary=words.summaries.get(plugin.name, _find_first_sentence(plugin.settings.__doc__ or "")),
+        settings=_build_settings(plugin.settings, words.settings),
+    )
+
+
+def _build_settings(settings: type, told: Mapping[str, str]) -> list[SettingOut]:
+    """The settings of a protocol from their class; those of a plugin with the sentence of its description that names them."""
+    shape = TypeAdapter(settings).json_schema()["properties"]
+    sentences = re.split(r"(?<=[.;])\s+", " ".join((settings.__doc__ or "").split()))
+    found = []
+    for each in fields(settings):
+        schema = shape.get(each.name, {})
+        kinds = [schema, *schema.get("anyOf", ())]
+        choices = next(([str(one) for one in kind["enum"]] for kind in kinds if "enum" in kind), [])
+        default = None if each.default is MISSING else TypeAdapter(Any).dump_python(each.default, mode="json")
+        found.append(
+            SettingOut(
+                name=to_camel(each.name),
+                type="choice"
+                if choices
+                else next((kind["type"] for kind in kinds if kind.get("type") not in {None, "null"}), "any"),
+                default=default,
+                help=told.get(each.name) or next((one for one in sentences if f"`{each.name}`" in one), "").replace("`", ""),
+                choices=choices,
+            )
+        )
+    return found
+
+
+def _find_first_sentence(text: str) -> str:
+    return " ".join(text.split()).partition(". ")[0]
+
+
+async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
+    options = build_open_options(call, params)
+    options["check"] = False
+    opened = (await call.moot.plan_session(params.topic, **options)).opened
+    found = estimate_session(opened, call.moot.seating.kinds)
+    return PlanOut(
+        protocol=params.protocol,
+        language=opened.language,
+        seats=[PlannedSeatOut(id=seat.id, platform=seat.platform, stance=seat.stance) for seat in opened.seats],
+        calls=_build_range(found.calls),
+        tokens=_build_range(found.tokens),
+        usd=None if found.usd is None else _build_range(found.usd),
+        notes=list(found.notes),
+    )
+
+
+def _build_range(found: Range) -> RangeOut:
+    return RangeOut(least=found.least, most=found.most)
+
+
+async def fork_session(call: Call, params: ForkParams) -> ForkOut:
+    for seat, platform in params.swaps.items():
+        build_seat(call, ParticipantIn(id=seat, platform=platform))
+    session = await call.moot.fork(params.session_id, at=params.at, swaps=params.swaps)
+    call.context.runner.wake(session)
+    return ForkOut(session_id=session)
+
+
+async def invite_seat(call: Call, params: InviteParams) -> InviteOut:
+    # Imported here: the texts for coding agents belong to the command line, and the tools are made from the table of calls.
+    from moothall.surfaces.api.toolsets import find_conference_name, find_session_kind
+    from moothall.surfaces.cli.agent_clients import CLIENTS, Door
+    from moothall.surfaces.cli.invitations import INVITE_TICKET, build_login_link, render_entry
+    from moothall.surfaces.mcp.instructions import build_join_prompt
+
+    call.caller.check_session(params.session_id)
+    url = _parse_url(params.url)
+    snapshot = await call.moot.engine.load_snapshot(parse_session_id(params.session_id))
+    check_invitation(snapshot, params.seat)
+    lasts = timedelta(hours=params.lasts_hours)
+    issued = await call.moot.access.issue(
+        "seat", session=params.session_id, seat=params.seat, lasts=lasts, family=params.family, note=f"by {call.caller.name}"
+    )
+    ticket = await call.moot.access.issue_ticket(issued.id, INVITE_TICKET)
+    opened, door = snapshot.session_state.opened, Door.over_http(url, issued.secret)
+    prompt = build_join_prompt(
+        find_session_kind(snapshot),
+        opened.language,
+        session=find_conference_name(opened) or params.session_id,
+        seat=params.seat,
+        has_token=True,
+        has_consultations=opened.consult is not None,
+    )
+    return InviteOut(
+        token_id=issued.id,
+        token=issued.secret,
+        link=build_login_link(url, ticket.secret, f"/seat/{params.session_id}/{params.seat}"),
+        prompt=prompt,
+        paste=[PasteOut(client=key, title=client.title, text=render_entry(key, client, door)) for key, client in CLIENTS.items()],
+    )
+
+
+def _parse_url(url: str) -> str:
+    """An address that a link may begin with; raises BadSetting."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and not parts.query and not parts.fragment
+    except ValueError:
+        is_address = False
+    if not is_address or not url.isprintable() or any(char in url for char in " \"'<>\\`$"):
+        raise BadSetting(f"url: {url[:100]!r} is not the address of a server; expected something like {LOCAL_URL}")
+    return url.rstrip("/")
+
+
+_METHODS: tuple[Method[Any, Any], ...] = (
+    build_method(
+        "moot.getOpening",
+        "What a new session can be made of: protocols with their settings, panels, the participants that were found.",
+        get_opening,
+    ),
+    build_method(
+        "moot.planSession",
+        "What moot.openSession with the same parameters would seat, ask and cost, at least and at most; records nothing.",
+        plan_session,
+    ),
+    build_method("moot.forkSession", "Go on from an earlier entry of a session, in a copy.", fork_session),
+    build_method(
+        "moot.inviteSeat",
+        "A token for a seat from outside, a link that opens it in a browser, and what to paste into each coding agent.",
+        invite_seat,
+    ),
+)
+
+OPENING_METHODS: tuple[Method[Any, Any], ...] = tuple(
+    replace(each, is_of_all=each.handler in {get_opening, plan_session, fork_session}) for each in _METHODS
+)

@@ -1,0 +1,193 @@
+"""A person's seat on a page (W-5): the questions of the protocol in plain words, and the answers to them, step by step."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from moothall.codec.person_asks import build_person_ask
+from moothall.codec.plain_text import find_command, read_step
+from moothall.domain.effects import Brief
+from moothall.domain.ids import AskId, parse_seat_id, parse_session_id
+from moothall.domain.person import PersonAsk, PersonStep
+from moothall.domain.safe_text import fix_surrogates, strip_control
+from moothall.engine.outside_answers import OutstandingAsk
+from moothall.errors import BadAnswer, BadSetting, UnknownAsk, UnknownSeat
+from moothall.reports.two_languages import TwoLanguages, both, in_each_language
+from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.session_shapes import AskOut, SeatRef, SessionParams, WrittenOut
+from moothall.surfaces.api.sessions import build_ask_out
+from moothall.surfaces.api.shapes import IdempotencyKey
+
+LONGEST_ANSWER: Final = 20_000
+MOST_STEPS: Final = 500
+MOST_NUMBERS: Final = 2_000
+"""Entries up to this one can be named in a list; those after it are typed."""
+
+
+class PersonSeatText(TwoLanguages):
+    """Every text, in one language."""
+
+    needed = both("an answer is needed", "需要回答")
+    choose = both("expected one of: {choices}", "请从中选择：{choices}")
+    number = both("expected the number of an entry, such as {example}", "请填写条目编号，例如 {example}")
+
+
+TEXT = in_each_language(PersonSeatText)
+
+
+class PersonSeatParams(SessionParams):
+    seat: SeatRef = None
+
+
+class ChoiceOut(Wire):
+    value: str
+    text: str
+
+
+class PersonStepOut(Wire):
+    key: str
+    text: str
+    kind: str
+    needed: bool
+    long: bool
+    default: str
+    choices: list[ChoiceOut]
+    only_after: tuple[str, list[str]] | None = Field(
+        default=None, description="Asked only where the answer to this step is one of these."
+    )
+    group: str = Field(description="Steps with the same group belong to one of several items.")
+    numbers: list[int] = Field(default=[], description="The entries that may be named.")
+
+
+class CommandOut(Wire):
+    word: str
+    text: str
+
+
+class PersonAskOut(Wire):
+    """What a person is asked, in the words of the protocol; `ask` is the same for programs."""
+
+    ask: AskOut
+    intro: str
+    about: str
+    steps: list[PersonStepOut]
+    commands: list[CommandOut] = Field(description="Words that stand for a whole answer, such as /pass.")
+
+
+class PersonAsksOut(Wire):
+    session_id: str
+    asks: list[PersonAskOut]
+
+
+class PersonAnswerParams(PersonSeatParams):
+    ask: Annotated[str, Field(max_length=200)]
+    answers: Annotated[
+        dict[Annotated[str, Field(max_length=200)], Annotated[str, Field(max_length=LONGEST_ANSWER)]],
+        Field(max_length=MOST_STEPS, description="What the person answered, by the key of the step."),
+    ] = {}
+    command: Annotated[str, Field(max_length=100, description="In place of answers: one of the commands.")] = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+async def get_person_asks(call: Call, params: PersonSeatParams) -> PersonAsksOut:
+    name = parse_session_id(params.session_id)
+    seat = call.caller.seat_for(name, params.seat, "seat")
+    known = [each.id for each in (await call.moot.engine.load_snapshot(name)).session_state.seats]
+    if seat not in known:
+        raise UnknownSeat(f"{seat!r} has no seat in {name!r}; the seats are: {', '.join(known)}")
+    found = [each for each in await call.moot.engine.list_outstanding(name) if each.ask.seat == seat]
+    return PersonAsksOut(session_id=name, asks=[_build_person_ask_out(each) for each in found])
+
+
+async def answer_as_person(call: Call, params: PersonAnswerParams) -> WrittenOut:
+    name = parse_session_id(params.session_id)
+    seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    ask = AskId(params.ask)
+    open_asks = [each for each in await call.moot.engine.list_outstanding(name) if each.ask.seat == seat]
+    brief = next((each.brief for each in open_asks if each.ask.id == ask), None)
+    # Who does not know whether an answer arrived sends it again: then its ask is no longer open. An ask id ends with its seat.
+    if brief is None and ask.split(".", 2)[-1] == seat:
+        brief = await call.moot.engine.find_answered_brief(name, ask)
+    if brief is None:
+        raise UnknownAsk(f"the ask {params.ask[:100]!r} is no longer open for {seat!r}; look what is asked now")
+    answer = _build_answer(brief, params)
+    door = await call.find_door(name, seat)
+    entry = await call.moot.answer(name, ask, answer, params.idempotency_key, via=door)
+    call.context.runner.wake(name)
+    return WrittenOut(session_id=name, entry=entry.seq)
+
+
+def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
+    person = build_person_ask(each.brief)
+    return PersonAskOut(
+        ask=build_ask_out(each),
+        intro=strip_control(person.intro),
+        about=strip_control(person.about),
+        steps=[_build_step_out(step) for step in person.steps],
+        commands=[CommandOut(word=command.word, text=strip_control(command.text)) for command in person.commands],
+    )
+
+
+def _build_step_out(step: PersonStep) -> PersonStepOut:
+    return PersonStepOut(
+        key=step.key,
+        text=strip_control(step.text),
+        kind=step.kind,
+        needed=step.is_needed,
+        long=step.is_long,
+        default=strip_control(step.default),
+        choices=[ChoiceOut(value=choice.value, text=strip_control(choice.text)) for choice in step.choices],
+        only_after=None if step.only_after is None else (step.only_after[0], list(step.only_after[1])),
+        group=step.group,
+        numbers=[number for number in range(1, MOST_NUMBERS) if number in step.numbers] if step.kind != "text" else [],
+    )
+
+
+def _build_answer(brief: Brief, params: PersonAnswerParams) -> object:
+    """The answer of the seat; raises BadAnswer with what was expected."""
+    person = build_person_ask(brief)
+    if params.command:
+        answer = find_command(person, params.command)
+        if answer is None:
+            known = ", ".join(command.word for command in person.commands) or "none"
+            raise BadSetting(f"command: there is no {params.command!r} here; there are: {known}")
+        return answer
+    return person.build(_read_answers(person, params.answers, TEXT[brief.language]))
+
+
+def _read_answers(person: PersonAsk, given: dict[str, str], words: PersonSeatText) -> dict[str, str]:
+    """What was answered to the steps that are asked, each read as a person would type it."""
+    answers: dict[str, str] = {}
+    for step in person.steps:
+        if step.only_after is not None and answers.get(step.only_after[0]) not in step.only_after[1]:
+            continue
+        text = strip_control(fix_surrogates(given.get(step.key, ""))).strip()
+        if not text and not step.is_needed:
+            continue
+        value = text if text in {choice.value for choice in step.choices} else read_step(step, text) if text else None
+        if value is None:
+            raise BadAnswer(f"{step.text} {_describe_expected(step, text, words)}")
+        answers[step.key] = value
+    return answers
+
+
+def _describe_expected(step: PersonStep, text: str, words: PersonSeatText) -> str:
+    if not text:
+        return words.needed
+    if step.choices:
+        return words.choose.format(choices=" | ".join(choice.text for choice in step.choices))
+    return words.number.format(example=next((f"#{number}" for number in range(1, MOST_NUMBERS) if number in step.numbers), "#1"))
+
+
+PERSON_METHODS: tuple[Method[Any, Any], ...] = (
+    build_method(
+        "moot.getPersonAsks",
+        "What a session asks of a person at a seat: questions in plain words, one after the other. Next: moot.answerAsPerson.",
+        get_person_asks,
+    ),
+    build_method(
+        "moot.answerAsPerson",
+        "Answer what getPersonAsks gave you, question by question, or with a command such as /pass.",
+        answer_as_person,
+    ),
+)

@@ -1,0 +1,137 @@
+"""The calls of a pipeline: open one, see where it stands."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from moothall.app.pipelines import PipelineFile, build_options, load_pipeline, parse_pipeline
+from moothall.domain.facts import Language
+from moothall.domain.ids import parse_session_id
+from moothall.domain.roster import MAILBOX
+from moothall.errors import BadSetting
+from moothall.protocols.consultation.timeline import ConsultingTimeline
+from moothall.protocols.pipeline.timeline import PipelineTimeline, build_decision, list_step_lines
+from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.session_shapes import SessionParams
+from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
+
+
+class OpenPipelineParams(Wire):
+    pipeline: Annotated[
+        str, Field(min_length=1, max_length=200_000, description="The pipeline as TOML, or the name of one that ships with Moot.")
+    ]
+    task: Annotated[str, Field(max_length=20_000, description="The task. Default: the pipeline's own.")] = ""
+    models: Annotated[list[Short], Field(max_length=64, description="Platforms that fill all agents, in turn.")] = []
+    language: Language | None = None
+    idempotency_key: IdempotencyKey = ""
+
+
+class StepOut(Wire):
+    number: int
+    name: str
+    agent: str
+    gate: bool
+    state: Literal["done", "approved", "current", "waiting", "rejected"]
+    done: int = Field(description="How often it was done.")
+
+
+class ConsultationOut(Wire):
+    seat: str
+    to: str
+    status: Literal["answered", "unknown", "failed", "open"]
+    question: str = ""
+    answer: str = ""
+    record: str = ""
+
+
+class PipelineOut(Wire):
+    session_id: str
+    status: Literal["thinking", "parked", "concluded", "cancelled"]
+    ended_by: str | None = None
+    steps: list[StepOut]
+    consultations: list[ConsultationOut]
+    result: str | None = Field(default=None, description="The last artefact, once all steps are done.")
+    cursor: int
+
+
+async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
+    found = _with_platforms(call, _find_pipeline(params), params.models)
+    options = build_options(found, language=params.language)
+    options["hosted"] = True
+    topic = params.task or found.task
+    if not topic:
+        raise BadSetting("the pipeline has no task; give one as 'task'")
+    session = await call.deliberations.open(topic, key=params.idempotency_key, by=call.caller.name, **options)
+    return await get_pipeline(call, SessionParams(session_id=session))
+
+
+def _find_pipeline(params: OpenPipelineParams) -> PipelineFile:
+    text = params.pipeline
+    if "[" not in text and "\n" not in text:
+        # A path would let a caller read files of the server's.
+        if "/" in text or text.endswith(".toml"):
+            raise BadSetting("give the pipeline as TOML text, or the name of one that ships with Moot")
+        return load_pipeline(text, params.language or "en")
+    return parse_pipeline(text, "the pipeline", Path.cwd())
+
+
+def _with_platforms(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
+    """The agents with platforms that this caller may give; one without is answered for from outside."""
+    agents = []
+    for at, agent in enumerate(found.agents):
+        platform = models[at % len(models)] if models else agent.platform or MAILBOX
+        form = ParticipantIn(id=agent.id, platform=platform, stance=agent.stance, instructions=agent.instructions)
+        agents.append(replace(build_seat(call, form), weight=agent.weight, patience=agent.patience))
+    return replace(found, agents=tuple(agents))
+
+
+async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
+    call.caller.check_session(params.session_id)
+    told = await call.moot.load_timeline(parse_session_id(params.session_id))
+    timeline = told.within if isinstance(told, ConsultingTimeline) else told
+    if not isinstance(timeline, PipelineTimeline):
+        raise BadSetting(f"session {params.session_id!r} is not a pipeline; use get_session for it")
+    decision = build_decision(timeline)
+    lines = told.consultations if isinstance(told, ConsultingTimeline) else []
+    return PipelineOut(
+        session_id=params.session_id,
+        status=decision.status,
+        ended_by=decision.ended_by,
+        steps=[StepOut.model_validate(line) for line in list_step_lines(timeline)],
+        consultations=[
+            ConsultationOut(
+                seat=line.seat,
+                to=line.to,
+                status=line.status,  # type: ignore[arg-type]  # refusals stand in a list of their own
+                question=line.request.question if line.request else "",
+                answer=line.advice.answer if line.advice and line.filed else "",
+                record=line.filed.path if line.filed else "",
+            )
+            for line in lines
+        ],
+        result=decision.decision.text if decision.decision else None,
+        cursor=timeline.seq,
+    )
+
+
+PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
+    replace(
+        build_method(
+            "moot.openPipeline",
+            "Start a pipeline: a director takes a task through steps, one agent at a time, with validation gates (APPROVED or REJECTED) and "
+            "consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline returns its state.",
+            open_pipeline,
+            "open_pipeline",
+        ),
+        is_of_all=True,
+    ),
+    build_method(
+        "moot.getPipeline",
+        "The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done.",
+        get_pipeline,
+        "get_pipeline",
+    ),
+)

@@ -1,0 +1,386 @@
+"""The calls on conferences in plain files: those below the folder in which the server was started, by their names alone."""
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject
+from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
+from moothall.app.conferences.unattended import Relay
+from moothall.app.conferences.watch_folder import watch_changes
+from moothall.domain.facts import Language
+from moothall.domain.roster import MAILBOX, Seat
+from moothall.errors import MootError, OutOfTurn
+from moothall.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
+from moothall.protocols.roundtable.files import format_input_file_name
+from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moothall.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
+from moothall.protocols.roundtable.state import Status
+from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.method import Call, Method, Nothing, Wire, build_method
+from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn
+
+log = logging.getLogger("moot")
+
+MOST_WAIT_SECONDS: Final = 45.0
+
+ConferenceRef = Annotated[str, Field(max_length=64, description="The conference's name.")]
+RoleRef = Annotated[str | None, Field(max_length=64, description="Who speaks; may be omitted with a seat's token.")]
+
+
+class ConferenceParams(Wire):
+    conference: ConferenceRef
+
+
+class RoleIn(ParticipantIn):
+    """A speaker. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
+
+    description: Annotated[str, Field(max_length=8_000, description="What the role is for; the agenda shows it.")] = ""
+
+
+class NewConferenceParams(ConferenceParams):
+    topic: Annotated[str, Field(min_length=1, max_length=20_000)]
+    roles: Annotated[list[str | RoleIn], Field(min_length=1, max_length=63, description="The speakers, in their order.")]
+    moderator: Annotated[str, Field(max_length=500, description="The platform of who writes the minutes.")] = MAILBOX
+    agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
+    prompt: Annotated[str, Field(max_length=2_000, description="Instructions for the first speaker.")] = ""
+    max_rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = DEFAULT_ROUNDS
+    language: Language | None = None
+
+
+class JoinConferenceParams(ConferenceParams):
+    role: RoleRef = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for the role's turn.")] = 0.0
+
+
+class SayParams(ConferenceParams):
+    role: RoleRef = None
+    text: Annotated[
+        str, Field(min_length=1, max_length=50_000, description="The speech, or the moderator's minutes, in Markdown.")
+    ]
+    idempotency_key: IdempotencyKey = ""
+
+
+class ConferenceInputParams(ConferenceParams):
+    text: Annotated[str, Field(min_length=1, max_length=20_000, description="What everyone in the conference should hear.")]
+    idempotency_key: IdempotencyKey = ""
+
+
+class SkipParams(ConferenceParams):
+    role: Annotated[str, Field(max_length=64)]
+    why: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class ConferenceOut(Wire):
+    conference: str
+    session_id: str
+    status: Status
+    round: int
+    max_rounds: int
+    speaker_order: list[str]
+    current_speaker: str
+    prompt_for_speaker: str
+    turns_taken: int
+    skipped: list[str]
+    consensus_declared: Annotated[list[str], Field(description="Roles whose last speech declares consensus.")]
+    inputs: Annotated[list[str], Field(description="The files of the user's inputs.")]
+    damage: Annotated[list[str], Field(description="What is wrong with the folder: file, line, and what was expected.")]
+    is_relayed: Annotated[bool, Field(description="Whether this server drives the roles that have a platform.")]
+
+
+class ConferencesOut(Wire):
+    conferences: list[ConferenceOut]
+
+
+class SpeechOut(Wire):
+    file: str
+    text: str
+
+
+class JoinedOut(Wire):
+    is_your_turn: bool
+    message: Annotated[str, Field(description="What to answer and do, where it is not.")]
+    status: Status
+    round: int
+    current_speaker: str
+    prompt_for_speaker: str
+    agenda: str
+    speeches: list[SpeechOut]
+    earlier: Annotated[int, Field(description="Speeches before those; they stand in the folder.")]
+    kept: Annotated[list[str], Field(description="Texts of yours that were out of turn.")]
+    inputs: Annotated[list[SpeechOut], Field(description="What the user said since your last speech.")]
+    shortened: Annotated[list[str], Field(description="Files of which the speeches show only a part.")]
+
+
+class SaidOut(Wire):
+    file: str
+    status: Status
+    next_speaker: str
+    is_repeated: bool
+    missing_sections: Annotated[list[str], Field(description="Sections that the speech lacks; it counts all the same.")]
+    message: Annotated[str, Field(description="What to do if minutes came back because sections were missing.")] = ""
+
+
+class CheckedOut(Wire):
+    conference: str
+    damage: list[str]
+
+
+class RepairedOut(Wire):
+    conference: str
+    done: list[str]
+
+
+class MinutesOut(Wire):
+    conference: str
+    status: Status
+    minutes: str | None = None
+    missing_sections: Annotated[
+        list[str], Field(description="Sections that the minutes lack, also after they were sent back.")
+    ] = []
+
+
+class ConferenceInputOut(Wire):
+    conference: str
+    file: str | None
+    is_repeated: bool
+
+
+def _build_project(call: Call) -> ConferenceProject:
+    return ConferenceProject(call.moot, call.context.root)
+
+
+def _build_conference_out(call: Call, name: str, found: ConferenceStatus) -> ConferenceOut:
+    turn = found.turn
+    return ConferenceOut(
+        conference=name,
+        session_id=found.session,
+        status=turn.status,
+        round=turn.round,
+        max_rounds=turn.max_rounds,
+        speaker_order=list(turn.speaker_order),
+        current_speaker=turn.current_speaker,
+        prompt_for_speaker=turn.prompt_for_speaker,
+        turns_taken=found.conference.taken,
+        skipped=list(found.conference.skipped),
+        consensus_declared=sorted(found.conference.agreeing),
+        inputs=[format_input_file_name(given.number) for given in found.conference.inputs],
+        damage=[str(each) for each in found.damage],
+        is_relayed=name in call.context.relays,
+    )
+
+
+async def _authorize_reader(call: Call, name: str) -> ConferenceProject:
+    """The hall, if this caller may read the conference."""
+    hall = _build_project(call)
+    if call.caller.session:
+        call.caller.check_session(await hall.find_session(name) or name)
+    return hall
+
+
+async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[ConferenceProject, str]:
+    """The hall and the role that this caller speaks for; raises NotAllowed."""
+    hall = _build_project(call)
+    return hall, call.caller.seat_for(await hall.find_session(name) or name, given, "role")
+
+
+async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
+    moderator = build_seat(call, ParticipantIn(id=MODERATOR, platform=params.moderator))
+    found = await _build_project(call).create_conference(
+        params.conference,
+        params.topic,
+        roles=[_build_role(call, each) for each in params.roles],
+        moderator=moderator.platform,
+        agenda=params.agenda,
+        prompt=params.prompt,
+        max_rounds=params.max_rounds,
+        language=params.language,
+    )
+    return _build_conference_out(call, params.conference, found)
+
+
+def _build_role(call: Call, given: str | RoleIn) -> Seat:
+    seat = build_seat(call, given)
+    described = "" if isinstance(given, str) else given.description.strip()
+    return replace(seat, instructions="\n".join(part for part in (described, seat.instructions) if part))
+
+
+async def list_conferences(call: Call, params: Nothing) -> ConferencesOut:
+    hall, found = _build_project(call), []
+    for name in hall.names():
+        if call.caller.session and call.caller.session != await hall.find_session(name):
+            continue
+        found.append(_build_conference_out(call, name, await hall.status(name)))
+    return ConferencesOut(conferences=found)
+
+
+async def get_conference_status(call: Call, params: ConferenceParams) -> ConferenceOut:
+    hall = await _authorize_reader(call, params.conference)
+    return _build_conference_out(call, params.conference, await hall.status(params.conference))
+
+
+async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut:
+    hall, role = await _authorize_speaker(call, params.conference, params.role)
+    found = await hall.join(params.conference, role)
+    if not params.timeout_seconds:
+        return _build_joined_out(found)
+    try:
+        async with asyncio.timeout(params.timeout_seconds):
+            async for _ in watch_changes(hall.table / params.conference):
+                found = await hall.join(params.conference, role)
+                if found.is_turn or found.turn.status == "closed" or call.deliberations.stopping.is_set():
+                    break
+    except TimeoutError:
+        pass
+    return _build_joined_out(found)
+
+
+def _build_joined_out(found: TurnBriefing) -> JoinedOut:
+    return JoinedOut(
+        is_your_turn=found.is_turn,
+        message=found.message or "Give your speech with say_in_conference.",
+        status=found.turn.status,
+        round=found.turn.round,
+        current_speaker=found.turn.current_speaker,
+        prompt_for_speaker=found.turn.prompt_for_speaker,
+        agenda=found.agenda,
+        speeches=[SpeechOut(file=name, text=text) for name, text in found.speeches],
+        earlier=found.earlier,
+        kept=list(found.kept),
+        inputs=[SpeechOut(file=name, text=text) for name, text in found.inputs],
+        shortened=list(found.shortened),
+    )
+
+
+async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
+    hall, role = await _authorize_speaker(call, params.conference, params.role)
+    try:
+        given = await hall.say(params.conference, role, params.text, params.idempotency_key, via=call.caller.door)
+    except Blocked as blocked:
+        raise OutOfTurn(f"{blocked} {blocked.told}") from blocked
+    returned = name_minutes_sections(given.returned, given.language)
+    told = PROMPT_TEXT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
+    return SaidOut(
+        file=given.file,
+        status=given.turn.status,
+        next_speaker=given.turn.current_speaker,
+        is_repeated=given.is_repeated,
+        missing_sections=list(given.returned if role == MODERATOR else find_missing_sections(params.text, given.language)),
+        message=told,
+    )
+
+
+async def give_conference_input(call: Call, params: ConferenceInputParams) -> ConferenceInputOut:
+    hall = await _authorize_reader(call, params.conference)
+    file = await hall.give_input(params.conference, params.text, params.idempotency_key)
+    return ConferenceInputOut(conference=params.conference, file=file or None, is_repeated=not file)
+
+
+async def skip_turn(call: Call, params: SkipParams) -> ConferenceOut:
+    hall = await _authorize_reader(call, params.conference)
+    return _build_conference_out(call, params.conference, await hall.skip(params.conference, params.role, params.why))
+
+
+async def relay_conference(call: Call, params: ConferenceParams) -> ConferenceOut:
+    hall, name = await _authorize_reader(call, params.conference), params.conference
+    found = await hall.status(name)
+    if name not in call.context.relays and found.turn.status != "closed":
+        task = asyncio.create_task(_run_relay(call, hall, name))
+        call.context.relays[name] = task
+        task.add_done_callback(lambda _: call.context.relays.pop(name, None))
+    return _build_conference_out(call, name, found)
+
+
+async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
+    try:
+        await Relay(call.moot, hall, name, lambda line: log.warning("conference %s: %s", name, line)).run()
+    except MootError as error:
+        log.warning("conference %s is no longer relayed: %s", name, error)
+
+
+async def check_conference(call: Call, params: ConferenceParams) -> CheckedOut:
+    hall = await _authorize_reader(call, params.conference)
+    return CheckedOut(conference=params.conference, damage=[str(each) for each in await hall.check(params.conference)])
+
+
+async def repair_conference(call: Call, params: ConferenceParams) -> RepairedOut:
+    hall = await _authorize_reader(call, params.conference)
+    return RepairedOut(conference=params.conference, done=await hall.repair(params.conference))
+
+
+async def get_minutes(call: Call, params: ConferenceParams) -> MinutesOut:
+    hall = await _authorize_reader(call, params.conference)
+    found = await hall.status(params.conference)
+    return MinutesOut(
+        conference=params.conference,
+        status=found.turn.status,
+        minutes=await hall.minutes(params.conference),
+        missing_sections=list(found.conference.missing),
+    )
+
+
+_METHODS: tuple[Method[Any, Any], ...] = (
+    build_method(
+        "moot.newConference",
+        "Start a conference in plain files: roles speak in turn, a moderator writes the minutes. Roles without a platform are agents "
+        "from outside, which join with join_conference or by the files themselves. Next: relay_conference, or each role joins.",
+        new_conference,
+        "new_conference",
+    ),
+    build_method("moot.listConferences", "The conferences of the server's folder and their states.", list_conferences),
+    build_method(
+        "moot.conferenceStatus",
+        "The state of a conference: whose turn it is, what is expected, what is wrong with its folder.",
+        get_conference_status,
+        "conference_status",
+    ),
+    Method(
+        name="moot.joinConference",
+        tool="join_conference",
+        summary="What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits "
+        "for the role's turn. Next: say_in_conference when it is your turn, else call again.",
+        params=JoinConferenceParams,
+        result=JoinedOut,
+        handler=join_conference,
+        waits=True,
+    ),
+    build_method(
+        "moot.sayInConference",
+        "Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes. Out of "
+        "turn it is refused and kept.",
+        say_in_conference,
+        "say_in_conference",
+    ),
+    build_method("moot.skipSpeaker", "Skip the turn of the role whose turn it is; the turn is recorded as skipped.", skip_turn),
+    build_method(
+        "moot.giveConferenceInput",
+        "Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read.",
+        give_conference_input,
+    ),
+    build_method(
+        "moot.relayConference",
+        "Let this server drive the roles that have a platform, in the background, until the minutes are written.",
+        relay_conference,
+        "relay_conference",
+    ),
+    build_method(
+        "moot.checkConference",
+        "Compare a conference's whole folder with its record.",
+        check_conference,
+        "check_conference",
+    ),
+    build_method(
+        "moot.repairConference",
+        "Repair a conference's folder; files in the way are moved aside, nothing is deleted.",
+        repair_conference,
+        "repair_conference",
+    ),
+    build_method("moot.conferenceMinutes", "A conference's minutes, once they are written.", get_minutes, "conference_minutes"),
+)
+
+ROUNDTABLE_METHODS: tuple[Method[Any, Any], ...] = tuple(
+    replace(each, is_of_all=each.handler is new_conference) for each in _METHODS
+)

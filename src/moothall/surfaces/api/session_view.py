@@ -1,0 +1,273 @@
+"""A session as a page shows it, in one value: what `moot.getView` answers and what the stream sends changes of (W-2, W-3, W-4).
+
+Everything comes from the same report blocks and projections as the terminal and the export. A view is the same for everybody who
+may see the session; what differs by caller (`may`, `mine`) is added at the end.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import Any, Final
+
+from pydantic.alias_generators import to_camel
+
+from moothall.app.deliberations import build_deliberation_state, find_council_rules
+from moothall.app.folded_sessions import FoldedSession
+from moothall.codec.schemas import get_adapter
+from moothall.domain.budget import Budget, Spent
+from moothall.domain.facts import Opened
+from moothall.domain.roster import MAILBOX, Seat, parse_kind
+from moothall.engine.snapshot import Snapshot
+from moothall.protocols.consultation.timeline import unwrap_timeline
+from moothall.reports.blocks import Block, Fields, Line, Report
+from moothall.reports.decision import Decision, summarize_choice
+from moothall.reports.figures import format_percent
+from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
+from moothall.reports.loss_text import explain_detail
+from moothall.reports.outline import Lens, TimelineItem, build_outline
+from moothall.reports.shared_text import SHARED_REPORT_TEXT
+from moothall.reports.timeline import SessionTimeline
+from moothall.surfaces.api.entries import has_sealed_words, is_sealed
+from moothall.surfaces.api.method import Caller
+from moothall.surfaces.api.view_text import VIEW_TEXT
+from moothall.surfaces.api.views import (
+    build_candidates,
+    build_deadlines,
+    build_obligations_out,
+    build_tally,
+    find_motion_id,
+)
+
+HUES: Final = 8
+_KINDS: Final = {"human": "person", MAILBOX: "outside", "command": "agent", "script": "script", "embedded": "model"}
+VOTE_LENSES: Final = ("vote_table", "votes", "candidates", "positions")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A view that everybody may see: the fields but for the timeline, and the items of the timeline."""
+
+    fields: Json
+    items: tuple[TimelineItem, ...]
+
+
+def build_view(folded: FoldedSession, report: Report | None = None) -> SessionView:
+    """The view of a session after the entry up to which it is folded. No await happens in here: `folded` may change.
+
+    `report` is that of the same entry, from whoever has it already.
+    """
+    timeline, snapshot = folded.timeline, folded.snapshot
+    state, opened = snapshot.session_state, snapshot.session_state.opened
+    report, decision = report or folded.plugin.report(timeline), folded.plugin.decision(timeline)
+    outline = build_outline(report, unwrap_timeline(timeline), folded.outline)
+    is_closed_to_readers = has_sealed_words(snapshot.state) and state.closed is None
+    fields: Json = {
+        "sessionId": snapshot.session,
+        "protocol": folded.plugin.name,
+        "language": opened.language,
+        "topic": clean(opened.topic),
+        "status": timeline.status,
+        "parked": clean(timeline.parked),
+        "choice": "" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
+        "strength": decision.strength,
+        "at": snapshot.seq,
+        "openedAt": timeline.opened_at.isoformat(),
+        "lastAt": timeline.last_at.isoformat(),
+        **({} if timeline.forked is None else {"forkedFrom": {"sessionId": timeline.forked.source, "at": timeline.forked.at}}),
+        "seats": build_seats(timeline, snapshot),
+        "phases": [{"name": clean(each.name), "state": each.state} for each in timeline.list_phases()],
+        "waiting": _build_waiting(timeline, snapshot),
+        "decision": encode_blocks(report.decision),
+        "lenses": [{"id": lens.id, "title": clean(lens.title), "blocks": encode_blocks(lens.blocks)} for lens in outline.lenses],
+        "numbers": [] if is_closed_to_readers else _build_numbers(decision, outline.lenses, opened),
+        "budget": _build_budget(state.spent, opened.budget, decision.turns),
+        "settings": _build_settings(opened),
+        "options": [clean(each) for each in opened.subject.options],
+        "context": [{"name": clean(each.name), "size": len(each.text)} for each in opened.subject.context],
+        "sealed": is_closed_to_readers,
+        "deadlines": [each.model_dump(mode="json", by_alias=True) for each in build_deadlines(snapshot)],
+        "obligations": [
+            each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in build_obligations_out(decision)
+        ],
+        **_build_deliberation(snapshot),
+        "may": list_allowed(snapshot),
+    }
+    return SessionView(fields, outline.items)
+
+
+def encode_item(item: TimelineItem) -> Json:
+    """An item of the timeline as JSON."""
+    found: Json = {"seq": item.seq, "at": item.at, "blocks": [encode_block(item.block)]}
+    if item.seat is not None:
+        found["seat"] = item.seat
+    if item.entry is not None:
+        found["entry"] = item.entry
+    return found
+
+
+def list_allowed(snapshot: Snapshot) -> list[str]:
+    """What can be done with a session now, by whoever has the right to it (`select_allowed`)."""
+    state = snapshot.session_state
+    if state.closed is not None:
+        return ["fork"]
+    answers = sorted({f"answer:{_parse_ask(ask)[1]}" for ask, pending in state.pending.items() if pending.outside})
+    outside = ["invite"] if any(seat.is_outside for seat in state.seats) else []
+    return ["input", "close", "cancel", *(["resume"] if state.parked is not None else []), "fork", *outside, *answers]
+
+
+def select_allowed(allowed: Sequence[str], caller: Caller) -> list[str]:
+    """What of that this caller may do: who runs sessions everything, a seat and an agent answer for itself, an observer nothing."""
+    if caller.may("run"):
+        refused = {*(("fork",) if caller.session else ()), *(() if caller.may("own") else ("invite",))}
+        return [each for each in allowed if each not in refused]
+    return [each for each in allowed if caller.is_named and each == f"answer:{caller.seat}"]
+
+
+def is_mine(ask: Json, caller: Caller) -> bool:
+    """Whether this caller is the one who is asked: a seat or an agent for itself, nobody else."""
+    return caller.is_named and ask["seat"] == caller.seat
+
+
+def _parse_ask(ask: str) -> tuple[str, str]:
+    """The kind and the seat of an ask's id."""
+    _, kind, seat = ask.split(".", 2)
+    return kind, seat
+
+
+def _describe_ask(kind: str, timeline: SessionTimeline) -> str:
+    return SHARED_REPORT_TEXT[timeline.language].asked_for.get(kind.rpartition("/")[2], kind)
+
+
+def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
+    found = []
+    for ask, pending in snapshot.session_state.pending.items():
+        kind, seat = _parse_ask(ask)
+        since = timeline.asked_at.get(ask)
+        found.append(
+            {
+                "ask": ask,
+                "seat": seat,
+                "kind": kind,
+                "what": _describe_ask(kind, timeline),
+                "outside": pending.outside,
+                **({} if since is None else {"since": since.isoformat()}),
+                **({} if pending.deadline is None else {"deadline": pending.deadline.isoformat()}),
+            }
+        )
+    return found
+
+
+def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collection[str] = ()) -> list[Json]:
+    """The seats, and what each does now; those that are `held_up` wait for their turn at a provider."""
+    silences, state = timeline.list_silences(), snapshot.session_state
+    asked: dict[str, list[tuple[str, bool]]] = {}
+    for ask, pending in state.pending.items():
+        kind, name = _parse_ask(ask)
+        asked.setdefault(name, []).append((_describe_ask(kind, timeline), pending.outside))
+    losses = {loss.seat: loss for loss in timeline.losses}
+    found = []
+    for at, seat in enumerate(state.seats):
+        words, own = VIEW_TEXT[timeline.language], asked.get(seat.id)
+        loss = losses.get(seat.id)
+        now, why = "listening", ""
+        if loss is not None and loss.seq > timeline.answered_at.get(seat.id, 0) and not _is_hidden(loss.seq, snapshot):
+            detail = explain_detail(loss.detail, loss.reason, timeline.language)
+            shown = "" if is_sealed(snapshot.state) and loss.reason == "malformed" else detail
+            told = SHARED_REPORT_TEXT[timeline.language].losses[loss.reason]
+            now, why = "lost", f"{told} ({shown})" if shown else told
+        elif seat.id in silences:
+            now, why = "silent", silences[seat.id]
+        if state.closed is not None and now != "lost":
+            now, why = "done", ""
+        elif own is not None:
+            is_outside = any(outside for _, outside in own)
+            now = "asked" if is_outside else "writing"
+            why = (words.asked if is_outside else words.writing).format(what=", ".join(what for what, _ in own))
+            if seat.id in held_up:
+                now, why = "held_up", SHARED_REPORT_TEXT[timeline.language].held_up
+        found.append(_build_seat(seat, at, now, why))
+    return found
+
+
+def _is_hidden(seq: int, snapshot: Snapshot) -> bool:
+    """Whether nobody may know of a loss yet: while all write at once in a swarm, it would say who failed."""
+    after = getattr(snapshot.state, "sealed_after", None)
+    return snapshot.rules.name == "swarm" and is_sealed(snapshot.state) and seq > (after or 0)
+
+
+def _build_seat(seat: Seat, at: int, state: str, why: str) -> Json:
+    kind = parse_kind(seat.platform)
+    return {
+        "id": seat.id,
+        "stance": clean(seat.stance),
+        "platform": clean(seat.platform),
+        "kind": _KINDS.get(kind, "model" if ":" in seat.platform else kind),
+        "family": clean(seat.family),
+        "weight": seat.weight,
+        "hue": at % HUES,
+        "state": state,
+        "why": clean(why),
+    }
+
+
+def _build_budget(spent: Spent, budget: Budget, turns: int) -> Json:
+    usd = None if spent.calls and spent.unpriced == spent.calls else spent.cost / 1e6
+    limits = {
+        "turns": budget.turns,
+        "tokens": budget.tokens,
+        "usd": None if budget.money is None else budget.money / 1e6,
+        "seconds": budget.seconds,
+    }
+    return {
+        "calls": spent.calls,
+        "tokens": spent.tokens,
+        "usd": usd,
+        "unpriced": spent.unpriced,
+        "seconds": round(spent.seconds, 3),
+        "turns": turns,
+        "limits": {name: value for name, value in limits.items() if value is not None},
+    }
+
+
+def _build_settings(opened: Opened) -> Json:
+    settings: Any = getattr(opened, "settings", None)
+    if not is_dataclass(type(settings)):
+        return {}
+    shape: type = type(settings)
+    plain = get_adapter(shape).dump_python(settings, mode="json")
+    return {to_camel(name): value for name, value in plain.items() if value is not None}
+
+
+def _build_deliberation(snapshot: Snapshot) -> Json:
+    """What a deliberation has beside: the candidates, the motion and, once it is unsealed, the tally."""
+    if find_council_rules(snapshot) is None:
+        return {}
+    place = build_deliberation_state(snapshot)
+    motion = find_motion_id(place)
+    return {
+        "candidates": [each.model_dump(mode="json", by_alias=True) for each in build_candidates(place, None)],
+        **({} if motion is None else {"motion": motion}),
+        "tally": [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in build_tally(place)],
+    }
+
+
+def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -> list[Json]:
+    """The figures of a decision, each with how it came about."""
+    words = VIEW_TEXT[opened.language]
+    votes = next((lens.blocks for name in VOTE_LENSES for lens in lenses if lens.id == name), ())
+    by_vote = decision.support is not None and decision.heads > 0
+    figures: list[tuple[str, str, str, tuple[Block, ...]]] = []
+    if decision.support is not None:
+        figures.append((words.support, format_percent(decision.support), words.support_how, votes))
+    if decision.turnout is not None:
+        figures.append((words.turnout, format_percent(decision.turnout), words.turnout_how, votes))
+    if decision.confidence is not None:
+        how = words.confidence_how if by_vote else words.stated_how
+        figures.append((words.confidence, format_percent(decision.confidence), how, votes if by_vote else ()))
+    if decision.effective is not None:
+        families = tuple((f"{seat.id}", seat.family or seat.platform) for seat in opened.seats)
+        how = words.effective_how.format(heads=decision.heads)
+        figures.append((words.effective, f"{decision.effective:.1f}", how, (Fields(families),)))
+    if decision.backing is not None:
+        how = words.backing_how.format(heads=decision.backers)
+        figures.append((words.backing, format_percent(decision.backing), how, ()))
+    return [{"name": name, "value": value, "how": encode_blocks((Line(how), *blocks))} for name, value, how, blocks in figures]

@@ -1,0 +1,387 @@
+"""The calls on sessions of every protocol: `moot.*`."""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from pydantic.alias_generators import to_snake
+
+from moothall.app.consultations import Consult
+from moothall.app.deliberations import PROGRESS_SECONDS
+from moothall.app.moot import Options
+from moothall.app.panels import list_presets
+from moothall.app.protocols import load_protocols
+from moothall.app.session_list import SessionLine
+from moothall.codec.answers import as_json
+from moothall.codec.schemas import build_brief_schema
+from moothall.domain.budget import DEFAULT_TURNS, Budget
+from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
+from moothall.domain.safe_text import strip_control
+from moothall.domain.topic import build_context, build_topic
+from moothall.engine.outside_answers import OutstandingAsk
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import BadSetting, NotAllowed, SessionClosed, UnknownSeat
+from moothall.memory.commands import KeyedCall
+from moothall.reports.decision import Decision, summarize_choice
+from moothall.reports.terminal import render_decision_lines
+from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
+from moothall.surfaces.api.method import Call, Method, Nothing, build_method
+from moothall.surfaces.api.page_export import export_text
+from moothall.surfaces.api.session_shapes import (
+    AnswerParams,
+    AskOut,
+    AsksOut,
+    AsksParams,
+    CancelParams,
+    CloseSessionParams,
+    EntriesOut,
+    EntriesParams,
+    ExportOut,
+    ExportParams,
+    GetSessionParams,
+    InputParams,
+    ListSessionsParams,
+    OpenSessionParams,
+    ProtocolsOut,
+    ResumeParams,
+    SessionDecisionOut,
+    SessionOut,
+    SessionParams,
+    SessionsOut,
+    VerifyOut,
+    WrittenOut,
+)
+from moothall.surfaces.api.shapes import ParticipantIn
+
+T = TypeVar("T")
+
+
+async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
+    options = build_open_options(call, params)
+    session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    return await get_session(call, GetSessionParams(session_id=session))
+
+
+def build_open_options(call: Call, params: OpenSessionParams) -> Options:
+    """The options of a session that a caller wants; raises BadSetting, NotAllowed."""
+    if params.panel and params.panel not in list_presets():
+        # A file's name is refused as well: no caller chooses what the server reads.
+        raise BadSetting(f"panel: no panel is called {params.panel!r}; the panels are: {', '.join(list_presets())}")
+    options: Options = {
+        "seats": [build_seat(call, each) for each in params.seats],
+        "panel": params.panel or None,
+        "models": [build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in params.models],
+        "protocol": params.protocol,
+        "language": params.language,
+        "settings": {to_snake(name): value for name, value in params.settings.items()},
+        "subject": replace(
+            build_topic(category=params.category, stakes=params.stakes, tags=params.tags, options=params.options),
+            context=build_context((each.name, each.text) for each in params.context),
+        ),
+        "hosted": True,
+        "consult": build_consult(params.consult, params.consult_limit),
+    }
+    if params.memory is not None:
+        options["memory"] = params.memory
+    if params.budget is not None:
+        limits = params.budget
+        money = None if limits.usd is None else math.ceil(limits.usd * 1e6)
+        options["budget"] = Budget(turns=limits.turns or DEFAULT_TURNS, tokens=limits.tokens, money=money, seconds=limits.seconds)
+    return options
+
+
+def build_consult(wanted: bool, limit: int | None) -> Consult | None:
+    """Consultations as a caller wants them; their records lie in the server's own project."""
+    if not wanted and limit is None:
+        return None
+    return Consult() if limit is None else Consult(per_seat=limit)
+
+
+async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
+    found = []
+    for line in await call.moot.search_sessions(params.query) if params.query else reversed(await call.moot.sessions()):
+        if call.caller.session and call.caller.session != line.session:
+            continue
+        if params.status in {"all", line.status}:
+            found.append(line)
+        if len(found) == params.limit:
+            break
+    return SessionsOut(sessions=[build_session_out(line) for line in await call.moot.add_outcomes(found)])
+
+
+def build_session_out(line: SessionLine) -> SessionOut:
+    """A line of a list, with its outcome."""
+    return SessionOut(
+        session_id=line.session,
+        protocol=line.protocol,
+        topic=line.topic,
+        status=line.status,
+        opened_at=line.opened_at,
+        last_at=line.last_at,
+        entries=line.entries,
+        standing=line.standing or "damaged",
+        choice=line.choice,
+        strength=line.strength,
+        is_demo=line.is_demo,
+    )
+
+
+async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOut:
+    call.caller.check_session(params.session_id)
+
+    name = parse_session_id(params.session_id)
+
+    async def has_ended() -> Wait[None]:
+        snapshot = await call.moot.engine.load_snapshot(name)
+        return Wait(snapshot, None, is_over=snapshot.is_closed)
+
+    if params.at is None:
+        await _wait(call, name, params.timeout_seconds, has_ended)
+        plugin, timeline = await call.moot.load_plugin(name), await call.moot.load_timeline(name)
+        state = (await call.moot.engine.load_snapshot(name)).state
+    else:
+        folded = await call.context.get_folded().load_at(name, params.at)
+        plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
+    decision: Decision = plugin.decision(timeline)
+    fields = as_json(decision)
+    assert isinstance(fields, dict)
+    if is_sealed(state):
+        fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
+    return SessionDecisionOut(
+        session_id=params.session_id,
+        status=decision.status,
+        parked=decision.parked,
+        cursor=timeline.seq,
+        choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
+        strength=decision.strength,
+        decision=fields,
+        summary=[line.text for line in render_decision_lines(plugin.report(timeline)) if line.text],
+    )
+
+
+async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
+    call.caller.check_session(params.session_id)
+    name = parse_session_id(params.session_id)
+    snapshot = await call.moot.engine.load_snapshot(name)
+    entries = await call.moot.engine.entries(name, params.after, params.limit)
+    return EntriesOut(
+        session_id=name,
+        entries=[build_entry_out(entry, snapshot.state, call.caller.seat) for entry in entries],
+        head=snapshot.seq,
+    )
+
+
+async def get_asks(call: Call, params: AsksParams) -> AsksOut:
+    name = parse_session_id(params.session_id)
+    seat = call.caller.seat_for(name, params.seat) if call.caller.is_named or params.seat is not None else None
+    call.caller.check_session(name)
+
+    async def find_asks() -> Wait[list[OutstandingAsk]]:
+        snapshot = await call.moot.engine.load_snapshot(name)
+        if seat is not None and seat not in (known := [each.id for each in snapshot.session_state.seats]):
+            raise UnknownSeat(f"{seat!r} has no seat in {name!r}; the seats are: {', '.join(known)}")
+        found = [each for each in await call.moot.engine.list_outstanding(name) if seat in {None, each.ask.seat}]
+        return Wait(snapshot, found, is_over=bool(found) or snapshot.is_closed)
+
+    if params.timeout_seconds:
+        # The process that ran the session may be gone: somebody must run it while we wait.
+        call.context.runner.wake(name)
+    ready = await _wait(call, name, params.timeout_seconds, find_asks)
+    is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
+    note = "Answer with answer_ask." if ready.found else "The session has ended." if is_closed else "Nothing yet: call again."
+    if parked is not None and not ready.found:
+        note = f"The session is parked: {strip_control(parked.reason)}. It goes on when resume_session succeeds."
+    return AsksOut(
+        session_id=name,
+        status="ended" if is_closed else "thinking" if parked is None else "parked",
+        asks=[build_ask_out(each) for each in ready.found],
+        note=note,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wait(Generic[T]):
+    """What a look at a session found, and whether to wait no longer."""
+
+    snapshot: Snapshot
+    found: T
+    is_over: bool
+
+
+async def _wait(call: Call, name: SessionId, seconds: float, look: Callable[[], Awaitable[Wait[T]]]) -> Wait[T]:
+    """Look again whenever the session changes, until it is over or the time is up."""
+    loop = asyncio.get_running_loop()
+    ends = loop.time() + seconds
+    while True:
+        ready = await look()
+        left = ends - loop.time()
+        if ready.is_over or left <= 0 or call.deliberations.stopping.is_set():
+            return ready
+        if call.progress is not None:
+            await call.progress(seconds - left, seconds)
+        await call.deliberations.wait_for_change(name, ready.snapshot.seq, min(left, PROGRESS_SECONDS))
+
+
+def build_ask_out(each: OutstandingAsk) -> AskOut:
+    """An ask as programs get it."""
+    return AskOut(
+        ask=each.ask.id,
+        seat=each.ask.seat,
+        kind=each.ask.kind,
+        deadline=each.pending.deadline,
+        form=each.brief.form.form,
+        answer_schema=build_brief_schema(each.brief),
+        instructions=strip_control(each.brief.own),
+        briefing=strip_control(each.brief.shared),
+    )
+
+
+async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
+    name = parse_session_id(params.session_id)
+    seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    door = await call.find_door(name, seat)
+    if params.ask is None:
+        entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key, via=door)
+    else:
+        if params.ask.split(".", 2)[-1] != seat:
+            raise NotAllowed(f"the ask {params.ask!r} is not put to the seat {seat!r}")
+        entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key, via=door)
+    call.context.runner.wake(name)
+    return WrittenOut(session_id=name, entry=entry.seq)
+
+
+async def give_input(call: Call, params: InputParams) -> WrittenOut:
+    call.caller.check_session(params.session_id)
+    entry = await call.moot.give_input(params.session_id, params.text, params.idempotency_key)
+    call.context.runner.wake(parse_session_id(params.session_id))
+    return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
+
+
+async def close_session(call: Call, params: CloseSessionParams) -> WrittenOut:
+    call.caller.check_session(params.session_id)
+    name = parse_session_id(params.session_id)
+
+    async def close() -> int:
+        entry = await call.moot.engine.call_close(name, call.caller.name)
+        call.context.runner.wake(name)
+        return entry.seq
+
+    keyed = KeyedCall(call="close_session", by=call.caller.name, key=params.idempotency_key, words=(name,))
+    return WrittenOut(session_id=name, entry=await _end_once(call, keyed, close))
+
+
+async def _end_once(call: Call, keyed: KeyedCall, end: Callable[[], Awaitable[int]]) -> int:
+    """End a session, unless the key says that it was ended by an earlier try of this call; the number of the entry that does."""
+    memory = call.moot.memory
+    if (earlier := await memory.find_keyed_result(keyed)) is not None:
+        return int(earlier)
+    try:
+        seq = await end()
+    except SessionClosed:
+        # Two tries at once: the other one was faster.
+        if (earlier := await memory.find_keyed_result(keyed)) is None:
+            raise
+        return int(earlier)
+    # Taken afterwards: a call that was refused does not use its key up.
+    await memory.use_key(keyed, str(seq))
+    return seq
+
+
+async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut:
+    call.caller.check_session(params.session_id)
+    for seat, platform in params.swaps.items():
+        build_seat(call, ParticipantIn(id=seat, platform=platform))
+    words = (params.session_id, *sorted(params.swaps.items()))
+    keyed = KeyedCall(call="resume_session", by=call.caller.name, key=params.idempotency_key, words=words)
+    if await call.moot.memory.find_keyed_result(keyed) is None:
+        await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
+        await call.moot.memory.use_key(keyed)
+        call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
+    return await get_session(call, GetSessionParams(session_id=params.session_id))
+
+
+async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
+    call.caller.check_session(params.session_id)
+    name = parse_session_id(params.session_id)
+
+    async def cancel() -> int:
+        entry = await call.moot.cancel(name, params.reason)
+        # Whoever is asked at this moment is let go at once; then its end is noted like any other.
+        await call.context.runner.cancel(name)
+        call.context.runner.wake(name, at_once=True)
+        return entry.seq
+
+    keyed = KeyedCall(call="cancel_session", by=call.caller.name, key=params.idempotency_key, words=(name, params.reason))
+    return WrittenOut(session_id=name, entry=await _end_once(call, keyed, cancel))
+
+
+async def export_session(call: Call, params: ExportParams) -> ExportOut:
+    call.caller.check_session(params.session_id)
+    if params.form == "jsonl" and call.caller.role != "local":
+        raise NotAllowed("the ledger itself can be exported only on the server's own machine; ask for minutes or html")
+    if params.form == "jsonl" and has_sealed_words(
+        (await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state
+    ):
+        raise NotAllowed("answers are sealed until all seats have written; export the ledger after that")
+    return ExportOut(
+        session_id=params.session_id, form=params.form, text=await export_text(call.moot, params.session_id, params.form)
+    )
+
+
+async def verify_session(call: Call, params: SessionParams) -> VerifyOut:
+    call.caller.check_session(params.session_id)
+    records = await call.moot.engine.records(parse_session_id(params.session_id))
+    fault = await call.moot.verify(params.session_id)
+    return VerifyOut(session_id=params.session_id, fault=fault, head=records[-1].hash.hex(), entries=len(records))
+
+
+async def list_protocols(call: Call, params: Nothing) -> ProtocolsOut:
+    return ProtocolsOut(protocols=sorted(load_protocols()))
+
+
+_METHODS: tuple[Method[Any, Any], ...] = (
+    build_method(
+        "moot.openSession",
+        "Put a question before a group and have it decided: topic alone asks Moot's default panel, panel='board' a board. Seats with a "
+        "platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next: get_session with "
+        "timeoutSeconds=45 until status is 'concluded'.",
+        open_session,
+        "open_session",
+    ),
+    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "list_sessions"),
+    build_method(
+        "moot.getSession",
+        "A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it waits "
+        "for the end.",
+        get_session,
+        "get_session",
+    ),
+    build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries),
+    build_method(
+        "moot.getAsks",
+        "What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No asks: call "
+        "it again, until status is 'ended'. Next: answer_ask.",
+        get_asks,
+        "get_asks",
+    ),
+    build_method("moot.answer", "Answer what get_asks gave you.", answer_ask, "answer_ask"),
+    build_method("moot.giveInput", "Add an input of the user's.", give_input),
+    build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session),
+    build_method(
+        "moot.resumeSession",
+        "Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew.",
+        resume_session,
+        "resume_session",
+    ),
+    build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session),
+    build_method("moot.exportSession", "A session as text: minutes or html, or another form of its protocol.", export_session),
+    build_method("moot.verifySession", "Verify a session's hash chain.", verify_session),
+    build_method("moot.listProtocols", "The protocols that are installed.", list_protocols),
+)
+
+SESSION_METHODS: tuple[Method[Any, Any], ...] = tuple(
+    replace(each, waits=each.handler is get_asks, is_of_all=each.handler is open_session) for each in _METHODS
+)

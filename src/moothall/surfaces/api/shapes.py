@@ -1,0 +1,422 @@
+"""What the calls of a deliberation take and give."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AliasChoices, Field
+
+from moothall.app.deliberations import MOST_WAIT_SECONDS
+from moothall.domain.facts import Language
+from moothall.domain.roster import LONGEST_FAMILY, MAILBOX
+from moothall.domain.topic import Stakes
+from moothall.memory.facts import ObligationState
+from moothall.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.strength import Strength
+from moothall.surfaces.api.method import Wire
+
+IdempotencyKey = Annotated[str, Field(max_length=100, description="A repeated call with the same key counts once.")]
+Short = Annotated[str, Field(max_length=100)]
+Score = Annotated[float, Field(ge=0, le=1)]
+DeliberationRef = Annotated[
+    str,
+    Field(
+        max_length=80,
+        validation_alias=AliasChoices("deliberationId", "deliberation_id", "sessionId", "session_id", "session"),
+        serialization_alias="deliberationId",
+        description="The deliberation's id.",
+    ),
+]
+ParticipantRef = Annotated[
+    str | None,
+    Field(
+        max_length=64,
+        validation_alias=AliasChoices("participant", "agent", "agentId", "agent_id", "seat"),
+        serialization_alias="participant",
+        description="Who speaks; may be omitted with a seat's token.",
+    ),
+]
+FamilyRef = Annotated[
+    str,
+    Field(
+        max_length=LONGEST_FAMILY,
+        validation_alias=AliasChoices("family", "model", "modelFamily", "model_family"),
+        serialization_alias="family",
+        description="The model (family) behind it, such as claude-opus-4: agents of one family err together and count for less.",
+    ),
+]
+PAGE: Final = 200
+MOST_ENTRIES: Final = 10**12
+
+
+class ParticipantIn(Wire):
+    """A seat. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
+
+    id: Annotated[str, Field(max_length=64)]
+    platform: Annotated[str, Field(max_length=500)] = MAILBOX
+    stance: Annotated[str, Field(max_length=200)] = ""
+    instructions: Annotated[str, Field(max_length=8_000)] = ""
+    weight: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+    family: FamilyRef = ""
+
+
+class OpenParams(Wire):
+    topic: Annotated[str, Field(min_length=1, max_length=20_000)]
+    participants: Annotated[list[str | ParticipantIn], Field(min_length=2, max_length=64)]
+    protocol: Annotated[
+        str, Field(max_length=100, description="structured_debate, advisory_panel, consensus, or any other installed protocol.")
+    ] = "structured_debate"
+    category: Short = ""
+    stakes: Stakes = "medium"
+    tags: Annotated[list[Short], Field(max_length=32)] = []
+    options: Annotated[list[Short], Field(max_length=32, description="The possible answers, if known.")] = []
+    thread: Short = ""
+    built_on: Annotated[list[Short], Field(max_length=32, description="Earlier decisions that this one builds on.")] = []
+    blind: Annotated[bool, Field(description="Everyone writes before anyone reads.")] = True
+    early_stop: Annotated[bool | None, Field(description="End when all blind choices agree. Default: depends on the stakes.")] = (
+        None
+    )
+    rounds: Annotated[int | None, Field(ge=1, le=20)] = None
+    threshold: Annotated[Score | None, Field(description="consensus: the confidence that everyone's support must have.")] = None
+    quorum: Annotated[int | None, Field(ge=1, le=64, description="consensus: how many must agree. Default: all.")] = None
+    owner: Annotated[str | None, Field(max_length=64, description="advisory_panel: who proposes and decides.")] = None
+    rebuttal: Annotated[bool, Field(description="Those who were challenged answer before the synthesis.")] = True
+    panel: Annotated[Panel, Field(description="adaptive: ask one after another until the blind choices settle it.")] = "all"
+    panel_order: Annotated[PanelOrder, Field(description="Whom an adaptive panel asks first.")] = "roster"
+    patience_seconds: Annotated[float, Field(gt=0, le=315_360_000, description="How long outside participants may take.")] = (
+        604_800
+    )
+    language: Language | None = None
+    consult: Annotated[bool, Field(description="Participants may consult each other before they contribute.")] = False
+    memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
+    idempotency_key: IdempotencyKey = ""
+
+
+class EarlierOut(Wire):
+    decision_id: str
+    topic: str
+    decision: str | None = None
+    outcome: str | None = None
+    snippet: str
+
+
+class ParticipantOut(Wire):
+    id: str
+    platform: str
+    stance: str = ""
+    trust: float
+    weight: float
+    family: str = Field(default="", description="The model family that it states.")
+    may_contribute: list[str] = Field(description="The types that it may contribute now.")
+
+
+class StandingOut(Wire):
+    """Where a deliberation stands."""
+
+    deliberation_id: str
+    topic: str
+    protocol: str
+    category: str = ""
+    stakes: str
+    status: Literal["open", "parked", "closed", "cancelled"]
+    phase: str
+    round: int
+    waiting_for: list[str]
+    participants: list[ParticipantOut]
+    cursor: int = Field(description="The newest entry of the record.")
+    note: str = Field(description="What to do next.")
+
+
+class OpenedOut(StandingOut):
+    earlier_decisions: list[EarlierOut] = Field(default=[], description="Earlier decisions on similar topics.")
+
+
+class TakenIn(Wire):
+    entry: Annotated[int, Field(ge=1, description="The number of the line that holds the advice.")]
+    how: AdviceOutcome
+    why: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class CandidateVoteIn(Wire):
+    candidate: Annotated[int, Field(ge=1, description="The number of the candidate's line.")]
+    position: VotePosition
+    condition: Annotated[str, Field(max_length=2_000)] = ""
+    due: Short = ""
+    confidence: Score | None = None
+
+
+class ContributeParams(Wire):
+    deliberation_id: DeliberationRef
+    participant: ParticipantRef = None
+    type: ContributionType
+    text: Annotated[
+        str,
+        Field(
+            max_length=20_000,
+            validation_alias=AliasChoices("text", "content"),
+            serialization_alias="text",
+            description="Your text; optional for a vote.",
+        ),
+    ] = ""
+    confidence: Annotated[
+        Score | None, Field(description="The probability that you are right; scored against the later outcome.")
+    ] = None
+    choice: Annotated[Short, Field(description="propose, synthesize: your answer in one to five words.")] = ""
+    refers_to: Annotated[int | None, Field(ge=1, description="The number of the line that this is about.")] = None
+    evidence: Annotated[list[Annotated[str, Field(min_length=1, max_length=2_000)]], Field(max_length=50)] = []
+    answers: Annotated[list[int], Field(max_length=200, description="Challenges that this answers.")] = []
+    accepts: Annotated[list[int], Field(max_length=200, description="Challenges that this accepts.")] = []
+    position: Annotated[VotePosition | None, Field(description="vote: where you stand.")] = None
+    condition: Annotated[str, Field(max_length=2_000, description="vote: what a conditional_support depends on.")] = ""
+    moved_by: Annotated[int | None, Field(ge=1, description="vote: the line that changed your mind, if any did.")] = None
+    taken: Annotated[list[TakenIn], Field(max_length=200, description="The owner's decision: how each advice was taken.")] = []
+    ballot: Annotated[
+        list[CandidateVoteIn], Field(max_length=64, description="vote: a position on each candidate, where there are several.")
+    ] = []
+    due: Annotated[Short, Field(description="vote: by when the condition must hold.")] = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+class ContributionOut(Wire):
+    id: int = Field(description="The line's number, for refersTo.")
+    entry: int = Field(description="Its entry in the ledger.")
+    at: str
+    participant: str
+    type: str
+    text: str
+    confidence: float | None = None
+    choice: str = ""
+    refers_to: int | None = None
+    evidence: list[str] = []
+    answers: list[int] = []
+    accepts: list[int] = []
+    position: str | None = None
+    condition: str = ""
+    moved_by: int | None = None
+    taken: list[TakenIn] = []
+    ballot: list[CandidateVoteIn] = []
+    due: str = ""
+    is_cut: bool = Field(default=False, description="Shortened to keep the answer small; getDeliberation has all of it.")
+    round: int
+    phase: str
+    via: str | None = Field(
+        default=None, description="The door through which it came in; `owner:` if the owner spoke for the seat."
+    )
+    model: str | None = Field(default=None, description="The model that answered, as its provider names it.")
+    mends: list[str] | None = Field(default=None, description="What was changed to read it.")
+
+
+class ContributedOut(Wire):
+    deliberation_id: str
+    entry: int
+    id: int | None = Field(default=None, description="The line's number; none for a pass.")
+    phase: str
+    waiting_for: list[str]
+    status: Literal["open", "parked", "closed", "cancelled"]
+    note: str
+
+
+class VoteOut(Wire):
+    position: str
+    confidence: float
+    condition: str = ""
+    due: str = ""
+    moved_by: int | None = None
+    weight: float
+    via: str | None = Field(default=None, description="The door; `owner:` if the owner voted for the seat.")
+    model: str | None = None
+
+
+class CandidateOut(Wire):
+    candidate: int = Field(description="Its line, for refersTo and ballot.")
+    participant: str = Field(description="Who wrote it.")
+    choice: str = ""
+    text: str = Field(description="Its beginning; the contribution of this number has all of it.")
+
+
+class TallyOut(Wire):
+    """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and its posterior."""
+
+    candidate: int
+    support: float
+    unconditional: float
+    oppose: float
+    confidence: float | None = None
+
+
+class ObligationOut(Wire):
+    """A condition of a decision that was carried."""
+
+    decision_id: Annotated[str, Field(validation_alias=AliasChoices("decisionId", "decision_id", "decision"))]
+    number: int
+    by: str = Field(description="Who set it.")
+    text: str = Field(description="What must hold.")
+    due: str = ""
+    state: ObligationState
+    note: str = ""
+    settled_by: str = ""
+    settled_at: datetime | None = None
+
+
+class DeadlineOut(Wire):
+    participant: str
+    phase: str
+    deadline: str = Field(description="When its patience ends.")
+
+
+class DissentOut(Wire):
+    participant: str
+    kind: str
+    text: str
+    id: int | None = Field(default=None, description="The line's number.")
+
+
+class LostOut(Wire):
+    participant: str
+    times: int
+    last: str
+    weight_share: float
+
+
+class MovedOut(Wire):
+    participant: str
+    before: str
+    after: str | None = None
+    moved_by: int | None = None
+
+
+class ResultOut(Wire):
+    """The resolution, computed from the record."""
+
+    deliberation_id: str
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: Strength = Field(description="What the decision is worth, in one word.")
+    note: str = Field(description="What a reader must know first: open challenges, an overturned majority, missing votes.")
+    decision: str | None = None
+    confidence: float | None = None
+    consensus_type: str
+    participant_votes: dict[str, VoteOut]
+    dissent: list[str]
+    dissent_details: list[DissentOut]
+    open_challenges: list[DissentOut]
+    motion: str | None = Field(default=None, description="The motion, adopted or not.")
+    support: float | None = None
+    turnout: float
+    votes: int
+    effective_votes: float = Field(description="How many independent votes they are worth.")
+    overturned_blind_majority: bool
+    missing: list[str] = Field(description="Those who did not vote.")
+    could_differ: bool = Field(description="Whether the missing votes could have changed the outcome.")
+    changed_minds: list[MovedOut]
+    lost: list[LostOut]
+    ended_by: str
+    obligations: list[ObligationOut] = Field(default=[], description="The conditions of the decision, and what became of them.")
+    tally: list[TallyOut] = Field(default=[], description="What each candidate got, the motion first.")
+
+
+class CloseParams(Wire):
+    deliberation_id: DeliberationRef
+    force: Annotated[bool, Field(description="Close although no vote was cast.")] = False
+    idempotency_key: IdempotencyKey = ""
+
+
+class GetParams(Wire):
+    deliberation_id: DeliberationRef
+    participant: ParticipantRef = None
+    since: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Skip what could be read up to this entry (a cursor).")] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
+    at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As it stood after this entry. Default: now.")] = None
+
+
+class ChallengeOut(Wire):
+    id: int
+    participant: str
+    state: str
+    by: int | None = None
+
+
+class SilenceOut(Wire):
+    participant: str
+    phase: str
+    entry: int
+    why: str
+
+
+class DeliberationOut(StandingOut):
+    contributions: list[ContributionOut]
+    next_since: int | None = Field(default=None, description="Where the next page begins; none when this was the last.")
+    challenges: list[ChallengeOut]
+    silences: list[SilenceOut] = Field(description="Who passed or was lost, where and how; on the first page.")
+    options: list[str] = Field(description="The possible answers, if they were given.")
+    settings: dict[str, Any]
+    candidates: list[CandidateOut] = Field(description="What is or would be voted on now.")
+    motion: int | None = Field(default=None, description="The line that is decided on, once that is known.")
+    tally: list[TallyOut] = Field(description="The last vote, once it is unsealed.")
+    deadlines: list[DeadlineOut]
+    patience_seconds: float
+    result: ResultOut | None = None
+    outcome: str | None = Field(default=None, description="How it turned out, as a review said.")
+    obligations: list[ObligationOut] = []
+
+
+class WaitParams(Wire):
+    deliberation_id: DeliberationRef
+    participant: ParticipantRef = None
+    cursor: Annotated[
+        int | None, Field(ge=0, le=MOST_ENTRIES, description="From the last answer. Default: since your own last contribution.")
+    ] = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS)] = 45.0
+
+
+class TurnAskOut(Wire):
+    id: str
+    phase: str
+    expected: list[str] = Field(description="The types that may be contributed now.")
+    deadline: str | None = None
+    instructions: str
+    briefing: str = Field(description="The question and what was said, as this seat may see it.")
+
+
+class TurnOut(Wire):
+    status: Literal["your_turn", "pending", "closed"]
+    cursor: int
+    note: str
+    summary: str = Field(description="What came since the cursor, in a sentence.")
+    new: list[ContributionOut] = Field(description="The same in full, by page.")
+    more: bool = Field(default=False, description="There is more: call again with the cursor.")
+    ask: TurnAskOut | None = None
+    result: ResultOut | None = None
+
+
+class JoinParams(Wire):
+    deliberation_id: DeliberationRef
+    participant: ParticipantRef = None
+    family: FamilyRef = ""
+    cursor: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Where the last page ended.")] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
+
+
+class ListParams(Wire):
+    status: Literal["open", "parked", "closed", "all"] = "all"
+    participant: ParticipantRef = None
+    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = ""
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+
+
+class ListedOut(Wire):
+    deliberation_id: str
+    protocol: str
+    topic: str
+    status: str
+    opened_at: str
+    last_at: str
+    entries: int
+    standing: str = Field(
+        description="decided, undecided, parked (by an outage), waiting (for answers), running, stopped or cancelled."
+    )
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: str = Field(description="What the decision is worth, in one word.")
+
+
+class ListOut(Wire):
+    deliberations: list[ListedOut]

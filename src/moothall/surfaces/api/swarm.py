@@ -1,0 +1,270 @@
+"""The calls of a swarm: `moot.swarm*`. An agent elsewhere loops over `swarmRound` and `swarmReport`."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from moothall.app.deliberations import MOST_WAIT_SECONDS
+from moothall.app.moot import Options
+from moothall.domain.budget import Budget
+from moothall.domain.facts import Language
+from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.roster import MAILBOX
+from moothall.domain.topic import build_topic
+from moothall.errors import BadRoster, BadSetting
+from moothall.ports.plugin import AnyPlugin
+from moothall.protocols.consultation.timeline import unwrap_timeline
+from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR
+from moothall.protocols.swarm.prompt_text import agent_name
+from moothall.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
+from moothall.protocols.swarm.reports.standing import build_standing_json
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.session_shapes import (
+    AnswerParams,
+    AskOut,
+    AsksParams,
+    EntryNumber,
+    SeatRef,
+    SessionParams,
+    SessionRef,
+    WrittenOut,
+)
+from moothall.surfaces.api.sessions import answer_ask, get_asks
+from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
+
+MOST_AGENTS: Final = 64
+NEWEST: Final = 20
+MOST_TOLD: Final = 16
+"""Swarms that are kept as they were told, the last asked for."""
+
+
+class OpenSwarmParams(Wire):
+    task: Annotated[str, Field(min_length=1, max_length=20_000)]
+    agents: Annotated[
+        int | None, Field(ge=2, le=MOST_AGENTS, description="Number of explorers. Default: the number of seats, or 5.")
+    ] = None
+    seats: Annotated[
+        list[str | ParticipantIn],
+        Field(
+            max_length=MOST_AGENTS + 2,
+            description="Explorers by name, also `validator` and `likeness`; one without a platform is an agent from outside.",
+        ),
+    ] = []
+    models: Annotated[
+        list[Annotated[str, Field(max_length=500)]], Field(max_length=64, description="Platforms that the other explorers share.")
+    ] = []
+    mode: Literal["emergent", "hybrid", "classic"] = "emergent"
+    directions: Annotated[
+        list[Annotated[str, Field(max_length=200)]], Field(max_length=32, description="Your own directions, for the mode hybrid.")
+    ] = []
+    max_rounds: Annotated[int, Field(ge=1, le=100)] = 10
+    timeout_minutes: Annotated[float, Field(gt=0, le=525_600)] = 60.0
+    quorum: Literal["all", "independent"] = "all"
+    seed: Annotated[int | None, Field(ge=0, lt=2**31)] = None
+    settings: Annotated[dict[str, Any], Field(max_length=32, description="Further settings of the protocol.")] = {}
+    category: Short = ""
+    language: Language | None = None
+    idempotency_key: IdempotencyKey = ""
+
+
+class SwarmOut(Wire):
+    session_id: str
+    status: Literal["exploring", "parked", "concluded", "cancelled"]
+    round: int
+    max_rounds: int
+    stage: str
+    active: list[str]
+    waiting_for: list[str] = Field(description="Who is asked for something now.")
+    ended_by: str | None = None
+    converged: bool
+    convergence: dict[str, Any] | None = Field(default=None, description="The figures of the last round, with their inputs.")
+    blackboard: dict[str, Any]
+    standing: dict[str, Any] = Field(
+        description="Where it stands: the leading idea, its evidence, what speaks against it, all ideas by support, the synthesis."
+    )
+    cursor: int
+
+
+class SwarmStatusParams(SessionParams):
+    whole: Annotated[bool, Field(description="The whole blackboard with every event; else the newest of everything.")] = False
+    at: EntryNumber = None
+
+
+class RoundParams(Wire):
+    session_id: SessionRef
+    seat: SeatRef = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0
+
+
+class RoundOut(Wire):
+    session_id: str
+    status: Literal["your_turn", "pending", "ended"]
+    ask: AskOut | None = Field(
+        default=None, description="What is asked: round_start for the kind explore, else as its instructions say."
+    )
+    next: str
+
+
+class ReportParams(Wire):
+    session_id: SessionRef
+    seat: SeatRef = None
+    ask: Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")] = (
+        None
+    )
+    report: Annotated[dict[str, Any], Field(description="The fields that answerSchema of the ask names.")]
+    idempotency_key: IdempotencyKey = ""
+
+
+async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
+    given = [build_seat(call, each) for each in params.seats]
+    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, params.settings.get("judge")}]
+    wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
+    if len(explorers) > wanted:
+        raise BadRoster(f"{len(explorers)} explorers are seated, but agents is {wanted}")
+    names = [name for number in range(1, 2 * MOST_AGENTS) if (name := agent_name(number)) not in explorers]
+    models = params.models or [MAILBOX]
+    filled = [
+        build_seat(call, ParticipantIn(id=name, platform=models[at % len(models)]))
+        for at, name in enumerate(names[: wanted - len(explorers)])
+    ]
+    options: Options = {
+        "seats": [*given, *filled],
+        "protocol": "swarm",
+        "language": params.language,
+        "seed": params.seed,
+        "budget": Budget(seconds=params.timeout_minutes * 60),
+        "settings": {
+            "mode": params.mode,
+            "directions": params.directions,
+            "max_rounds": params.max_rounds,
+            "quorum": params.quorum,
+            **params.settings,
+        },
+        "subject": build_topic(category=params.category),
+        "hosted": True,
+    }
+    session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
+    return await get_swarm_status(call, SwarmStatusParams(session_id=session))
+
+
+async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
+    call.caller.check_session(params.session_id)
+    plugin = await _find_swarm_plugin(call, params.session_id)
+    if params.at is None:
+        timeline = await _load_timeline(call, params.session_id)
+        decision = plugin.decision(timeline)
+    else:
+        folded = await call.context.get_folded().load_at(parse_session_id(params.session_id), params.at)
+        timeline, decision = unwrap_timeline(folded.timeline), folded.plugin.decision(folded.timeline)
+    swarm = timeline.state
+    whole = build_board_json(timeline)
+    shown = (
+        whole
+        if params.whole
+        else {name: _keep_newest(value) for name, value in whole.items() if name not in {"events", "config"}}
+    )
+    return SwarmOut(
+        session_id=params.session_id,
+        status="exploring" if decision.status == "thinking" else decision.status,
+        round=swarm.round,
+        max_rounds=swarm.settings.max_rounds,
+        stage=swarm.stage,
+        active=list(swarm.active),
+        waiting_for=sorted({ask.split(".", 2)[2] for ask in timeline.session_state.pending}),
+        ended_by=decision.ended_by,
+        converged=timeline.completed.converged if timeline.completed is not None else False,
+        convergence=build_convergence_json(timeline.measures[-1], swarm) if timeline.measures else None,
+        blackboard=shown,
+        standing=build_standing_json(timeline, most=None if params.whole else NEWEST),
+        cursor=timeline.seq,
+    )
+
+
+def _keep_newest(value: Any) -> Any:
+    return value[-NEWEST:] if isinstance(value, list) else value
+
+
+async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
+    await _find_swarm_plugin(call, params.session_id)
+    seat = call.caller.seat_for(params.session_id, params.seat, "seat")
+    found = await get_asks(call, AsksParams(session_id=params.session_id, seat=seat, timeout_seconds=params.timeout_seconds))
+    if found.asks:
+        return RoundOut(
+            session_id=params.session_id,
+            status="your_turn",
+            ask=found.asks[0],
+            next="Answer with swarm_report.",
+        )
+    if found.status == "ended":
+        return RoundOut(session_id=params.session_id, status="ended", next="The swarm has ended; swarm_status has its result.")
+    return RoundOut(session_id=params.session_id, status="pending", next="Nothing is asked of you yet: call again.")
+
+
+async def submit_report(call: Call, params: ReportParams) -> WrittenOut:
+    await _find_swarm_plugin(call, params.session_id)
+    seat = parse_seat_id(call.caller.seat_for(params.session_id, params.seat, "seat"))
+    given = AnswerParams(
+        session_id=params.session_id, seat=seat, ask=params.ask, answer=params.report, idempotency_key=params.idempotency_key
+    )
+    return await answer_ask(call, given)
+
+
+async def _find_swarm_plugin(call: Call, session: str) -> AnyPlugin:
+    """The protocol of a swarm, without telling it; raises BadSetting for what is none."""
+    call.caller.check_session(session)
+    plugin = await call.moot.load_plugin(session)
+    if plugin.name != "swarm":
+        raise BadSetting(f"{session!r} is not a swarm; use get_asks and answer_ask to take part in it, get_session to read it")
+    return plugin
+
+
+async def _load_timeline(call: Call, session: str) -> SwarmTimeline:
+    """The swarm as it is told; told anew only when something was added."""
+    await _find_swarm_plugin(call, session)
+    told = call.context.told
+    snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
+    timeline = told.pop(session, None)
+    if not isinstance(timeline, SwarmTimeline) or timeline.seq != snapshot.seq:
+        timeline = await call.moot.load_timeline(session)
+        assert isinstance(timeline, SwarmTimeline), "a swarm has a SwarmTimeline"
+    told[session] = timeline
+    while len(told) > MOST_TOLD:
+        del told[next(iter(told))]
+    return timeline
+
+
+_METHODS: tuple[Method[Any, Any], ...] = (
+    build_method(
+        "moot.swarmOpen",
+        "Run equal explorers on a task, round by round on a shared blackboard, until their ideas are stable, shared and diverse enough. "
+        "Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and swarm_report.",
+        open_swarm,
+        "open_swarm",
+    ),
+    build_method(
+        "moot.swarmStatus",
+        "Where a swarm stands: its leading idea with evidence and objections, all ideas by support, the synthesis; round, convergence figures, "
+        "a snapshot of its blackboard.",
+        get_swarm_status,
+        "swarm_status",
+    ),
+    build_method(
+        "moot.swarmRound",
+        "Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other messages.",
+        wait_for_round,
+        "swarm_round",
+    ),
+    build_method(
+        "moot.swarmReport",
+        "Send your report of the round (or answer another message of the swarm): findings, operations, decision report, conflict review.",
+        submit_report,
+        "swarm_report",
+    ),
+)
+
+SWARM_METHODS: tuple[Method[Any, Any], ...] = tuple(
+    replace(each, waits=each.handler is wait_for_round, is_of_all=each.handler is open_swarm) for each in _METHODS
+)

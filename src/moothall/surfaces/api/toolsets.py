@@ -1,0 +1,231 @@
+"""Which tools a caller is shown, and their descriptions in as few words as do.
+
+A coding agent reads every name, description and schema that it is shown, at every start. So a caller is shown what it can use and
+no more: at most `MOST_TOOLS` tools of `MOST_TOKENS` tokens together. A tool that is not shown still answers whoever may call it.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final, Literal
+
+from moothall.app.deliberations import find_council_rules
+from moothall.domain.facts import Opened
+from moothall.domain.ids import parse_session_id
+from moothall.engine.snapshot import Snapshot
+from moothall.protocols.roundtable.facts import ConferenceOpened
+from moothall.reports.json_text import dump_json
+from moothall.surfaces.api.method import Call, Method, list_spellings
+from moothall.surfaces.api.methods import TOOLS
+from moothall.surfaces.api.rights import Role
+
+MOST_TOOLS: Final = 8
+MOST_TOKENS: Final = 3_000
+CHARACTERS_PER_TOKEN: Final = 4
+"""The usual estimate for English and JSON; good enough for a limit, and it needs no tokenizer."""
+
+SessionKind = Literal["deliberation", "meeting", "swarm", "conference"]
+"""How somebody from outside takes part: by which tools. A `meeting` is a session of any other protocol."""
+
+CONSULT: Final = ("consult", "get_asks", "answer_ask")
+"""What a seat needs besides where seats may consult each other: it is consulted through an ask."""
+
+SEARCH: Final = "search_decisions"
+SEAT_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
+    "deliberation": ("join_deliberation", "wait_for_turn", "contribute", "get_deliberation", SEARCH),
+    "meeting": ("get_asks", "answer_ask", "get_session", SEARCH),
+    "swarm": ("swarm_round", "swarm_report", "swarm_status", SEARCH),
+    "conference": ("join_conference", "say_in_conference", "conference_status", "conference_minutes", SEARCH),
+}
+OWNER_TOOLS: Final = (
+    "search_decisions",
+    "open_session",
+    "get_session",
+    "list_sessions",
+    "get_asks",
+    "answer_ask",
+    "review_decision",
+    "consult",
+)
+OPERATOR_TOOLS: Final = tuple(name for name in OWNER_TOOLS if name != "review_decision")
+RECORDER_TOOLS: Final = ("search_decisions", "may_decide_alone", "record_decision", "get_decision")
+OBSERVER_TOOLS: Final = (
+    "search_decisions",
+    "get_decision",
+    "get_source_trust",
+    "list_sessions",
+    "get_session",
+    "get_deliberation",
+)
+AGENT_TOOLS: Final = (
+    "search_decisions",
+    "may_decide_alone",
+    "record_decision",
+    "list_deliberations",
+    "join_deliberation",
+    "wait_for_turn",
+    "contribute",
+    "get_deliberation",
+)
+"""What an agent needs that decides under its own name, and takes part where it may not decide alone."""
+ROLE_TOOLS: Final[dict[Role, tuple[str, ...]]] = {
+    "local": OWNER_TOOLS,
+    "owner": OWNER_TOOLS,
+    "operator": OPERATOR_TOOLS,
+    "recorder": RECORDER_TOOLS,
+    "agent": AGENT_TOOLS,
+    # A seat's token is always for one session.
+    "seat": (),
+    "observer": OBSERVER_TOOLS,
+}
+SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
+    "deliberation": (
+        "get_deliberation",
+        "close_deliberation",
+        "get_session",
+        "get_asks",
+        "answer_ask",
+        "settle_obligation",
+    ),
+    "meeting": ("get_session", "get_asks", "answer_ask"),
+    "swarm": ("swarm_status", "get_session", "get_asks", "answer_ask"),
+    "conference": (
+        "conference_status",
+        "join_conference",
+        "say_in_conference",
+        "relay_conference",
+        "conference_minutes",
+        "repair_conference",
+    ),
+}
+SESSION_OBSERVER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
+    "deliberation": ("get_deliberation", "get_session", "get_decision"),
+    "meeting": ("get_session", "get_decision"),
+    "swarm": ("swarm_status", "get_session", "get_decision"),
+    "conference": ("conference_status", "conference_minutes", "get_session"),
+}
+ALL_TOOLS: Final = tuple(TOOLS)
+
+_TOKEN_SAYS: Final = frozenset({"deliberationId", "participant", "sessionId", "seat", "conference", "role"})
+"""What a seat's token says already: its session and its seat."""
+_AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
+"""What an agent's token says already: who it is; and its reviewers are not its to choose."""
+
+
+def find_session_kind(snapshot: Snapshot) -> SessionKind:
+    """How somebody from outside takes part in this session."""
+    if find_council_rules(snapshot) is not None:
+        return "deliberation"
+    if find_conference_name(snapshot.session_state.opened):
+        return "conference"
+    return "swarm" if snapshot.rules.name == "swarm" else "meeting"
+
+
+def select_seat_tools(kind: SessionKind, *, has_consultations: bool) -> tuple[str, ...]:
+    """The tools of a seat of such a session."""
+    return tuple(dict.fromkeys((*SEAT_TOOLS[kind], *(CONSULT if has_consultations else ()))))
+
+
+async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str, ...]:
+    """The tools that a caller is shown; `is_everything` shows all that its rights allow."""
+    caller = call.caller
+    if is_everything:
+        return tuple(name for name, method in TOOLS.items() if caller.may(method.needs))
+    if not caller.session:
+        return ROLE_TOOLS[caller.role]
+    snapshot = await call.moot.engine.load_snapshot(parse_session_id(caller.session))
+    kind, has_consultations = find_session_kind(snapshot), snapshot.session_state.opened.consult is not None
+    if caller.role == "seat":
+        return select_seat_tools(kind, has_consultations=has_consultations)
+    return (SESSION_OBSERVER_TOOLS if caller.role == "observer" else SESSION_OWNER_TOOLS)[kind]
+
+
+async def complete_arguments(call: Call, method: Method[Any, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with what the caller's token says: a token for one session need not name it."""
+    if not call.caller.session:
+        return given
+    for name in ("deliberation_id", "session_id", "conference"):
+        field = method.params.model_fields.get(name)
+        if field is None or any(given.get(each) for each in list_spellings(name, field.validation_alias)):
+            continue
+        return {**given, name: await _find_conference(call) if name == "conference" else call.caller.session}
+    return given
+
+
+async def _find_conference(call: Call) -> str:
+    return find_conference_name(
+        (await call.moot.engine.load_snapshot(parse_session_id(call.caller.session))).session_state.opened
+    )
+
+
+def find_conference_name(opened: Opened) -> str:
+    """The name of the conference in files that a session belongs to, or nothing."""
+    return opened.settings.conference if isinstance(opened, ConferenceOpened) else ""
+
+
+def describe_tools(names: Sequence[str], role: Role = "local") -> list[dict[str, Any]]:
+    """The tools as `tools/list` has them. A seat and an agent are not asked for what their tokens say."""
+    said = _TOKEN_SAYS if role == "seat" else _AGENT_SAYS if role == "agent" else frozenset()
+    return [_describe_tool(name, TOOLS[name], said) for name in names]
+
+
+def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) -> dict[str, Any]:
+    schema = _compact_input_schema(name)
+    if said:
+        schema = _leave_out(schema, said)
+    return {
+        "name": name,
+        "description": method.summary,
+        "inputSchema": schema,
+        "annotations": {"readOnlyHint": method.is_reading, "destructiveHint": False, "openWorldHint": False},
+    }
+
+
+def estimate_tokens(tools: Sequence[dict[str, Any]]) -> int:
+    """About how many tokens a model reads of these tools."""
+    return -(-len(dump_json(list(tools))) // CHARACTERS_PER_TOKEN)
+
+
+@cache
+def _compact_input_schema(name: str) -> dict[str, Any]:
+    schema = TOOLS[name].input_schema()
+    compact = _compact(schema, schema.get("$defs", {}))
+    assert isinstance(compact, dict)
+    return {"type": "object", "properties": {}, **compact}
+
+
+def _compact(value: Any, parts: dict[str, Any]) -> Any:
+    """A schema that means the same in fewer words.
+
+    Without titles, without `null` beside a type (what is left out is absent), with its parts in their places: some clients do not
+    follow references.
+    """
+    if isinstance(value, list):
+        return [_compact(each, parts) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" in value:
+        part = parts[value["$ref"].rpartition("/")[2]]
+        return _compact({**part, **{key: each for key, each in value.items() if key != "$ref"}}, parts)
+    kept = {key: each for key, each in value.items() if key not in {"title", "$defs"}}
+    if isinstance(kept.get("properties"), dict):
+        # The names of properties are not words of JSON Schema: `title` may be one of them.
+        properties = {name: _compact(each, parts) for name, each in kept.pop("properties").items()}
+        return {**_compact(kept, parts), "properties": properties}
+    if kept.get("default", 0) in (None, "", [], {}):
+        del kept["default"]
+    if "anyOf" in kept:
+        others = [each for each in kept["anyOf"] if each != {"type": "null"}]
+        if len(others) == 1:
+            del kept["anyOf"]
+            return _compact({**others[0], **kept}, parts)
+        kept["anyOf"] = others
+    return {key: _compact(each, parts) if key not in {"enum", "default", "required"} else each for key, each in kept.items()}
+
+
+def _leave_out(schema: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    # An agent may name its session all the same.
+    schema = {key: each for key, each in schema.items() if key != "additionalProperties"}
+    found = {**schema, "properties": {name: each for name, each in schema["properties"].items() if name not in names}}
+    if "required" in found:
+        found["required"] = [name for name in found["required"] if name not in names]
+    return found

@@ -1,0 +1,449 @@
+"""A deliberation as it crosses the wire: where it stands, what was said, what came of it."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from itertools import groupby
+from typing import Any, Final, Literal, NamedTuple
+
+from moothall.app.deliberations import DeliberationState
+from moothall.app.protocols import get_protocol
+from moothall.domain.claims import cut_text
+from moothall.domain.facts import Language
+from moothall.domain.ids import USER, SeatId
+from moothall.domain.safe_text import one_line
+from moothall.engine.snapshot import Snapshot
+from moothall.protocols.council.ballots import find_candidate_ids
+from moothall.protocols.council.facts import CandidateTally, DeliberationClosed
+from moothall.protocols.council.report import build_warning
+from moothall.protocols.council.resolution import tally_candidates
+from moothall.protocols.council.state import Council, CouncilLine
+from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_motion_votes, list_missing_votes
+from moothall.reports.blocks import join_spans
+from moothall.reports.decision import Decision, summarize_choice
+from moothall.reports.timeline import SessionTimeline, format_time
+from moothall.surfaces.api.shapes import (
+    PAGE,
+    CandidateOut,
+    CandidateVoteIn,
+    ContributionOut,
+    DeadlineOut,
+    DissentOut,
+    LostOut,
+    MovedOut,
+    ObligationOut,
+    ParticipantOut,
+    ResultOut,
+    SilenceOut,
+    TakenIn,
+    TallyOut,
+    VoteOut,
+)
+
+LONGEST_PAGE: Final = 60_000
+"""About how many characters of contributions one answer holds."""
+
+LONGEST_CANDIDATE: Final = 2_000
+MOST_SHORTENED: Final = 8
+MOST_KEPT_LINES: Final = 512
+
+_RESHAPED: Final = {"decision", "choice", "confidence", "dissent", "open_challenges", "lost", "obligations"}
+"""The figures of a decision that have another form on the wire."""
+
+_COPIED: Final = [each.name for each in fields(Decision) if each.name in ResultOut.model_fields and each.name not in _RESHAPED]
+"""The figures of a decision that cross the wire by the same name and as they are."""
+
+
+def find_status(place: DeliberationState) -> Literal["open", "parked", "closed", "cancelled"]:
+    """Whether a deliberation is open."""
+    if not place.snapshot.is_closed:
+        return "open" if place.snapshot.session_state.parked is None else "parked"
+    return "closed" if isinstance(place.snapshot.session_state.closed, DeliberationClosed) else "cancelled"
+
+
+def build_standing(place: DeliberationState) -> dict[str, Any]:
+    """The fields of `StandingOut`."""
+    council, opened, allowed = place.council, place.council.opened, place.allowed
+    return {
+        "deliberation_id": place.snapshot.session,
+        "topic": opened.topic,
+        "protocol": get_protocol(place.rules.name).wire_name,
+        "category": opened.subject.category,
+        "stakes": opened.subject.stakes,
+        "status": find_status(place),
+        "phase": council.phase,
+        "round": council.round,
+        "waiting_for": list(place.waiting_for),
+        "participants": [
+            ParticipantOut(
+                id=seat.id,
+                platform=seat.platform,
+                stance=seat.stance,
+                trust=seat.trust,
+                weight=seat.weight,
+                family=seat.family,
+                may_contribute=list(allowed[seat.id]) if seat.is_outside else [],
+            )
+            for seat in council.seats
+        ],
+        "cursor": place.snapshot.seq,
+        "note": describe_next_step(place, None),
+    }
+
+
+def build_general_standing(snapshot: Snapshot, protocol: str) -> dict[str, Any]:
+    """The fields of `StandingOut` for a session of any protocol: its asks are answered with `moot.answer`."""
+    state, opened = snapshot.session_state, snapshot.session_state.opened
+    return {
+        "deliberation_id": snapshot.session,
+        "topic": opened.topic,
+        "protocol": protocol,
+        "category": opened.subject.category,
+        "stakes": opened.subject.stakes,
+        "status": "closed" if snapshot.is_closed else "open" if state.parked is None else "parked",
+        "phase": "",
+        "round": 0,
+        "waiting_for": sorted({ask.split(".", 2)[2] for ask in state.pending}),
+        "participants": [
+            ParticipantOut(
+                id=seat.id,
+                platform=seat.platform,
+                stance=seat.stance,
+                trust=seat.trust,
+                weight=seat.weight,
+                family=seat.family,
+                may_contribute=[],
+            )
+            for seat in state.seats
+        ],
+        "cursor": snapshot.seq,
+        "note": f"This is a session of the protocol '{protocol}': see what is asked with get_asks, answer with answer_ask.",
+    }
+
+
+def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
+    """What to do next, in a sentence."""
+    if place.snapshot.is_closed:
+        return "The deliberation has ended; its result is final."
+    waiting = place.waiting_for
+    if seat is not None and seat in waiting:
+        types = ", ".join(place.list_allowed(seat) or ())
+        return f"It is your turn in the phase '{place.council.phase}': contribute one of: {types}."
+    parked = place.snapshot.session_state.parked
+    if parked is not None:
+        return f"Parked, nothing is lost: {one_line(parked.reason)}. It goes on when those seats can be asked (resume_session)."
+    what = "Votes" if place.council.phase == "vote" else "Proposals"
+    sealed = f" {what} stay sealed until all are in." if place.council.is_sealed else ""
+    return f"Phase '{place.council.phase}': waiting for {', '.join(waiting) or 'nobody'}.{sealed} Call wait_for_turn to wait for your turn."
+
+
+def summarize_lines(lines: Sequence[CouncilLine]) -> str:
+    """What came, in a sentence: how much of each kind, and where to find it."""
+    kinds: dict[str, list[int]] = {}
+    for line in lines:
+        kinds.setdefault("input" if line.seat == USER else line.said.type, []).append(line.id)
+    if not kinds:
+        return "Nothing new."
+    parts = [f"{len(numbers)} × {kind} ({', '.join(f'#{number}' for number in numbers)})" for kind, numbers in kinds.items()]
+    return f"New: {'; '.join(parts)}."
+
+
+def build_contribution(line: CouncilLine) -> ContributionOut:
+    """A line as it crosses the wire."""
+    said = line.said
+    return ContributionOut(
+        id=line.id,
+        entry=line.seq,
+        at=format_time(line.at),
+        participant=line.seat,
+        type="input" if line.seat == USER else said.type,
+        text=said.text,
+        confidence=said.confidence,
+        choice=said.choice,
+        refers_to=said.refers_to,
+        evidence=list(said.evidence),
+        answers=list(said.answers),
+        accepts=list(said.accepts),
+        position=said.position,
+        condition=said.condition,
+        moved_by=said.moved_by,
+        taken=[TakenIn(entry=taken.entry, how=taken.how, why=taken.why) for taken in said.taken],
+        ballot=[CandidateVoteIn.model_validate(vote) for vote in said.ballot],
+        due=said.due,
+        round=line.round,
+        phase=line.phase,
+        via=line.via or None,
+        model=line.model or None,
+        mends=list(line.mends) or None,
+    )
+
+
+def build_page(
+    lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
+) -> tuple[list[ContributionOut], int | None]:
+    """Return the first lines, in the order in which they came to light, and the entry behind which the next page begins.
+
+    Lines that came to light together stay together: if they are too long for one answer, each is shortened and marked.
+    """
+    page, following = _build_sized_page(lines, find_entry, limit)
+    if sum(each.size for each in page) <= LONGEST_PAGE:
+        return [each.out for each in page], following
+    room = LONGEST_PAGE // len(page)
+    return [each.out if each.size <= room else _cut_contribution(each.out, room) for each in page], following
+
+
+def build_whole_page(
+    lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
+) -> tuple[list[ContributionOut], int | None]:
+    """The same with every line as it is: as long as a page may be, or as the lines that came to light together are."""
+    page, following = _build_sized_page(lines, find_entry, limit)
+    return [each.out for each in page], following
+
+
+class _SizedLine(NamedTuple):
+    """A line as it crosses the wire, and its length there."""
+
+    line: CouncilLine
+    out: ContributionOut
+    size: int
+
+
+_sized_lines: OrderedDict[int, _SizedLine] = OrderedDict()
+"""The lines that were built last, by identity: everyone at a table of many reads the same ones."""
+
+
+def _build_sized_line(line: CouncilLine) -> _SizedLine:
+    known = _sized_lines.get(id(line))
+    if known is not None and known.line is line:
+        return known
+    out = build_contribution(line)
+    built = _sized_lines[id(line)] = _SizedLine(line, out, len(out.model_dump_json()))
+    if len(_sized_lines) > MOST_KEPT_LINES:
+        _sized_lines.popitem(last=False)
+    return built
+
+
+def _build_sized_page(
+    lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
+) -> tuple[list[_SizedLine], int | None]:
+    page: list[_SizedLine] = []
+    size, last = 0, 0
+    for entry, group in groupby(sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry):
+        found = [_build_sized_line(line) for line in group]
+        length = sum(each.size for each in found)
+        if page and (len(page) + len(found) > limit or size + length > LONGEST_PAGE):
+            return page, last
+        page, size, last = [*page, *found], size + length, entry
+    return page, None
+
+
+def _cut_contribution(line: ContributionOut, room: int) -> ContributionOut:
+    """Shorten a line: its text to a part of the room, and what comes beside it to almost nothing."""
+    few = slice(0, MOST_SHORTENED)
+    return line.model_copy(
+        update={
+            "text": cut_text(line.text, max(room // 2, 1)),
+            "condition": cut_text(line.condition, max(room // 8, 1)),
+            "evidence": [cut_text(each, max(room // 32, 1)) for each in line.evidence[few]],
+            "answers": line.answers[few],
+            "accepts": line.accepts[few],
+            "taken": [TakenIn(entry=each.entry, how=each.how) for each in line.taken[few]],
+            "ballot": [each.model_copy(update={"condition": ""}) for each in line.ballot],
+            "is_cut": True,
+        }
+    )
+
+
+def build_trace_lines(timeline: SessionTimeline) -> tuple[list[ContributionOut], bool]:
+    """Who said what, in order, in a session of any protocol; whether there is more than one answer holds."""
+    if isinstance(timeline, CouncilTimeline):
+        page, following = build_page(timeline.state.lines, lambda line: line.seq, PAGE)
+        return page, following is not None
+    page, size = [], 0
+    for line in timeline.lines:
+        origin = timeline.origins.get(line.seq)
+        size += len(line.content)
+        if page and (size > LONGEST_PAGE or len(page) == PAGE):
+            return page, True
+        page.append(
+            ContributionOut(
+                id=line.id,
+                entry=line.seq,
+                at=line.timestamp,
+                participant=line.speaker,
+                type="input" if line.speaker == USER else "speech",
+                text=cut_text(line.content, LONGEST_PAGE),
+                is_cut=len(line.content) > LONGEST_PAGE,
+                round=0,
+                phase="" if origin is None else origin.asked_for,
+                via=(origin.via or None) if origin is not None else None,
+                model=(origin.model or None) if origin is not None else None,
+            )
+        )
+    return page, False
+
+
+def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[CandidateOut]:
+    """The lines that are or would be voted on, as far as the reader may see them."""
+    council = place.council
+    visible = {line.id: line for line in council.list_visible_lines(reader)}
+    return [
+        CandidateOut(
+            candidate=line.id,
+            participant=line.seat,
+            choice=line.said.choice,
+            text=cut_text(line.said.text, LONGEST_CANDIDATE),
+        )
+        for number in find_candidate_ids(place.rules.course, council)
+        if (line := visible.get(number)) is not None
+    ]
+
+
+def find_motion_id(place: DeliberationState) -> int | None:
+    """The line that is decided on: of several candidates none, until the votes have chosen."""
+    closed = place.snapshot.session_state.closed
+    if isinstance(closed, DeliberationClosed):
+        return closed.motion
+    candidates = find_candidate_ids(place.rules.course, place.council) if place.council.phase == "vote" else ()
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def build_tally(place: DeliberationState) -> list[TallyOut]:
+    """What each candidate got in the last vote; nothing while any of its votes is sealed (D-23)."""
+    closed, council = place.snapshot.session_state.closed, place.council
+    if isinstance(closed, DeliberationClosed):
+        return build_tallies(closed.candidates)
+    if council.phase == "vote" or any(number in council.sealed for number in council.votes.values()):
+        return []
+    return build_tallies(tally_candidates(place.rules.course, council))
+
+
+def build_tallies(tallies: Sequence[CandidateTally]) -> list[TallyOut]:
+    return [
+        TallyOut(
+            candidate=tally.line,
+            support=round(tally.support, 4),
+            unconditional=round(tally.unconditional, 4),
+            oppose=round(tally.oppose, 4),
+            confidence=None if tally.confidence is None else round(tally.confidence, 4),
+        )
+        for tally in tallies
+    ]
+
+
+def build_deadlines(snapshot: Snapshot) -> list[DeadlineOut]:
+    """Until when each seat that is asked may answer."""
+    return [
+        DeadlineOut(participant=ask.split(".", 2)[2], phase=ask.split(".", 2)[1], deadline=format_time(pending.deadline))
+        for ask, pending in snapshot.session_state.pending.items()
+        if pending.deadline is not None
+    ]
+
+
+def build_obligations_out(decision: Decision) -> list[ObligationOut]:
+    """The conditions of a decision, as its session and memory know them."""
+    return [
+        ObligationOut(decision_id=decision.session, number=number, by=each.seat, text=each.text, due=each.due, state=each.state)
+        for number, each in enumerate(decision.obligations, 1)
+    ]
+
+
+def build_result(timeline: CouncilTimeline) -> ResultOut | None:
+    """Build the result of a deliberation from its decision; None while there is none."""
+    closed = timeline.resolution
+    if closed is None:
+        return None
+    decision, council = build_decision(timeline), timeline.state
+    motion, missing = council.line(closed.motion), list_missing_votes(timeline)
+    voiced = [
+        DissentOut(participant=voice.seat or "", kind=voice.kind, text=voice.text, id=voice.entries[0] if voice.entries else None)
+        for voice in decision.dissent
+    ]
+    return ResultOut(
+        **{name: getattr(decision, name) for name in _COPIED},
+        deliberation_id=timeline.session,
+        note=_build_note(decision, timeline.language, missing),
+        choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
+        decision=None if decision.decision is None else decision.decision.text,
+        confidence=None if decision.confidence is None else round(decision.confidence, 4),
+        participant_votes=build_votes(decision, timeline),
+        dissent=[voice.text for voice in voiced],
+        dissent_details=voiced,
+        open_challenges=_build_open_challenges(decision, council),
+        motion=None if motion is None else motion.said.text,
+        votes=decision.heads,
+        effective_votes=round(decision.effective or 0.0, 2),
+        overturned_blind_majority=decision.overturned,
+        missing=list(missing),
+        changed_minds=_collect_changes(decision, motion),
+        lost=[
+            LostOut(participant=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share)
+            for lost in decision.lost
+        ],
+        obligations=build_obligations_out(decision),
+        tally=build_tallies(closed.candidates),
+    )
+
+
+def _build_note(decision: Decision, language: Language, missing: Sequence[SeatId]) -> str:
+    found = [join_spans(build_warning(decision, language))]
+    if missing:
+        found.append(f"Did not vote: {', '.join(missing)}.")
+    return " ".join(line for line in found if line)
+
+
+def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, VoteOut]:
+    """Build the votes, by seat; of a deliberation with the condition of each and the model that cast it."""
+    council = timeline if isinstance(timeline, CouncilTimeline) else None
+    votes = {} if council is None else find_motion_votes(council)
+    found: dict[str, VoteOut] = {}
+    for position in decision.positions:
+        if position.verdict is None:
+            continue
+        vote = votes.get(position.seat)
+        line = None if council is None else council.state.line(council.state.votes.get(position.seat))
+        found[position.seat] = VoteOut(
+            position=position.verdict,
+            confidence=position.confidence_after or 0.0,
+            condition="" if vote is None else vote.condition,
+            due="" if vote is None else vote.due,
+            moved_by=position.moved_by,
+            weight=round(position.weight, 4),
+            via=position.via or None,
+            model=(line.model or None) if line is not None else None,
+        )
+    return found
+
+
+def _build_open_challenges(decision: Decision, council: Council) -> list[DissentOut]:
+    lines = [line for claim in decision.open_challenges for number in claim.entries if (line := council.line(number)) is not None]
+    return [DissentOut(participant=line.seat, kind="challenge", text=line.said.text, id=line.id) for line in lines]
+
+
+def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[MovedOut]:
+    """Who wrote one choice blind and ended with another, or names a line that moved it."""
+    after = motion.said.choice if motion is not None else ""
+    found = []
+    for position in decision.positions:
+        supports = position.verdict in {"support", "conditional_support"}
+        is_other = bool(position.choice_before and after) and position.choice_before.casefold() != after.casefold()
+        if position.moved_by is not None or (supports and is_other):
+            found.append(
+                MovedOut(
+                    participant=position.seat,
+                    before=position.choice_before or position.before or "",
+                    after=after if supports else position.verdict,
+                    moved_by=position.moved_by,
+                )
+            )
+    return found
+
+
+def collect_silences(timeline: CouncilTimeline) -> list[SilenceOut]:
+    """Who passed or was lost, in order."""
+    passed = [
+        SilenceOut(participant=one.seat, phase=one.phase, entry=one.seq, why="went_on" if one.is_implied else "passed")
+        for one in timeline.passes
+    ]
+    lost = [SilenceOut(participant=one.seat, phase=one.asked_for, entry=one.seq, why=one.reason) for one in timeline.losses]
+    return sorted([*passed, *lost], key=lambda one: one.entry)

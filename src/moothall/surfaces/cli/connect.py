@@ -1,0 +1,386 @@
+"""`moot connect`: write Moot into a coding agent's own settings, with a command for it, so that it can be undone."""
+
+import json
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from difflib import unified_diff
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from moothall.app.environment import resolve_home
+from moothall.app.owner_key import is_loopback, load_owner_key
+from moothall.disk.atomic_write import write_atomically
+from moothall.domain.safe_text import strip_control
+from moothall.errors import BadSetting, FolderUnwritable
+from moothall.surfaces.cli import output as out
+from moothall.surfaces.cli.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope
+from moothall.surfaces.cli.invitations import describe_server, render_yaml
+from moothall.surfaces.cli.settings_edit import (
+    parse_json,
+    parse_toml,
+    remove_json_entry,
+    remove_toml_table,
+    set_json_entry,
+    set_toml_table,
+)
+
+CONNECTIONS: Final = "connections"
+"""The folder in Moot's home that holds what `--undo` needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """A file before and after; None is a file that does not exist."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def is_change(self) -> bool:
+        return self.before != self.after
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A client's files in one scope, and the record of what they were before Moot changed them."""
+
+    client: AgentClient
+    key: str
+    scope: Scope
+    environ: Mapping[str, str]
+    project: Path
+
+    @property
+    def settings(self) -> Path:
+        path = self.client.find_file(self.client.settings, self.scope, self.environ, self.project)
+        other = path.with_suffix(".jsonc")
+        return other if path.suffix == ".json" and not path.exists() and other.exists() else path
+
+    @property
+    def command(self) -> Path | None:
+        if self.scope not in self.client.command:
+            return None
+        return self.client.find_file(self.client.command, self.scope, self.environ, self.project)
+
+    @property
+    def folder(self) -> Path:
+        mark = sha256(str(self.settings).encode()).hexdigest()[:12]
+        return resolve_home(self.environ) / CONNECTIONS / f"{self.key}-{self.scope}-{mark}"
+
+    def plan(self, door: Door) -> list[FileChange]:
+        """What connecting would change; raises BadSetting where a file cannot be parsed."""
+        changes = [self._plan_settings(self.client.build_entry(door))]
+        if self.command is not None and self.client.write_command is not None:
+            changes.append(FileChange(path=self.command, before=_read(self.command), after=self.client.write_command()))
+        return changes
+
+    def _plan_settings(self, entry: dict[str, Any]) -> FileChange:
+        before = _read(self.settings)
+        if self.client.form == "yaml":
+            return FileChange(path=self.settings, before=before, after=render_yaml(entry))
+        place = (*self.client.place, NAME)
+
+        def change(text: str) -> str:
+            return set_toml_table(text, place, entry) if self.client.form == "toml" else set_json_entry(text, place, entry)
+
+        return FileChange(path=self.settings, before=before, after=_edit(self.settings, before or "", change))
+
+    def apply(self, changes: list[FileChange], *, is_secret: bool) -> None:
+        """Keep what was there and write; raises FolderUnwritable."""
+        kept = self._load_record()
+        record = []
+        with _translate(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.chmod(0o700)
+        for number, change in enumerate(changes):
+            known = kept.get(str(change.path))
+            # Connected twice: what to go back to is still what was there before the first time.
+            is_ours = known is not None and known["after"] == _digest(change.before)
+            before = self._read_backup(known) if known is not None and is_ours else change.before
+            backup = self.folder / f"{number}{change.path.suffix}.backup"
+            if before is not None:
+                _write(backup, before, is_secret=True)
+            record.append(
+                {
+                    "path": str(change.path),
+                    "backup": backup.name if before is not None else None,
+                    "after": _digest(change.after),
+                    "folders": known["folders"] if known is not None else _list_missing_folders(change.path),
+                }
+            )
+        _write(self.folder / "record.json", json.dumps(record, indent=2), is_secret=True)
+        _write_all(changes, is_secret=is_secret)
+
+    def plan_undo(self) -> list[FileChange]:
+        """What undoing would change; a file that changed since loses Moot's entry alone."""
+        record = self._load_record()
+        if not record:
+            raise BadSetting(f"{self.client.title} was not connected here by moot connect; {self.settings} is left as it is")
+        changes = []
+        for known in record.values():
+            path = Path(known["path"])
+            current, before = _read(path), self._read_backup(known)
+            if current is None or _digest(current) == known["after"]:
+                changes.append(FileChange(path=path, before=current, after=before if current is not None else None))
+            elif path == self.settings and self.client.form != "yaml":
+                changes.append(FileChange(path=path, before=current, after=self._take_out(current, before)))
+            else:
+                out.print_note(f"{path} was changed since; it is left as it is")
+        return changes
+
+    def undo(self, changes: list[FileChange]) -> None:
+        """Write what was there before; folders that were made for it go when they are empty."""
+        _write_all(changes, is_secret=False)
+        for known in self._load_record().values():
+            for folder in known["folders"]:
+                with suppress(OSError):
+                    Path(folder).rmdir()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def is_connected(self) -> bool:
+        """Whether Moot stands in the settings, whoever wrote it there."""
+        text = _read(self.settings)
+        if text is None or self.client.form == "yaml":
+            return text is not None
+        try:
+            value: Any = parse_toml(text) if self.client.form == "toml" else parse_json(text)
+        except BadSetting:
+            return False
+        return _find(value, (*self.client.place, NAME)) is not None
+
+    def _take_out(self, current: str, before: str | None) -> str:
+        place = (*self.client.place, NAME)
+        is_toml = self.client.form == "toml"
+        value: Any = (parse_toml if is_toml else parse_json)(before) if before else {}
+        earlier = _find(value, place)
+
+        def change(text: str) -> str:
+            if earlier is None:
+                return remove_toml_table(text, place) if is_toml else remove_json_entry(text, place)
+            return set_toml_table(text, place, earlier) if is_toml else set_json_entry(text, place, earlier)
+
+        return _edit(self.settings, current, change)
+
+    def _load_record(self) -> dict[str, dict[str, Any]]:
+        text = _read(self.folder / "record.json")
+        return {each["path"]: each for each in json.loads(text)} if text else {}
+
+    def _read_backup(self, known: Mapping[str, Any]) -> str | None:
+        return None if known["backup"] is None else _read(self.folder / known["backup"])
+
+
+def _find(value: Any, place: tuple[str, ...]) -> Any:
+    for key in place:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _list_missing_folders(path: Path) -> list[str]:
+    """The folders that must be made for a file, the innermost first."""
+    return [str(folder) for folder in path.parents if not folder.exists()]
+
+
+def _digest(text: str | None) -> str:
+    return "" if text is None else sha256(text.encode()).hexdigest()
+
+
+def _edit(path: Path, text: str, change: Callable[[str], str]) -> str:
+    """Change a text in its own line ends; raises BadSetting that names the file."""
+    try:
+        if "\r\n" not in text:
+            return change(text)
+        return change(text.replace("\r\n", "\n")).replace("\n", "\r\n")
+    except BadSetting as cause:
+        raise BadSetting(f"{path}: {cause}; nothing was changed") from cause
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as cause:
+        raise BadSetting(f"{path} is not UTF-8; nothing was changed") from cause
+    except OSError as cause:
+        raise FolderUnwritable(f"{path} cannot be read: {cause.strerror}") from cause
+
+
+@contextmanager
+def _translate(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as cause:
+        raise FolderUnwritable(f"{path} cannot be written: {cause.strerror}; nothing was changed") from cause
+
+
+def _write_all(changes: list[FileChange], *, is_secret: bool) -> None:
+    """Write all files or, where one fails, none of them."""
+    for change in changes:
+        _check_writable(change.path)
+    done: list[FileChange] = []
+    try:
+        for change in changes:
+            if change.is_change:
+                _write(change.path, change.after, is_secret=is_secret)
+                done.append(change)
+    except FolderUnwritable:
+        for change in done:
+            with suppress(FolderUnwritable):
+                _write(change.path, change.before, is_secret=is_secret)
+        raise
+
+
+def _check_writable(path: Path) -> None:
+    # A rename would replace even a file that its owner has made read-only on purpose.
+    if path.exists() and not path.stat().st_mode & stat.S_IWUSR:
+        raise FolderUnwritable(f"{path} is read-only; nothing was changed")
+
+
+def _write(path: Path, text: str | None, *, is_secret: bool) -> None:
+    """Write or remove a file; a link is followed, the rights of a file that exists are kept."""
+    with _translate(path):
+        if text is None:
+            path.unlink(missing_ok=True)
+            return
+        target = path.resolve()
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        target.parent.mkdir(parents=True, exist_ok=True)
+        before = os.umask(0o077) if is_secret or (mode is not None and not mode & 0o077) else None
+        try:
+            write_atomically(target, text)
+        finally:
+            if before is not None:
+                os.umask(before)
+        if mode is not None:
+            target.chmod(mode)
+
+
+@click.command(short_help="Write Moot into a coding agent's settings, or undo that.")
+@click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
+@click.option("--project", "in_project", is_flag=True, help="In the settings of the project in this folder instead of your own.")
+@click.option("--url", help="Reach a running `moot serve` at this address. Default: the agent starts `moot mcp` itself.")
+@click.option(
+    "--token", default="", help="With the rights of this token, from `moot invite`. Default: your own, on this machine."
+)
+@click.option("--undo", is_flag=True, help="Restore what was there before.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@out.json_option
+def connect(*, client: str | None, in_project: bool, url: str | None, token: str, undo: bool, yes: bool, as_json: bool) -> None:
+    """Write Moot into the settings of CLIENT and add a skill or command, so that "ask the board whether …" works there.
+
+    Shows the change first and asks. Other settings and comments stay as they are; a backup is kept for --undo. Without CLIENT it
+    lists the clients.
+
+    \b
+    moot connect
+    moot connect claude
+    moot connect codex --project --yes
+    moot connect gemini --url http://127.0.0.1:8760 --token TOKEN
+    moot connect claude --undo
+    """
+
+    async def work() -> None:
+        if client is None:
+            _list_clients(as_json)
+            return
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise BadSetting(f"--url {url!r}: expected an address such as http://127.0.0.1:8760")
+        # `moot mcp` runs as you; a server on this machine asks for the key that says so.
+        is_keyed = url is not None and not token and not undo and is_loopback(urlsplit(url).hostname or "")
+        secret = load_owner_key(resolve_home(os.environ)) if is_keyed else token
+        found = CLIENTS[client]
+        scope: Scope = "project" if in_project or "user" not in found.settings else "user"
+        place = Connection(found, client, scope, os.environ, Path.cwd())
+        if undo:
+            changes = place.plan_undo()
+        else:
+            changes = place.plan(Door.over_http(url, secret) if url else Door.over_stdio(os.environ, token))
+        changed = [change for change in changes if change.is_change]
+        if not as_json:
+            for change in changed:
+                out.print_line(_render_diff(change, secret))
+        if changed and not yes:
+            _confirm(changed)
+        if undo:
+            place.undo(changes)
+        elif changed:
+            place.apply(changes, is_secret=bool(secret))
+        _report(place, changed, as_json=as_json, undo=undo)
+        if not undo and not as_json:
+            await _advise(place, url, secret)
+
+    out.run(work, as_json=as_json)
+
+
+def _list_clients(as_json: bool) -> None:
+    rows = []
+    for key, client in CLIENTS.items():
+        for scope in client.settings:
+            place = Connection(client, key, scope, os.environ, Path.cwd())
+            rows.append({"client": key, "scope": scope, "settings": str(place.settings), "connected": place.is_connected()})
+    if as_json:
+        out.print_json(rows)
+        return
+    for row in rows:
+        out.print_line(f"{row['client']:<9} {row['scope']:<8} {'connected' if row['connected'] else '-':<10} {row['settings']}")
+    out.print_note("connect one: moot connect CLIENT, or with --project for this folder's project")
+
+
+def _render_diff(change: FileChange, token: str) -> str:
+    before, after = ((text or "").splitlines() for text in (change.before, change.after))
+    old = "/dev/null" if change.before is None else str(change.path)
+    new = "/dev/null" if change.after is None else str(change.path)
+    lines = "\n".join(unified_diff(list(before), list(after), old, new, n=2, lineterm=""))
+    # The token is on nobody's screen a second time.
+    return strip_control(lines.replace(token, "moot_…") if token else lines)
+
+
+def _confirm(changed: list[FileChange]) -> None:
+    files = ", ".join(str(change.path) for change in changed)
+    if not sys.stdin.isatty():
+        raise BadSetting(f"this would change {files}; confirm it with --yes")
+    if not click.confirm(f"Write {files}?", err=True):
+        raise BadSetting("nothing was changed")
+
+
+def _report(place: Connection, changed: list[FileChange], *, as_json: bool, undo: bool) -> None:
+    if as_json:
+        out.print_json(
+            {
+                "client": place.key,
+                "scope": place.scope,
+                "undone": undo,
+                "changed": [str(change.path) for change in changed],
+                "backup": None if undo else str(place.folder),
+            }
+        )
+        return
+    if not changed:
+        out.print_line(f"{place.client.title} {'is as it was' if undo else 'is connected already'}: {place.settings}")
+        return
+    for change in changed:
+        out.print_line(f"{'removed' if change.after is None else 'wrote'} {change.path}")
+
+
+async def _advise(place: Connection, url: str | None, token: str) -> None:
+    again = f"moot connect {place.key}{' --project' if place.scope == 'project' else ''} --undo"
+    out.print_note(f"backup: {place.folder}; undo it with: {again}")
+    if token and place.scope == "project":
+        out.print_note(f"{place.settings} holds a token now: do not commit it")
+    if place.client.note and place.scope == "project":
+        out.print_note(place.client.note)
+    if url:
+        out.print_note(await describe_server(url))
+    if url and not token:
+        out.print_note("the server asks for a token: let whoever runs it make one (moot invite), then connect with --token")
+    out.print_note(f"Start {place.client.title} anew, then say: ask the board whether …")

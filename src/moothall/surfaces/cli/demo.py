@@ -1,0 +1,238 @@
+"""`moot demo`: a meeting that was written in advance, played by the real rules at reading speed."""
+
+import asyncio
+import os
+import shlex
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from moothall.app.demos import FIRST, Demo, build_demo_options, list_demos, load_demo
+from moothall.app.moot import Moot
+from moothall.domain.facts import Language
+from moothall.domain.roster import DEMO
+from moothall.errors import BadSetting
+from moothall.participants.demo import PACES, Pace, Pacer, make_demo
+from moothall.participants.kinds import SeatRequest
+from moothall.ports.participant import Participant
+from moothall.surfaces.cli import output
+from moothall.surfaces.cli.demo_text import DEMO_TEXT
+from moothall.surfaces.cli.run import TerminalSession, exit_with
+
+LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+@click.command(short_help="Play a meeting that was written in advance.")
+@click.argument("protocol", required=False)
+@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the language of your terminal, else en.")
+@click.option("--pace", type=click.Choice(PACES), help="How fast it plays. Default: reading; without a terminal: fast.")
+@click.option("--fast", is_flag=True, help="The same as --pace fast: without waiting.")
+@click.option("--list", "is_listing", is_flag=True, help="List the demos and play none.")
+@click.option("--session", metavar="ID", help="The session's id. Default: think_YYYYMMDD_NNN.")
+@output.json_option
+def demo(
+    *,
+    protocol: str | None,
+    language: Language | None,
+    pace: Pace | None,
+    fast: bool,
+    is_listing: bool,
+    session: str | None,
+    as_json: bool,
+) -> None:
+    """Play a meeting of PROTOCOL that was written in advance: a real question, real disagreement, a decision.
+
+    Rules, record, tally and reports are the real ones; only the words of the seats come from a script. It is recorded like any
+    session and marked as a demo: nothing of it enters decision memory, trust or breakers. In a terminal it plays at reading
+    speed, and Enter or space goes on at once. Without PROTOCOL it lists the demos and asks, or plays the first.
+
+    \b
+    moot demo
+    moot demo debate --language zh
+    moot demo swarm --pace quick
+    """
+    spoken = language or guess_language()
+    table = TerminalSession()
+
+    async def work() -> int:
+        if fast and pace not in {None, "fast"}:
+            raise BadSetting(f"--fast and --pace {pace} contradict each other; give one of them")
+        if is_listing:
+            print_demos(spoken, as_json=as_json)
+            return output.DONE
+        chosen = load_demo(protocol, spoken) if protocol is not None else choose_demo(spoken, as_json=as_json)
+        speed: Pace = "fast" if fast or (pace is None and (as_json or not sys.stdout.isatty())) else pace or "reading"
+        return await play(table, chosen, speed, session=session, as_json=as_json)
+
+    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
+
+
+async def play(table: TerminalSession, chosen: Demo, pace: Pace, *, session: str | None = None, as_json: bool = False) -> int:
+    """Open a demo, run it in this terminal, and say what can be done with it."""
+    words = DEMO_TEXT[chosen.language]
+    async with table.open_moot() as moot:
+        options = build_demo_options(chosen, moot.environ, pace=pace)
+        options["session"] = session
+        table.session = await moot.open(chosen.topic, **options)
+        if as_json:
+            return await table.hold(moot, as_json=True, wait=False)
+        console = output.build_console()
+        print_head(console, chosen)
+        with follow_keys(moot) as has_keys:
+            if has_keys and pace != "fast":
+                console.print(Text(words.keys, style="dim"))
+            code = await table.hold(moot, as_json=False, wait=False)
+        output.print_note(words.after.format(session=table.session))
+        return code
+
+
+def print_head(console: Console, chosen: Demo) -> None:
+    console.print(Text(f"{chosen.protocol} · {chosen.title}", style="bold"))
+    console.print(Text(chosen.topic), soft_wrap=not console.is_terminal)
+    console.print(Text(DEMO_TEXT[chosen.language].what, style="dim"), soft_wrap=not console.is_terminal)
+    console.print()
+
+
+def let_pacer_lead(moot: Moot, pacer: Pacer) -> None:
+    """Make all demo seats of this process wait by one clock, which the keyboard can move on."""
+
+    def make(request: SeatRequest) -> Participant:
+        return make_demo(request.argument, request.seat.id, pacer)
+
+    moot.seating.kinds.add(replace(moot.seating.kinds.find(DEMO), make=make))
+
+
+@contextmanager
+def follow_keys(moot: Moot) -> Iterator[bool]:
+    """Let a person at this terminal move demos on, while this lasts; False where nobody can press a key."""
+    pacer = Pacer()
+    let_pacer_lead(moot, pacer)
+    with skip_on_keys(pacer) as has_keys:
+        yield has_keys
+
+
+@contextmanager
+def skip_on_keys(pacer: Pacer) -> Iterator[bool]:
+    """Let Enter and space skip a wait, while this lasts; False where nobody can press a key."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield False
+        return
+    number, loop = sys.stdin.fileno(), asyncio.get_running_loop()
+    before = termios.tcgetattr(number)
+
+    def read_keys() -> None:
+        pressed = os.read(number, 64)
+        if not pressed:
+            # The terminal has gone: watching it further would only spin.
+            loop.remove_reader(number)
+        elif set(pressed) & set(b" \r\n"):
+            pacer.skip()
+
+    # cbreak, not raw: Ctrl-C still interrupts.
+    tty.setcbreak(number)
+    loop.add_reader(number, read_keys)
+    try:
+        yield True
+    finally:
+        loop.remove_reader(number)
+        termios.tcsetattr(number, termios.TCSADRAIN, before)
+
+
+def guess_language() -> Language:
+    """The language that the terminal is set to."""
+    found = next((os.environ[name] for name in LANGUAGE_VARIABLES if os.environ.get(name)), "")
+    return "zh" if found.lower().startswith("zh") else "en"
+
+
+def print_demos(language: Language, *, as_json: bool) -> None:
+    """Every demo in one line."""
+    demos = list_demos(language)
+    if as_json:
+        output.print_json(
+            [{"name": each.name, "title": each.title, "summary": each.summary, "language": language} for each in demos]
+        )
+        return
+    for each in demos:
+        output.print_line(f"{each.name:<13} {each.title} {each.summary}")
+
+
+def choose_demo(language: Language, *, as_json: bool) -> Demo:
+    """The demo that a person at the terminal chooses from the list; the first one where nobody can choose."""
+    words, demos = DEMO_TEXT[language], list_demos(language)
+    if as_json:
+        return load_demo(FIRST, language)
+    print_demos(language, as_json=False)
+    output.print_line()
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        output.print_note(words.listed)
+        return load_demo(FIRST, language)
+    names = [each.name for each in demos]
+    while True:
+        typed = click.prompt(words.which.format(first=FIRST), default="", show_default=False, prompt_suffix=" ").strip().lower()
+        found = [name for name in names if typed and name.startswith(typed)]
+        if not typed or typed in names or len(found) == 1:
+            return load_demo(typed if typed in names else found[0] if found else FIRST, language)
+        if typed.isdecimal() and 1 <= int(typed) <= len(names):
+            return load_demo(names[int(typed) - 1], language)
+        output.print_note(", ".join(names))
+
+
+@click.command("try", short_help="Hold a first meeting on TOPIC, or play a demo.")
+@click.argument("topic")
+def try_out(topic: str) -> None:
+    """Hold a first meeting on TOPIC, as `make run` does: with what is found here, or with a demo.
+
+    \b
+    moot try "Should we rewrite it?"
+    """
+    table = TerminalSession()
+
+    async def find() -> tuple[tuple[str, ...], list[str]]:
+        async with Moot() as moot:
+            found = await moot.discover()
+            if found.models or found.servers:
+                return (*found.models, *found.servers), []
+            return (), [name for name, version in (await moot.seating.agents()).items() if version is not None]
+
+    models, agents = output.run(find)
+    if models:
+        run_in_place(topic)
+    language = guess_language()
+    words = DEMO_TEXT[language]
+    output.print_line(f"{words.offer}\n  {words.first_way}\n  {words.second_way}")
+    if agents:
+        found = f"moot run {shlex.quote(topic)} --model command:{agents[0]}"
+        output.print_line(f"  {words.agents.format(agents=', '.join(agents), command=found)}")
+    is_asking = sys.stdin.isatty() and sys.stdout.isatty()
+    if is_asking and ask_way(language) == "2":
+        run_in_place(topic, "--model", "embedded")
+
+    async def work() -> int:
+        code = await play(table, load_demo(FIRST, language), "reading" if is_asking else "fast")
+        if not is_asking:
+            output.print_note(words.go_on.format(topic=shlex.quote(topic)))
+        return code
+
+    exit_with(output.run(work, stopped=table.describe_stop))
+
+
+def ask_way(language: Language) -> str:
+    """Which of the two ways a person wants: 1 or 2."""
+    while True:
+        typed: str = click.prompt(DEMO_TEXT[language].choose_way, default="1", show_default=False, prompt_suffix=" ").strip()
+        if typed in {"1", "2"}:
+            return typed
+
+
+def run_in_place(topic: str, *more: str) -> None:
+    """Go on as `moot run`: the same command that a person would type."""
+    from moothall.surfaces.cli.run import run
+
+    run.main([*more, "--", topic], prog_name="moot run")

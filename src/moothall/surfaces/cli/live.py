@@ -1,0 +1,337 @@
+"""A session as it happens: in a terminal a display that moves, elsewhere plain lines."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from moothall.domain.budget import Spent
+from moothall.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
+from moothall.domain.ids import SeatId
+from moothall.domain.safe_text import one_line, strip_control
+from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
+from moothall.ports.plugin import AnyPlugin
+from moothall.protocols.consultation.asks import to_inner_entry
+from moothall.protocols.consultation.timeline import ConsultingTimeline
+from moothall.protocols.consultation.timeline import add_and_describe_consultation as told_consultations
+from moothall.protocols.persona.facts import (
+    BidsDeclared,
+    ConclusionDrafted,
+    FloorGiven,
+    IntentDeclared,
+    PositionTaken,
+    StandTaken,
+    TalkEnded,
+    TurnTaken,
+)
+from moothall.protocols.persona.live_lines import format_line_marks
+from moothall.protocols.persona.report_text import REPORT_TEXT
+from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
+from moothall.reports.sections import describe_pause
+from moothall.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
+from moothall.reports.spoken_line import SpokenLine
+from moothall.surfaces.cli.markdown_text import render_words
+
+COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
+BAR = 20
+
+
+class View(Protocol):
+    """Shows events; `paused` hides what moves while a person types."""
+
+    def show(self, event: Event) -> None: ...
+
+    def open_display(self) -> AbstractContextManager[Any]: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+
+def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
+    """How a session is shown here; the view tells the teller."""
+    if not console.is_terminal:
+        return PlainView(plugin, timeline, console)
+    consulted = timeline if isinstance(timeline, ConsultingTimeline) else None
+    if plugin.name == "swarm" and consulted is None:
+        from moothall.surfaces.cli.swarm_view import SwarmView
+
+        return SwarmView(plugin, timeline, console)
+    within = timeline if consulted is None else consulted.within
+    # The plugin of a session with consultations describes the timeline that has them, not the one within.
+    return (
+        MeetingView(within, console, consulted) if isinstance(within, PersonaTimeline) else SeatsView(plugin, timeline, console)
+    )
+
+
+def describe_entry(plugin: AnyPlugin, timeline: Any, entry: Entry) -> list[str]:
+    """Add an entry to the timeline; lines that say what happened: the protocol's, and those of a pause."""
+    return [*plugin.describe(timeline, entry), *describe_pause(entry.fact, timeline.language)]
+
+
+class PlainView:
+    """One line per happening, for pipes and logs."""
+
+    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
+        self._plugin = plugin
+        self._timeline = timeline
+        self._console = console
+
+    def open_display(self) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def pause(self) -> None:
+        return None
+
+    def resume(self) -> None:
+        return None
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, SeatWaiting) and not event.is_over and self._timeline.seq:
+            held_up = SHARED_REPORT_TEXT[self._timeline.language].held_up
+            self._console.print(Text(f"  {event.seat} {held_up}"), soft_wrap=True)
+        if not isinstance(event, EntryAdded):
+            return
+        for line in describe_entry(self._plugin, self._timeline, event.entry):
+            self._console.print(Text(line), soft_wrap=True)
+
+
+class MovingView:
+    """A display that moves at the bottom of a terminal while finished lines scroll by above it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live = self._new_live()
+        self._held: list[Event] | None = None
+        self._held_up: set[SeatId] = set()
+
+    def _new_live(self) -> Live:
+        return Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=True, get_renderable=self._render)
+
+    @contextmanager
+    def open_display(self) -> Iterator[None]:
+        self._live.start()
+        try:
+            yield
+        finally:
+            self._live.stop()
+
+    def pause(self) -> None:
+        self._held = []
+        self._live.stop()
+
+    def resume(self) -> None:
+        # A live display that is started again would wipe as many lines as it last had: what the person read and typed.
+        self._live = self._new_live()
+        self._live.start()
+        held, self._held = self._held or [], None
+        for event in held:
+            self.show(event)
+
+    def show(self, event: Event) -> None:
+        if self._held is not None:
+            self._held.append(event)
+        elif isinstance(event, SeatWaiting):
+            (self._held_up.discard if event.is_over else self._held_up.add)(event.seat)
+        else:
+            self._show(event)
+
+    def _show(self, event: EntryAdded | TextDelta) -> None:
+        raise NotImplementedError
+
+    def _render(self) -> RenderableType:
+        raise NotImplementedError
+
+
+class SeatsView(MovingView):
+    """Any protocol: what happened scrolls by; below it, who is being asked for what, and what it cost so far."""
+
+    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
+        self._plugin = plugin
+        self._timeline = timeline
+        self._asked: dict[str, str] = {}
+        self._words: dict[str, str] = {}
+        super().__init__(console)
+
+    def _show(self, event: EntryAdded | TextDelta) -> None:
+        if isinstance(event, TextDelta):
+            form = self._plugin.rules.forms.get(event.ask.split(".", 2)[1])
+            # Only what is said in words: pieces of JSON are not to be read, and some of it is sealed.
+            if form is not None and form.form == "text":
+                self._words[event.ask] = self._words.get(event.ask, "") + event.text
+            return
+        for line in describe_entry(self._plugin, self._timeline, event.entry):
+            if isinstance(line, SpokenLine):
+                self._console.print(Text(line.head, style="bold"))
+                self._console.print(Padding(render_words(line.words), (0, 0, 1, 2)) if line.words else "")
+                continue
+            style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
+            self._console.print(Text(line, style=style))
+        pending = self._timeline.session_state.pending
+        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in pending}
+        self._words = {ask: words for ask, words in self._words.items() if ask in pending}
+
+    def _render(self) -> RenderableType:
+        if not self._timeline.seq:
+            return Text("")
+        words = SHARED_REPORT_TEXT[self._timeline.session_state.opened.language]
+        table = Table.grid(padding=(0, 2))
+        parts: list[RenderableType] = []
+        for at, seat in enumerate(self._timeline.session_state.seats):
+            said = next((text for ask, text in self._words.items() if ask.split(".", 2)[2] == seat.id), "")
+            room = self._console.height - len(self._timeline.session_state.seats) - 4
+            parts += render_spoken(self._console, seat.id, said, COLORS[at % len(COLORS)], room)
+            kind = self._asked.get(seat.id)
+            kind = words.asked_for.get(kind, kind) if kind else ""
+            kind = f"{kind} · {words.held_up}" if kind and seat.id in self._held_up else kind
+            table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
+        spent = self._timeline.spent
+        return Group(*parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
+
+
+def render_spoken(console: Console, seat: str, words: str, color: str, room: int) -> list[RenderableType]:
+    """The words of whoever speaks; what does not fit scrolls away, so that the newest and what stands below stay in sight."""
+    if not words:
+        return []
+    said = Text.assemble((f"{seat} ", f"bold {color}"), strip_control(words))
+    return [*said.wrap(console, console.width)[-max(2, room) :], Text("")]
+
+
+def format_foot(session: str, spent: Spent, words: SharedReportText) -> str:
+    """The last line of a live view: the session, what it cost so far, how to stop it."""
+    return f"{session}  ·  {words.tokens.format(tokens=spent.tokens)}  ·  {words.format_money(spent)}  ·  {words.stops}"
+
+
+class MeetingView(MovingView):
+    """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
+
+    def __init__(self, timeline: PersonaTimeline, console: Console, consulted: ConsultingTimeline | None = None) -> None:
+        self._timeline = timeline
+        self._consulted = consulted
+        self._status: dict[SeatId, str] = {}
+        self._score: dict[SeatId, float] = {}
+        self._words = ""
+        self._speaker: SeatId | None = None
+        super().__init__(console)
+
+    def _show(self, event: EntryAdded | TextDelta) -> None:
+        if isinstance(event, TextDelta):
+            if event.seat != self._speaker:
+                self._speaker, self._words = event.seat, ""
+            self._words += event.text
+            return
+        before = len(self._timeline.lines)
+        if self._consulted is None:
+            self._timeline.add(event.entry)
+            self._track_status(event.entry)
+        else:
+            for told in told_consultations(_add_entry, self._consulted, event.entry):
+                self._console.print(Text(told, style="red" if told.startswith("  ✗") else "dim"))
+            seen = to_inner_entry(event.entry)
+            if seen is not None:
+                self._track_status(seen)
+        for line in self._timeline.lines[before:]:
+            self._console.print(self._render_contribution(line))
+        for told in describe_pause(event.entry.fact, self._timeline.language):
+            self._console.print(Text(told, style="yellow"))
+
+    def _track_status(self, entry: Entry) -> None:
+        fact = entry.fact
+        words = REPORT_TEXT[self._timeline.state.opened.language]
+        match fact:
+            case AsksPut(asks=asks):
+                for ask in asks:
+                    seat = SeatId(ask.split(".", 2)[2])
+                    self._status[seat] = "…"
+            case IntentDeclared(seat=seat, said=intent):
+                self._score[seat] = intent.reaction_score
+                self._status[seat] = one_line(intent.reason)
+            case BidsDeclared(said=said):
+                for bid in said.bids:
+                    if bid.node_id in self._timeline.state.intents:
+                        self._score[SeatId(bid.node_id)] = bid.reaction_score
+                        self._status[SeatId(bid.node_id)] = one_line(bid.reason)
+            case FloorGiven(seat=seat):
+                self._status[seat] = f"{words.floor} · {words.floors[fact.reason]}"
+                self._speaker, self._words = seat, ""
+            case SeatLost(seat=seat, reason=reason):
+                self._status[seat] = words.losses[reason]
+                self._console.print(Text(f"  {words.format_loss(seat, reason, fact.detail)}", style="red"))
+            case PositionTaken(seat=seat, said=position):
+                self._status[seat] = one_line(position.position)
+            case StandTaken(seat=seat, said=stand):
+                self._status[seat] = f"{words.verdicts[stand.verdict]} · {one_line(stand.position)}"
+            case TurnTaken(seat=seat):
+                self._status[seat] = ""
+                self._speaker, self._words = None, ""
+            case TalkEnded(reason=reason):
+                self._console.print(Text(f"  ■ {words.endings[reason]}", style="dim"))
+            case ConclusionDrafted(seat=seat):
+                self._status[seat] = words.decision
+            case BudgetExhausted(budget=budget, spent=spent):
+                self._console.print(Text(f"  {words.format_limit(budget, spent)}", style="yellow"))
+            case SessionResumed():
+                self._status = {seat.id: "…" for seat in self._timeline.state.seats}
+            case _:
+                pass
+
+    def _choose_color(self, seat: str) -> str:
+        seats = [known.id for known in self._timeline.state.seats]
+        return COLORS[seats.index(SeatId(seat)) % len(COLORS)] if seat in seats else "white"
+
+    def _render_contribution(self, line: PersonaTimelineLine) -> RenderableType:
+        marks = format_line_marks(line, REPORT_TEXT[self._timeline.language])
+        head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._choose_color(line.speaker)}"), (marks, "dim"))
+        return Group(head, Padding(render_words(line.content), (0, 0, 1, 2)))
+
+    def _render(self) -> RenderableType:
+        if not self._timeline.seq:
+            return Text("")
+        meeting = self._timeline.state
+        table = Table.grid(padding=(0, 2), expand=True)
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, width=BAR + 5)
+        table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+        for seat in meeting.seats:
+            score = self._score.get(seat.id, 0.0)
+            filled = round(score * BAR)
+            bar = Text.assemble(
+                ("█" * filled, self._choose_color(seat.id)), ("░" * (BAR - filled), "dim"), (f" {score:.2f}", "dim")
+            )
+            status = self._status.get(seat.id, "")
+            status = SHARED_REPORT_TEXT[self._timeline.language].held_up if seat.id in self._held_up else status
+            table.add_row(Text(seat.id, style=f"bold {self._choose_color(seat.id)}"), bar, Text(status, style="dim"))
+        parts: list[RenderableType] = []
+        if self._speaker is not None and self._words:
+            room = self._console.height - len(meeting.seats) - 5
+            parts += render_spoken(self._console, self._speaker, self._words, self._choose_color(self._speaker), room)
+        parts += [table, Text(_format_consensus(self._timeline), style="dim"), Text(_format_footer(self._timeline), style="dim")]
+        return Group(*parts)
+
+
+def _add_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
+    timeline.add(entry)
+    return []
+
+
+def _format_consensus(timeline: PersonaTimeline) -> str:
+    meeting = timeline.state
+    words = REPORT_TEXT[meeting.opened.language]
+    standings = [(point.entry, point.compute_status(len(meeting.seats))) for point in meeting.points]
+    agreed = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "agreed")
+    contested = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "contested")
+    return f"{words.agreed}: {agreed or '–'}   {words.contested}: {contested or '–'}"
+
+
+def _format_footer(timeline: PersonaTimeline) -> str:
+    total = timeline.spent
+    limit = timeline.state.opened.budget.turns
+    turn = f"{min(timeline.state.turn, limit)}/{limit}" if limit else str(timeline.state.turn)
+    words = REPORT_TEXT[timeline.state.opened.language]
+    spent = words.footer.format(turn=turn, tokens=total.tokens)
+    return f"{timeline.session}  ·  {spent}  ·  {words.format_money(total)}  ·  {words.stops}"

@@ -1,0 +1,78 @@
+"""`moot mcp`: MCP on standard input and output."""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from moothall.app.moot import Moot
+from moothall.errors import NotAllowed
+from moothall.surfaces.cli import output as out
+from moothall.surfaces.mcp.greeting import greet_client
+
+if TYPE_CHECKING:
+    from moothall.memory.tokens import Identity
+
+
+@click.command(short_help="Serve MCP on standard input and output.")
+@click.option("--all-tools", is_flag=True, help="Show every tool, not only those for the caller's role (`moot tools`).")
+def mcp(all_tools: bool) -> None:
+    """Serve MCP to one client on standard input and output, for a coding agent that starts this command.
+
+    With MOOT_TOKEN in the environment it has the rights of that token; without it, all rights on this ledger.
+
+    \b
+    moot connect claude
+    claude mcp add moot -- moot mcp
+    """
+
+    secret = os.environ.get("MOOT_TOKEN", "")
+    if secret:
+        out.run(lambda: _check_token(secret), stopped=lambda: "")
+    try:
+        greeting = greet_client(sys.stdin.fileno(), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        sys.exit(out.INTERRUPTED)
+
+    async def work() -> None:
+        # Loaded after the first answer: some clients wait a second for it, and this takes longer.
+        from moothall.participants.local_user import name_local_door
+        from moothall.surfaces.api.method import Caller
+        from moothall.surfaces.api.server_context import open_server_context
+        from moothall.surfaces.mcp.server import serve_on_stdio
+
+        logging.basicConfig(level="WARNING")
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # A thread waits for the next line and heeds nothing; what was acknowledged is on disk.
+            loop.add_signal_handler(number, os._exit, out.INTERRUPTED)
+        async with open_server_context(Moot()) as context:
+
+            async def caller_of(request: Any) -> Caller:
+                """Asked at every call: a token can be revoked meanwhile."""
+                if not secret:
+                    return Caller(user=name_local_door())
+                return Caller.from_identity(await _identify(context.moot, secret))
+
+            await serve_on_stdio(context, caller_of, greeting, shows_all=all_tools)
+
+    out.run(work, stopped=lambda: "")
+
+
+async def _check_token(secret: str) -> None:
+    """Refuse a token that is not valid before the client is greeted."""
+    async with Moot() as moot:
+        await _identify(moot, secret)
+
+
+async def _identify(moot: Moot, secret: str) -> "Identity":
+    from moothall.memory.tokens import AccessDenied
+
+    identity = await moot.access.identify(secret)
+    if isinstance(identity, AccessDenied):
+        raise NotAllowed(f"MOOT_TOKEN is {identity.reason}; `moot invite` creates a new one")
+    return identity

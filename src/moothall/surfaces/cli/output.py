@@ -1,0 +1,132 @@
+"""What the command line prints, and how it ends.
+
+Exit codes: 0 done; 1 a disk, provider or ledger failed; 2 the call was wrong; 3 the session waits for outside seats or is parked;
+4 it ended without a decision; 5 a check failed (verify, replay); 130 interrupted.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+
+from moothall.errors import BadSetting, CallerError, LedgerDamaged, MootError, ReplayDiffers
+from moothall.reports.json_text import dump_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+LONGEST_PIECE = 1_000_000
+MOST_PARTS = 100
+
+T = TypeVar("T")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def build_console() -> "Console":
+    """Where people read. When the reader has gone (`| head`), the meeting goes on unseen."""
+    # Imported here: a command that prints JSON or a plain line needs no console.
+    from rich.console import Console
+
+    class PipeSafeConsole(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+
+    return PipeSafeConsole(highlight=False, soft_wrap=False)
+
+
+def print_line(text: str = "") -> None:
+    """A plain line."""
+    click.echo(text)
+
+
+async def print_parts(parts: AsyncIterator[str]) -> None:
+    """A long text that comes in parts, and an end of line; few are in memory, and each call of the system prints many."""
+    held: list[str] = []
+    last = ""
+    async for part in parts:
+        held.append(part)
+        last = part or last
+        if sum(map(len, held)) >= LONGEST_PIECE or len(held) >= MOST_PARTS:
+            click.echo("".join(held), nl=False)
+            held.clear()
+    click.echo("".join(held), nl=not last.endswith("\n"))
+
+
+def require_file(path: str) -> None:
+    """Raise BadSetting if there is no such file."""
+    if not os.path.isfile(path):  # noqa: PTH113 - pathlib takes time to load
+        raise BadSetting(f"there is no file {path!r}")
+
+
+def print_note(text: str) -> None:
+    """A line that is no result."""
+    click.echo(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    click.echo(dump_json(value, indent=2, default=_to_plain))
+
+
+def print_json_line(value: Any) -> None:
+    click.echo(dump_json(value, default=_to_plain))
+
+
+def _to_plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)
+
+
+def fail(error: MootError, *, as_json: bool = False) -> NoReturn:
+    """End with one sentence that says what was wrong and what to do."""
+    code = USAGE if isinstance(error, CallerError) else FAILED if isinstance(error, ReplayDiffers | LedgerDamaged) else WORLD
+    if as_json:
+        print_json({"error": {"kind": type(error).__name__, "message": str(error)}})
+    else:
+        print_note(f"moot: {error}")
+    sys.exit(code)
+
+
+def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, stopped: Callable[[], str] | None = None) -> T:
+    """Run async work; Ctrl-C and SIGTERM cancel it cleanly, a second one at once. `stopped` is said then."""
+    try:
+        return asyncio.run(_run_interruptible(work()))
+    except MootError as error:
+        fail(error, as_json=as_json)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        print_note("" if stopped is None else stopped())
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough.
+        with suppress(OSError):
+            sys.stdout.close()
+        sys.exit(DONE)
+
+
+async def _run_interruptible(work: Awaitable[T]) -> T:
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(work)
+
+    def stop() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(number, stop)
+    return await task

@@ -1,0 +1,219 @@
+"""Questions to a person at the terminal, one at a time, with history, several lines, and a draft that survives."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from rich.console import Console
+from rich.text import Text
+
+from moothall.domain.safe_text import one_line, strip_control
+from moothall.participants.human import AskPerson, PersonQuestion
+from moothall.reports.two_languages import TwoLanguages, both, in_each_language
+from moothall.surfaces.cli.drafts import DraftFile, HistoryFile
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.buffer import Buffer
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+LEAVE = "/leave"
+
+
+class PromptText(TwoLanguages):
+    """Every text, in one language."""
+
+    send = both("Enter sends", "回车发送")
+    several = both("Alt-Enter adds a line", "Alt-回车换行")
+    leave = both("/leave or Ctrl-D leaves the seat open", "/leave 或 Ctrl-D 离席，席位保留")
+    until = both("until {time}", "截止 {time}")
+    draft = both("Your draft is in the prompt.", "你的草稿已在输入行中。")
+    earlier = both("The Up key brings back what you did not send: “{text}…”", "按向上键可取回未发送的内容：“{text}……”")
+
+
+TEXT = in_each_language(PromptText)
+
+
+class PersonScreen(Protocol):
+    """The screen at which a person sits: what moves on it is paused while it types."""
+
+    @property
+    def session(self) -> str: ...
+
+    def pause(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    async def catch_up(self) -> bool:
+        """Show everything that was said before the question; False if this screen shows no contributions."""
+        ...
+
+    def find_deadline(self, ask: str) -> datetime | None: ...
+
+
+class AnswerScreen:
+    """A terminal that shows nothing of the session but the question (`PersonScreen`)."""
+
+    def __init__(self, session: str, deadline: datetime | None = None) -> None:
+        self.session = session
+        self._deadline = deadline
+
+    def pause(self) -> None:
+        return None
+
+    def resume(self) -> None:
+        return None
+
+    async def catch_up(self) -> bool:
+        return False
+
+    def find_deadline(self, ask: str) -> datetime | None:
+        return self._deadline
+
+
+class TerminalPrompt:
+    """Asks at this terminal. Two seats are asked one after the other."""
+
+    def __init__(self, screen: PersonScreen, leave: Callable[[], Awaitable[None]] | None = None) -> None:
+        """`leave` is called when the person leaves, before None is returned."""
+        self._screen = screen
+        self._leave = leave
+        self._one_at_a_time = asyncio.Lock()
+        self._console = Console(stderr=True, highlight=False)
+        # One for each seat: two people at one terminal do not get each other's words back.
+        self._prompts: dict[str, PromptSession[str]] = {}
+
+    async def __call__(self, question: PersonQuestion) -> str | None:
+        async with self._one_at_a_time:
+            is_shown = await self._screen.catch_up() if question.is_first else True
+            self._screen.pause()
+            try:
+                draft = DraftFile(self._screen.session, question.seat)
+                typed = await self._ask(question, draft, is_shown=is_shown)
+            finally:
+                self._screen.resume()
+            if typed is None and self._leave is not None:
+                await self._leave()
+            return typed
+
+    async def _ask(self, question: PersonQuestion, draft: DraftFile, *, is_shown: bool) -> str | None:
+        for line in self._describe(question, is_shown=is_shown):
+            self._console.print(line, soft_wrap=True)
+        try:
+            typed = await self._read(question, draft, self._take_up(question, draft))
+        except EOFError:
+            return None
+        except KeyboardInterrupt:
+            # As Ctrl-C does everywhere: the command is stopped, and what was typed stays in the draft.
+            signal.raise_signal(signal.SIGINT)
+            await asyncio.Event().wait()
+            raise
+        if question.is_words:
+            draft.clear()
+            if typed.strip() and typed.strip() != LEAVE:
+                HistoryFile(self._screen.session, question.seat).append(typed)
+        return None if typed.strip() == LEAVE else typed
+
+    def _take_up(self, question: PersonQuestion, draft: DraftFile) -> str:
+        """Return what stands in the prompt. A draft for another question comes back with the key for earlier lines."""
+        kept, words = draft.load(), TEXT[question.language]
+        if kept is None or not kept.text.strip():
+            return question.default
+        if (kept.ask, kept.step) == (question.ask, question.step):
+            self._console.print(Text(f"  {words.draft}", style="dim"))
+            return kept.text
+        if question.is_words:
+            self._open_prompt(question.seat).history.append_string(kept.text)
+            self._console.print(Text(f"  {words.earlier.format(text=one_line(kept.text)[:60])}", style="dim"))
+        return question.default
+
+    def _describe(self, question: PersonQuestion, *, is_shown: bool) -> list[Text]:
+        words = TEXT[question.language]
+        lines = [question.spoken if is_shown else question.news, question.about]
+        found = [Text(f"\n{strip_control(part)}") for part in lines if part]
+        if question.complaint:
+            found.append(Text(f"! {strip_control(question.complaint)}", style="red"))
+        found.append(Text(f"\n{question.seat}: {strip_control(question.text)}", style="bold"))
+        found += [Text(f"  {number} {strip_control(choice.text)}") for number, choice in enumerate(question.choices, 1)]
+        hints = [] if question.choices else [words.send, words.several] if question.is_long else [words.send]
+        hints += [f"{command.word}: {command.text}" for command in question.commands]
+        hints.append(words.leave)
+        deadline = self._screen.find_deadline(question.ask) if question.is_first else None
+        if deadline is not None:
+            hints.append(words.until.format(time=f"{deadline.astimezone():%Y-%m-%d %H:%M}"))
+        if question.is_first:
+            found.append(Text(f"  ({' · '.join(hints)})", style="dim"))
+        return found
+
+    def _open_prompt(self, seat: str) -> "PromptSession[str]":
+        """Return the prompt of a seat; the Up key brings back what it typed, in earlier sittings, too."""
+        # Loaded when a person is first asked: other commands do not pay for it.
+        from prompt_toolkit import PromptSession
+        from prompt_toolkit.history import InMemoryHistory
+        from prompt_toolkit.output import create_output
+        from prompt_toolkit.output.vt100 import Vt100_Output
+
+        if seat not in self._prompts:
+            output = create_output(always_prefer_tty=True)
+            if isinstance(output, Vt100_Output):
+                # Nothing here depends on where the cursor is, and not every terminal answers that question.
+                output.enable_cpr = False
+            self._prompts[seat] = PromptSession(
+                history=InMemoryHistory(HistoryFile(self._screen.session, seat).load()),
+                output=output,
+                key_bindings=_build_keys(),
+                multiline=True,
+                reserve_space_for_menu=0,
+            )
+        return self._prompts[seat]
+
+    async def _read(self, question: PersonQuestion, draft: DraftFile, default: str) -> str:
+        prompt = self._open_prompt(question.seat)
+        buffer = prompt.default_buffer
+
+        def keep(changed: "Buffer") -> None:
+            draft.save(question.ask, question.step, changed.text)
+
+        def start() -> None:
+            # The number of a line is typed again in no time, and must not push out a draft.
+            if question.is_words:
+                buffer.on_text_changed += keep
+
+        try:
+            return await prompt.prompt_async(f"{question.seat}> ", default=default, pre_run=start, handle_sigint=False)
+        finally:
+            with suppress(ValueError):
+                buffer.on_text_changed -= keep
+
+
+def _build_keys() -> "KeyBindings":
+    from prompt_toolkit.key_binding import KeyBindings
+
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def send(event: "KeyPressEvent") -> None:
+        event.current_buffer.validate_and_handle()
+
+    # A terminal that is not yet in raw mode sends a line feed for Enter.
+    @keys.add("escape", "c-j")
+    @keys.add("escape", "enter")
+    def add_line(event: "KeyPressEvent") -> None:
+        event.current_buffer.insert_text("\n")
+
+    return keys
+
+
+def build_terminal_ask(screen: PersonScreen, leave: Callable[[], Awaitable[None]] | None = None) -> AskPerson | None:
+    """How to ask; None where nobody sits at a terminal."""
+    return TerminalPrompt(screen, leave) if sys.stdin.isatty() else None
+
+
+async def stop_command() -> None:
+    """Stop this command as Ctrl-C does: nothing is lost, and the seat is asked again when the session is resumed."""
+    signal.raise_signal(signal.SIGINT)
+    await asyncio.Event().wait()

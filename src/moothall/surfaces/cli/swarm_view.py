@@ -1,0 +1,117 @@
+"""A swarm as it happens: findings scroll by; below them the round, the pheromones, the agents and the figures."""
+
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from moothall.domain.ids import SeatId
+from moothall.domain.safe_text import one_line
+from moothall.engine.events import EntryAdded, TextDelta
+from moothall.ports.plugin import AnyPlugin
+from moothall.protocols.swarm.prompt_text import format_agent_name
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.reports.figures import format_percent
+from moothall.surfaces.cli.live import COLORS, MovingView, describe_entry, format_foot
+
+BAR: Final = 20
+MOST_DIRECTIONS: Final = 8
+MOST_AGENTS: Final = 12
+
+
+class SwarmView(MovingView):
+    """The live view of a swarm."""
+
+    def __init__(self, plugin: AnyPlugin, timeline: SwarmTimeline, console: Console) -> None:
+        self._plugin = plugin
+        self._timeline = timeline
+        self._asked: dict[str, str] = {}
+        super().__init__(console)
+
+    def _show(self, event: EntryAdded | TextDelta) -> None:
+        if not isinstance(event, EntryAdded):
+            return
+        for line in describe_entry(self._plugin, self._timeline, event.entry):
+            style = (
+                "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
+            )
+            self._console.print(Text(line, style=style))
+        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in self._timeline.session_state.pending}
+
+    def _render(self) -> RenderableType:
+        if not self._timeline.seq:
+            return Text("")
+        return Group(
+            self._render_head(), self._render_pheromones(), self._render_agents(), self._render_figures(), self._render_foot()
+        )
+
+    def _render_head(self) -> Text:
+        swarm, words = self._timeline.state, self._timeline.words
+        most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
+        state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {words.term(swarm.stage)}"
+        return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
+
+    def _render_pheromones(self) -> RenderableType:
+        ranked = sorted(self._timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+        table = Table.grid(padding=(0, 1))
+        for each in ranked[:MOST_DIRECTIONS]:
+            table.add_row(_render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
+        rest = len(ranked) - MOST_DIRECTIONS
+        if rest > 0:
+            table.add_row(Text(f"+ {rest}", style="dim"), Text(""))
+        return table
+
+    def _render_agents(self) -> RenderableType:
+        swarm, words = self._timeline.state, self._timeline.words
+        table = Table.grid(padding=(0, 2))
+        # Many agents: those that are still being asked are the ones to look at.
+        agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MOST_AGENTS]
+        for at, (seat, agent) in enumerate(agents):
+            table.add_row(
+                Text(format_agent_name(seat), style=f"bold {COLORS[at % len(COLORS)]}"),
+                Text(words.term(agent.role)),
+                Text(words.term(agent.status), style="" if agent.status in {"active", "completed"} else "red"),
+                Text(f"{agent.findings} · {agent.deposits}", style="dim"),
+                Text(self._describe_doing(seat, agent.direction), style="dim"),
+            )
+        rest = len(swarm.agents) - len(agents)
+        if rest > 0:
+            table.add_row(Text(f"+ {rest}", style="dim"), Text(""), Text(""), Text(""), Text(""))
+        return table
+
+    def _describe_doing(self, seat: SeatId, direction: str) -> str:
+        """What an agent is asked for or held up by now, else where it looks."""
+        words = self._timeline.words
+        if seat in self._held_up:
+            return f"… {words.held_up}"
+        kind = self._asked.get(seat)
+        return one_line(direction)[:40] if kind is None else f"… {words.asked_for.get(kind, kind)}"
+
+    def _render_figures(self) -> RenderableType:
+        if not self._timeline.measures:
+            return Text("")
+        words, last, settings = self._timeline.words, self._timeline.measures[-1], self._timeline.state.settings
+        table = Table.grid(padding=(0, 1))
+        rows = (
+            (words.stability, float(last.stable), last.stable, f"β = {settings.beta}"),
+            (
+                words.quorum,
+                last.consensus_rate,
+                last.has_quorum,
+                f"{format_percent(last.consensus_rate)} / {format_percent(settings.quorum_threshold)}",
+            ),
+            (words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
+        )
+        for name, value, holds, told in rows:
+            table.add_row(Text(name), _render_bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {told}"))
+        return table
+
+    def _render_foot(self) -> Text:
+        spent = self._timeline.spent
+        return Text(format_foot(self._timeline.session, spent, self._timeline.words), style="dim")
+
+
+def _render_bar(value: float, color: str) -> Text:
+    filled = round(max(0.0, min(1.0, value)) * BAR)
+    return Text.assemble(("█" * filled, color), ("░" * (BAR - filled), "dim"), (f" {value:.2f}", "dim"))

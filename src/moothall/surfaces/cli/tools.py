@@ -1,0 +1,108 @@
+"""`moot tools`: which MCP tools each role is shown, and what they cost an agent to read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import click
+
+from moothall.surfaces.api.methods import TABLE
+from moothall.surfaces.api.rights import MAY, NEEDS, ROLES, Role
+from moothall.surfaces.api.toolsets import (
+    AGENT_TOOLS,
+    ALL_TOOLS,
+    MOST_TOKENS,
+    MOST_TOOLS,
+    OBSERVER_TOOLS,
+    OPERATOR_TOOLS,
+    OWNER_TOOLS,
+    RECORDER_TOOLS,
+    SEAT_TOOLS,
+    SESSION_OBSERVER_TOOLS,
+    SESSION_OWNER_TOOLS,
+    SessionKind,
+    describe_tools,
+    estimate_tokens,
+    select_seat_tools,
+)
+from moothall.surfaces.cli import output as out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleTools:
+    """What one role is shown."""
+
+    role: str
+    count: int
+    tokens: int
+    tools: tuple[str, ...]
+
+
+_SESSIONS: dict[SessionKind, str] = {
+    "deliberation": "a debate, advisory panel or consensus",
+    "meeting": "a persona meeting, roundtable, pipeline or consultation",
+    "swarm": "a swarm",
+    "conference": "a conference in files",
+}
+
+
+def list_roles() -> Iterator[RoleTools]:
+    """Every role with its tools, then all tools together."""
+    for kind, title in _SESSIONS.items():
+        assert kind in SEAT_TOOLS
+        yield _measure(f"seat of {title}", select_seat_tools(kind, has_consultations=False), "seat")
+        yield _measure(f"seat of {title}, with consultations", select_seat_tools(kind, has_consultations=True), "seat")
+    yield _measure("owner", OWNER_TOOLS)
+    for kind, title in _SESSIONS.items():
+        yield _measure(f"owner of {title}", SESSION_OWNER_TOOLS[kind])
+    yield _measure("operator", OPERATOR_TOOLS)
+    yield _measure("recorder", RECORDER_TOOLS)
+    yield _measure("agent that decides under its own name", AGENT_TOOLS, "agent")
+    yield _measure("observer", OBSERVER_TOOLS)
+    for kind, title in _SESSIONS.items():
+        yield _measure(f"observer of {title}", SESSION_OBSERVER_TOOLS[kind])
+    yield _measure("all tools (moot mcp --all-tools, /mcp?tools=all)", ALL_TOOLS)
+
+
+def _measure(title: str, names: tuple[str, ...], role: Role = "local") -> RoleTools:
+    tokens = estimate_tokens(describe_tools(names, role))
+    return RoleTools(role=title, count=len(names), tokens=tokens, tools=names)
+
+
+def render_rights() -> str:
+    """Who may make which call, as a table of Markdown: a seat only in its own session."""
+    roles = [role for role in ROLES if role != "local"]
+    lines = [f"| call | {' | '.join(roles)} |", f"|---|{'---|' * len(roles)}"]
+    for name, needs in NEEDS.items():
+        allowed = (needs in MAY[role] and not (role == "seat" and TABLE[name].is_of_all) for role in roles)
+        lines.append(f"| `{name}` | {' | '.join('yes' if each else '' for each in allowed)} |")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--rights", is_flag=True, help="Print instead which role may make which call.")
+@out.json_option
+def tools(rights: bool, as_json: bool) -> None:
+    """List the MCP tools of each role, and their tokens.
+
+    Tokens are what an agent reads before its first call, estimated: one for every four characters of names, descriptions and
+    schemas.
+
+    \b
+    moot tools
+    moot tools --rights
+    """
+    if rights:
+        out.print_json({role: sorted(MAY[role]) for role in ROLES} | {"calls": NEEDS}) if as_json else out.print_line(
+            render_rights()
+        )
+        return
+    found = list(list_roles())
+    if as_json:
+        out.print_json(found)
+        return
+    out.print_line("tools  tokens  role")
+    for each in found:
+        out.print_line(f"{each.count:>5}  {each.tokens:>6,}  {each.role}")
+        if each.tools != ALL_TOOLS:
+            out.print_line(f"               {' '.join(each.tools)}")
+    out.print_note(f"limits for a role: {MOST_TOOLS} tools, {MOST_TOKENS:,} tokens")

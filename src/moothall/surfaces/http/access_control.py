@@ -1,0 +1,290 @@
+"""Who is let in: hosts and origins, tokens, sizes, rates."""
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from moothall.app.owner_key import is_loopback
+from moothall.errors import NotAllowed, WorldError
+from moothall.memory.tokens import AccessDenied, TokenStore
+from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
+from moothall.surfaces.api.method import Caller
+from moothall.surfaces.http.chat_errors import CHAT_PATHS, reshape_refusal
+from moothall.surfaces.http.health import HEALTH, LIVE, READY
+from moothall.surfaces.http.page_files import is_page_path
+from moothall.surfaces.http.refusals import LONGEST_SECONDS, RefusalBrake
+from moothall.surfaces.http.server_settings import ServerSettings
+from moothall.surfaces.rpc.jsonrpc import build_refusal
+
+OPEN_PATHS: Final = frozenset({HEALTH, LIVE, READY})
+LOGIN_PATHS: Final = frozenset({"/login", "/logout"})
+COOKIE: Final = "moot_session"
+SAFE_HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; "
+        b"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types moot-quote",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+"""On every answer: what a page of this server may load, and who may load it (W-7)."""
+MOST_CALLERS: Final = 10_000
+WHERE_FROM: Final = "`moot key` prints that of whoever runs the server, `moot invite` makes one for somebody else"
+DENIED: Final = {
+    "unknown": "the token is unknown",
+    "expired": "the token has expired; ask whoever runs the server for a new one (`moot invite`)",
+    "revoked": "the token was revoked",
+}
+
+
+class RateLimiter:
+    """A bucket per caller that fills by `per_second` up to `burst`."""
+
+    def __init__(self, per_second: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def count_wait(self, caller: str) -> float:
+        """In how many seconds one more call will fit."""
+        left, since = self._buckets.get(caller, (self._burst, self._clock()))
+        return max(0.0, (1 - left) / self._per_second - (self._clock() - since))
+
+    def has_room(self, caller: str) -> bool:
+        """Whether one more call would fit."""
+        left, since = self._buckets.get(caller, (self._burst, self._clock()))
+        return left + (self._clock() - since) * self._per_second >= 1
+
+    def take(self, caller: str) -> bool:
+        """Whether one more call fits."""
+        now = self._clock()
+        left, since = self._buckets.pop(caller, (self._burst, now))
+        left = min(self._burst, left + (now - since) * self._per_second)
+        self._buckets[caller] = (left - 1 if left >= 1 else left, now)
+        if len(self._buckets) > MOST_CALLERS:
+            self._buckets.popitem(last=False)
+        return left >= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A caller that was identified, the id by which its calls are counted, and the secret that it brought."""
+
+    caller: Caller
+    id: str
+    secret: str = field(repr=False)
+
+
+class AccessControl:
+    """ASGI middleware: refuses before anything is read, else says who calls in `request.state.caller`.
+
+    Nobody comes in without a secret, wherever the call comes from: every user of a machine can reach its loopback address. On a
+    server that only this machine reaches, who holds the key of its home (`owner`, the id of that token) is `local`; and it
+    answers to its own names alone, so that no page can reach it by another.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        access: Callable[[], TokenStore],
+        owner: Callable[[], str],
+        is_local: bool,
+        settings: ServerSettings,
+        brake: RefusalBrake,
+        rates: RateLimiter | None = None,
+        on_refused: Callable[[int], None] = lambda status: None,
+    ) -> None:
+        self._app = app
+        self._access = access
+        self._owner = owner
+        self._is_local = is_local
+        self._settings = settings
+        self._brake = brake
+        self._on_refused = on_refused
+        self._rates = {
+            role: rates or RateLimiter(limits.calls_per_second, limits.burst) for role, limits in settings.limits.items()
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        refused = self._refuse_other_origin(request)
+        if refused is None and not _is_open(request):
+            try:
+                found: Known | Response = await self._identify_caller(request)
+            except WorldError as error:
+                found = _build_unavailable(error)
+            if isinstance(found, Response):
+                refused = found
+            else:
+                rates, who = self._rates[found.caller.role], found.id
+                largest = self._settings.limits[found.caller.role].largest_body
+                refused = _refuse_large(request, largest) if rates.take(who) else _build_too_many(rates.count_wait(who))
+                known = {
+                    "caller": found.caller,
+                    "secret": found.secret,
+                    "take": lambda: rates.take(who),
+                    "largest_body": largest,
+                }
+                scope["state"] = {**scope.get("state", {}), **known}
+        if refused is not None:
+            self._on_refused(refused.status_code)
+            if request.url.path.startswith(CHAT_PATHS):
+                refused = reshape_refusal(refused)
+        await (refused or self._app)(scope, receive, _add_safe_headers(send))
+
+    def _refuse_other_origin(self, request: Request) -> Response | None:
+        """The refusal of a request that a page of another origin made."""
+        host = request.headers.get("host", "")
+        if self._is_local and not is_loopback(_parse_host_name(host)):
+            return PlainTextResponse(f"this server is not called {host[:100]!r}\n", 421)
+        origin = request.headers.get("origin")
+        if origin is not None and not _is_from(origin, host):
+            return PlainTextResponse("requests from pages of another origin are refused\n", 403)
+        # A link from elsewhere may open the page: it holds nothing, and what it then asks for comes from itself.
+        is_opened = request.headers.get("sec-fetch-mode") == "navigate" and _is_open(request)
+        if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"} and not is_opened:
+            return PlainTextResponse("requests from pages of another origin are refused\n", 403)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if request.method == "POST" and kind != "application/json":
+            return PlainTextResponse("expected Content-Type: application/json\n", 415)
+        return None
+
+    async def _identify_caller(self, request: Request) -> Known | Response:
+        given = request.headers.get("authorization", "")
+        if not given and not find_cookie(request):
+            return _build_unauthorized(f"a token is needed: Authorization: Bearer TOKEN ({WHERE_FROM})")
+        secret = _find_secret(request)
+        if not secret:
+            return _build_unauthorized("expected Authorization: Bearer TOKEN")
+        identity = await self._access().identify(secret)
+        if isinstance(identity, AccessDenied):
+            return await self._deny(request, identity)
+        if not given and request.method not in {"GET", "HEAD"} and not _is_same_origin(request):
+            # A browser sends its cookie by itself: only what says that a page of this server asked may change anything.
+            return PlainTextResponse("a request with a cookie needs the Origin of this server\n", 403)
+        is_owner = self._is_local and identity.id == self._owner()
+        return Known(Caller() if is_owner else Caller.from_identity(identity), identity.id, secret)
+
+    async def _deny(self, request: Request, denied: AccessDenied) -> Response:
+        host = request.client.host if request.client else ""
+        if not await self._brake.hold(host):
+            return _build_too_many(LONGEST_SECONDS)
+        refusal = _build_unauthorized(DENIED[denied.reason])
+        if not request.headers.get("authorization"):
+            delete_cookie(request, refusal)
+        return refusal
+
+
+def name_cookie(request: Request) -> str:
+    """The name of the login's cookie: browsers keep the cookies of all ports of a host together."""
+    port = request.url.port
+    return COOKIE if port is None else f"{COOKIE}_{port}"
+
+
+def find_cookie(request: Request) -> str:
+    """The secret of a browser's login; empty without one."""
+    return request.cookies.get(name_cookie(request), "")
+
+
+def set_cookie(request: Request, response: Response, secret: str, seconds: int) -> None:
+    """Let the browser keep a login: no script can read it, and no request from another site carries it."""
+    is_secure = request.url.scheme == "https"
+    response.set_cookie(name_cookie(request), secret, seconds, path="/", secure=is_secure, httponly=True, samesite="strict")
+
+
+def delete_cookie(request: Request, response: Response) -> None:
+    """Let the browser forget its login."""
+    set_cookie(request, response, "", 0)
+
+
+def _find_secret(request: Request) -> str:
+    """The secret that says who calls: a token, or else the login of a browser."""
+    return _parse_secret(request) if request.headers.get("authorization") else find_cookie(request)
+
+
+def _is_same_origin(request: Request) -> bool:
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return _is_from(origin, request.headers.get("host", ""))
+    return request.headers.get("sec-fetch-site") == "same-origin"
+
+
+def _is_open(request: Request) -> bool:
+    """Whether anybody may make this request."""
+    # The path by which the request is routed; that of its address would have to be put together for every call.
+    path: str = request.scope["path"]
+    if path in LOGIN_PATHS and request.method == "POST":
+        return True
+    return path in OPEN_PATHS or (request.method in {"GET", "HEAD"} and is_page_path(path))
+
+
+def _add_safe_headers(send: Send) -> Send:
+    async def send_safely(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *SAFE_HEADERS]}
+        await send(message)
+
+    return send_safely
+
+
+def _parse_secret(request: Request) -> str:
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def _parse_host_name(host: str) -> str:
+    """The host without its port; empty for what is none."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_from(origin: str, host: str) -> bool:
+    try:
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False
+
+
+def _build_unauthorized(message: str) -> Response:
+    body = build_refusal(CODES[NotAllowed].number, message, "NotAllowed")
+    return Response(body, 401, {"WWW-Authenticate": 'Bearer realm="moot"'}, media_type="application/json")
+
+
+def _build_too_many(seconds: float) -> Response:
+    wait = max(1, math.ceil(seconds))
+    body = build_refusal(TOO_MUCH.number, f"too many calls; wait {wait} s", "TooMuch")
+    return Response(body, 429, {"Retry-After": str(wait)}, media_type="application/json")
+
+
+def _build_unavailable(error: WorldError) -> Response:
+    body = build_refusal(find_error_code(error), f"{error}; repeat the call", type(error).__name__)
+    return Response(body, 503, {"Retry-After": "2"}, media_type="application/json")
+
+
+def _refuse_large(request: Request, largest: int) -> Response | None:
+    """The refusal of a body that says itself that it is too large; any other is counted while it is read."""
+    size = request.headers.get("content-length", "")
+    return build_too_large(largest) if size.isdecimal() and int(size[:20]) > largest else None
+
+
+def build_too_large(largest: int) -> Response:
+    body = build_refusal(TOO_MUCH.number, f"the request is too large; the limit is {largest} bytes", "TooMuch")
+    return Response(body, 413, media_type="application/json")

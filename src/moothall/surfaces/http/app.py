@@ -1,0 +1,333 @@
+"""The server: one app, one port."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from moothall.app.moot import Moot
+from moothall.app.owner_key import adopt_owner_key
+from moothall.app.readiness import ReadinessProbe
+from moothall.app.runner import is_run_by_workers
+from moothall.domain.ids import SessionId, parse_session_id
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import MootError, NotAllowed, WorldError
+from moothall.memory.tokens import TokenStore, parse_token_id
+from moothall.surfaces.api.errors import find_error_code
+from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
+from moothall.surfaces.api.methods import TABLE
+from moothall.surfaces.api.server_context import open_server_context
+from moothall.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
+from moothall.surfaces.http.chat import ChatDoor
+from moothall.surfaces.http.entry_stream import EntryHub
+from moothall.surfaces.http.health import HEALTH, LIVE, READY, answer_live, build_ready
+from moothall.surfaces.http.login import Login
+from moothall.surfaces.http.metrics import Metrics
+from moothall.surfaces.http.page_files import PageFiles
+from moothall.surfaces.http.refusals import RefusalBrake
+from moothall.surfaces.http.server_settings import ServerSettings
+from moothall.surfaces.http.stream import MOST_SESSIONS, ViewHub
+from moothall.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
+from moothall.surfaces.rpc.openrpc import build_document
+
+STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+LOOK_SECONDS: Final = 5.0
+"""How often the server looks what other processes have written."""
+TAKE_UP_SECONDS: Final = 0.01
+WARM_UP_SECONDS: Final = 1.0
+"""How long after the start a server leaves to its first callers."""
+
+
+@dataclass
+class ServerState:
+    """The state of one server: what it is built on, once it has started."""
+
+    moot: Moot
+    is_local: bool
+    settings: ServerSettings = field(default_factory=ServerSettings)
+    metrics: Metrics = field(init=False)
+    context: ServerContext | None = None
+    dispatcher: Dispatcher = field(init=False)
+    mcp_wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    mcp_app: asyncio.Future[ASGIApp] | None = None
+    hub: ViewHub | None = None
+    owner: str = ""
+    """The id of the token that is the key of this server's home."""
+    entries: EntryHub | None = None
+    readiness: ReadinessProbe | None = None
+
+    def __post_init__(self) -> None:
+        self.metrics = Metrics(self.moot.telemetry.counts)
+        self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        return build_document(TABLE)
+
+    @property
+    def server_context(self) -> ServerContext:
+        assert self.context is not None, "the server has not started"
+        return self.context
+
+    def stop(self) -> None:
+        """The server is about to end: whoever waits is answered now."""
+        if self.context is not None:
+            self.context.deliberations.stopping.set()
+        if self.hub is not None:
+            self.hub.stop()
+        if self.entries is not None:
+            self.entries.stop()
+
+    def get_access(self) -> TokenStore:
+        return self.server_context.moot.access
+
+    @asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
+            self.owner = parse_token_id(await adopt_owner_key(self.moot))
+            self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
+            self.readiness = ReadinessProbe(self.moot, self.context.runner)
+            self.mcp_app = asyncio.get_running_loop().create_future()
+            self.hub = ViewHub(self.context)
+            self.entries = EntryHub(self.context)
+            tasks = [
+                group.create_task(self.hub.run()),
+                *([] if is_run_by_workers(self.moot.environ) else [group.create_task(_follow_sessions(self.context))]),
+                group.create_task(self.entries.run()),
+                group.create_task(_warm_up_memory(self.context)),
+                group.create_task(self._serve_mcp(self.context, self.mcp_app)),
+            ]
+            yield
+            for task in tasks:
+                task.cancel()
+
+    async def _serve_mcp(self, context: ServerContext, ready: "asyncio.Future[ASGIApp]") -> None:
+        """Serve MCP from its first request on: its library takes longer to load than all the rest of the server."""
+        await self.mcp_wanted.wait()
+        app_of = await asyncio.to_thread(_load_mcp, self.settings.largest_body)
+        async with app_of(context) as app:
+            ready.set_result(app)
+            await asyncio.Event().wait()
+
+    async def handle_mcp(self, scope: Any, receive: Any, send: Any) -> None:
+        assert self.mcp_app is not None, "the server has not started"
+        self.mcp_wanted.set()
+        # A request that is given up must not cancel what the others wait for.
+        app = await asyncio.shield(self.mcp_app)
+        await app(scope, receive, send)
+
+    async def handle_rpc(self, request: Request) -> Response:
+        body = await _read_body(request)
+        if body is None:
+            return build_too_large(request.state.largest_body)
+        trace = request.headers.get(TRACE_HEADER, "")
+        call = Call(context=self.server_context, caller=request.state.caller, trace=trace)
+        answer = await self.dispatcher.answer(call, body, request.state.take)
+        return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
+
+    async def handle_events(self, request: Request) -> Response:
+        caller: Caller = request.state.caller
+        try:
+            caller.check("read")
+            session = parse_session_id(request.path_params["session"])
+            caller.check_session(session)
+            snapshot = await self.server_context.moot.engine.load_snapshot(session)
+        except MootError as error:
+            status = 403 if isinstance(error, NotAllowed) else 404
+            return Response(
+                build_refusal(find_error_code(error), str(error), type(error).__name__), status, media_type="application/json"
+            )
+        after = request.headers.get("last-event-id") or request.query_params.get("after", "0")
+        if not after.isdecimal() or len(after) > 12:
+            return PlainTextResponse("after (or Last-Event-ID) must be the number of the last entry seen\n", 400)
+        entries = self._stream_entries(snapshot, int(after), caller, request.state.secret)
+        return StreamingResponse(entries, headers=STREAM_HEADERS, media_type="text/event-stream")
+
+    async def handle_stream(self, request: Request) -> Response:
+        """The page's one stream, over all sessions that the caller may see (W-9)."""
+        caller: Caller = request.state.caller
+        assert self.hub is not None, "the server has not started"
+        try:
+            caller.check("read")
+            names = {parse_session_id(name) for name in request.query_params.getlist("session")}
+            for name in names:
+                caller.check_session(name)
+        except MootError as error:
+            status = 403 if isinstance(error, NotAllowed) else 404
+            told = build_refusal(find_error_code(error), str(error), type(error).__name__)
+            return Response(told, status, media_type="application/json")
+        if len(names) > MOST_SESSIONS:
+            return PlainTextResponse(f"at most {MOST_SESSIONS} sessions can be viewed on one stream\n", 400)
+        sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
+        after = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        stream = self._stream_views(self.hub, caller, request.state.secret, sessions, after)
+        return StreamingResponse(stream, headers=STREAM_HEADERS, media_type="text/event-stream")
+
+    async def _stream_views(
+        self, hub: ViewHub, caller: Caller, secret: str, sessions: frozenset[SessionId], after: str
+    ) -> AsyncIterator[bytes]:
+        self.metrics.count_watcher(1)
+        try:
+            with hub.view(caller, secret, sessions, after) as viewer:
+                async for data in hub.read(viewer):
+                    yield data
+        finally:
+            self.metrics.count_watcher(-1)
+
+    async def _stream_entries(self, snapshot: Snapshot, after: int, caller: Caller, secret: str) -> AsyncIterator[bytes]:
+        assert self.entries is not None, "the server has not started"
+        self.metrics.count_watcher(1)
+        try:
+            async for data in self.entries.read(snapshot, after, caller, secret):
+                yield data
+        finally:
+            self.metrics.count_watcher(-1)
+
+    async def handle_ready(self, request: Request) -> Response:
+        assert self.readiness is not None, "the server has not started"
+        if self.server_context.deliberations.stopping.is_set():
+            return build_ready("the server is stopping")
+        return build_ready(await self.readiness.explain())
+
+    async def handle_metrics(self, request: Request) -> Response:
+        return Response(await self.metrics.render_metrics(self.server_context.runner), media_type=Metrics.content_type)
+
+    async def handle_description(self, request: Request) -> Response:
+        return JSONResponse(self.document)
+
+
+def build_app(
+    moot: Moot, *, is_local: bool, settings: ServerSettings | None = None, rates: RateLimiter | None = None
+) -> Starlette:
+    """The app of a server; it opens and closes `moot` itself. `is_local`: only this machine reaches it.
+
+    `app.state.site.stop` makes it answer whoever waits, before it ends.
+    """
+    site = ServerState(moot, is_local, settings or ServerSettings())
+    brake = RefusalBrake()
+    doors = Middleware(
+        AccessControl,
+        access=site.get_access,
+        owner=lambda: site.owner,
+        is_local=is_local,
+        settings=site.settings,
+        brake=brake,
+        rates=rates,
+        on_refused=site.metrics.count_refusal,
+    )
+    app = Starlette(
+        routes=[
+            Route("/rpc", site.handle_rpc, methods=["POST"]),
+            Route("/mcp", _McpApp(site)),
+            Route("/events", site.handle_stream),
+            Route("/events/{session}", site.handle_events),
+            Route(LIVE, answer_live),
+            *(Route(path, site.handle_ready) for path in (READY, HEALTH)),
+            Route("/metrics", site.handle_metrics),
+            Route("/openrpc.json", site.handle_description),
+            *Login(site.get_access, brake).build_routes(),
+            *ChatDoor(lambda: site.server_context, _read_body).routes,
+            *PageFiles().build_routes(),
+        ],
+        middleware=[doors],
+        lifespan=site.lifespan,
+    )
+    app.state.site = site
+    return app
+
+
+class _McpApp:
+    """A route takes an instance, not a method, for an ASGI app."""
+
+    def __init__(self, site: ServerState) -> None:
+        self._site = site
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self._site.handle_mcp(scope, receive, send)
+
+
+def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncContextManager[ASGIApp]]:
+    """Import the MCP library; what makes its app, which is to be entered and left by one task."""
+    from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+
+    from moothall.surfaces.mcp.cancellation import SessionIdMiddleware
+    from moothall.surfaces.mcp.plain_answers import PlainAnswers
+    from moothall.surfaces.mcp.server import McpServer
+
+    @asynccontextmanager
+    async def app_of(context: ServerContext) -> AsyncIterator[ASGIApp]:
+        session_state = McpServer(context, _find_caller).build_server()
+        plain, streaming = (
+            StreamableHTTPSessionManager(session_state, stateless=True, json_response=each, max_request_body_size=largest_body)
+            for each in (True, False)
+        )
+        async with plain.run(), streaming.run():
+            apps = StreamableHTTPASGIApp(plain), StreamableHTTPASGIApp(streaming)
+            yield SessionIdMiddleware(PlainAnswers(*apps, largest_body))
+
+    return app_of
+
+
+async def _find_caller(request: Any) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def _follow_sessions(context: ServerContext) -> None:
+    """Go on with the sessions that a server is to run and that have not ended, also where another process wrote to one."""
+    position: int | None = None
+    while True:
+        try:
+            # First all of them, then those alone that were written to: a look costs nothing where nothing happens.
+            written = await context.moot.engine.list_written(position)
+            is_all = position is None or written.sessions is None
+            # The names alone: what is held while it waits grows with the sessions that go on, not with those that there are.
+            open_sessions = [
+                line.session
+                for line in (await context.moot.sessions() if is_all else await context.moot.find_lines(written.sessions or ()))
+                if line.is_hosted and line.status in {"thinking", "parked"}
+            ]
+            position = written.position
+            for session in open_sessions:
+                context.runner.wake(session)
+                # Not all at once: each holds a lock while it is looked at.
+                await asyncio.sleep(TAKE_UP_SECONDS)
+        except WorldError as error:
+            context.moot.engine.tell_outage(error)
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _warm_up_memory(context: ServerContext) -> None:
+    """Load what finds similar decisions once there is one: the encoder takes seconds, and whoever opens a session would wait."""
+    await asyncio.sleep(WARM_UP_SECONDS)
+    from moothall.memory.decision_memory import NAME
+
+    head = 0
+    while True:
+        try:
+            if await context.moot.memory.list_decisions(limit=1):
+                await context.moot.memory.find_similar("warm-up")
+                return
+            head = await context.moot.engine.wait_for_change(SessionId(NAME), head)
+        except WorldError as error:
+            context.moot.engine.tell_outage(error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _read_body(request: Request) -> bytes | None:
+    """The body; None when it is too large."""
+    found = bytearray()
+    async for piece in request.stream():
+        found += piece
+        if len(found) > request.state.largest_body:
+            return None
+    return bytes(found)

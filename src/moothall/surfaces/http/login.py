@@ -1,0 +1,92 @@
+"""How a browser logs in and out (W-7): a ticket, or a token that a person pastes, becomes a cookie that no script can read."""
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from moothall.errors import WorldError
+from moothall.memory.tokens import LONGEST_LOGIN, AccessDenied, TokenStore
+from moothall.surfaces.api.method import Caller
+from moothall.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
+from moothall.surfaces.http.refusals import RefusalBrake
+
+LONGEST_LOGIN_BODY: Final = 4_096
+REFUSALS_PER_SECOND: Final = 0.2
+MOST_REFUSALS: Final = 5.0
+
+_DENIED: Final = {
+    "unknown": "this link or token is not valid; a link works once: ask for another one (`moot invite`, `moot serve`)",
+    "expired": "this link or token has expired; ask for another one (`moot invite`, `moot serve`)",
+    "revoked": "the token of this link was revoked",
+}
+
+
+class Login:
+    """The requests `/login`, `/logout` and `/me`."""
+
+    def __init__(self, access: Callable[[], TokenStore], brake: RefusalBrake) -> None:
+        self._access = access
+        self._brake = brake
+        self._refusals = RateLimiter(REFUSALS_PER_SECOND, MOST_REFUSALS)
+
+    def build_routes(self) -> list[Route]:
+        return [
+            Route("/login", self.log_in, methods=["POST"]),
+            Route("/logout", self.log_out, methods=["POST"]),
+            Route("/me", self.tell_who, methods=["GET"]),
+        ]
+
+    async def log_in(self, request: Request) -> Response:
+        who = request.client.host if request.client else ""
+        if not self._refusals.has_room(who):
+            return JSONResponse({"error": "too many refused logins from your address; wait a moment"}, 429, {"Retry-After": "5"})
+        secret = _parse_login(await _read_start(request))
+        if secret is None:
+            return JSONResponse({"error": 'expected {"ticket": "…"} or {"token": "…"}'}, 400)
+        try:
+            login = await self._access().log_in(secret)
+        except WorldError as error:
+            return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
+        if isinstance(login, AccessDenied):
+            self._refusals.take(who)
+            await self._brake.hold(who)
+            return JSONResponse({"error": _DENIED[login.reason]}, 401)
+        response = Response(status_code=204, headers={"Cache-Control": "no-store"})
+        set_cookie(request, response, login.secret, int(LONGEST_LOGIN.total_seconds()))
+        return response
+
+    async def log_out(self, request: Request) -> Response:
+        await self._access().log_out(find_cookie(request))
+        response = Response(status_code=204)
+        delete_cookie(request, response)
+        return response
+
+    async def tell_who(self, request: Request) -> Response:
+        caller: Caller = request.state.caller
+        told = {"role": caller.role, "seat": caller.seat, "session": caller.session, "name": caller.name}
+        return JSONResponse(told, headers={"Cache-Control": "no-store"})
+
+
+async def _read_start(request: Request) -> bytes:
+    found = bytearray()
+    async for piece in request.stream():
+        found += piece
+        if len(found) > LONGEST_LOGIN_BODY:
+            break
+    return bytes(found)
+
+
+def _parse_login(body: bytes) -> str | None:
+    """The secret that somebody logs in with; None for anything else."""
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(given, dict) or len(given) != 1:
+        return None
+    secret = given.get("ticket") or given.get("token")
+    return secret.strip() if isinstance(secret, str) and secret.strip() else None

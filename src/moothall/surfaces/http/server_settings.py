@@ -1,0 +1,102 @@
+"""What a server allows: `server.toml` in Moot's home.
+
+programs = ["claude", "/home/ada/agents/reviewer.toml"]
+proxies = ["127.0.0.1"]   # whose X-Forwarded-For is believed
+traces = "http://127.0.0.1:4318"
+
+[limits]                  # of each token
+calls_per_second = 50
+
+[limits.observer]         # of an observer's
+calls_per_second = 5
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from moothall.errors import BadSetting
+from moothall.surfaces.api.method import explain_validation_error
+from moothall.surfaces.api.rights import ROLES, Role
+
+NAME: Final = "server.toml"
+
+
+class CallLimits(BaseModel):
+    """How much the holder of one token may ask: calls a second, after a burst of so many, each of so many bytes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    calls_per_second: float = Field(default=500.0, gt=0, le=1e6, allow_inf_nan=False)
+    burst: float = Field(default=2_000.0, ge=1, le=1e6, allow_inf_nan=False)
+    largest_body: int = Field(default=1_048_576, ge=1_024, le=67_108_864)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """`programs` are those that may be started: names of agents or recipe files; None: as the address of the server says.
+
+    `proxies` are the addresses whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed; `traces` is where spans are sent.
+    """
+
+    programs: tuple[str, ...] | None = None
+    limits: Mapping[Role, CallLimits] = field(default_factory=lambda: dict.fromkeys(ROLES, CallLimits()))
+    proxies: tuple[str, ...] = ()
+    traces: str = ""
+
+    def select_programs(self, *, is_local: bool) -> tuple[str, ...] | None:
+        """The programs that may be started; None: any, for whoever holds the key of the home."""
+        return () if self.programs is None and not is_local else self.programs
+
+    @property
+    def largest_body(self) -> int:
+        """The most bytes that anybody may send."""
+        return max(each.largest_body for each in self.limits.values())
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    programs: list[str] | None = None
+    limits: dict[str, Any] = {}
+    proxies: list[str] = []
+    traces: str = Field(default="", pattern="^(https?://[^/?#]+(/[^?#]*)?)?$")
+
+    @field_validator("proxies")
+    @classmethod
+    def check_proxies(cls, given: list[str]) -> list[str]:
+        for each in given:
+            try:
+                is_all = ip_network(each).prefixlen == 0
+            except ValueError:
+                raise ValueError(f"{each!r} is not an address; write those of your proxies: 127.0.0.1, 10.0.1.0/24") from None
+            # Whoever is believed chooses the address by which refused tokens are slowed down.
+            if is_all:
+                raise ValueError(f"{each!r} is everybody; write the addresses of your proxies")
+        return given
+
+
+def load_server_settings(home: Path) -> ServerSettings:
+    """The settings of the servers of a home; raises BadSetting."""
+    path = home / NAME
+    try:
+        form = _Form.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        shared = {name: value for name, value in form.limits.items() if not isinstance(value, dict)}
+        roles = {name: value for name, value in form.limits.items() if isinstance(value, dict)}
+        unknown = sorted(roles.keys() - set(ROLES))
+        if unknown:
+            raise BadSetting(f"{path}: limits.{unknown[0]}: no role is called so; the roles are: {', '.join(ROLES)}")
+        limits = {role: CallLimits.model_validate({**shared, **roles.get(role, {})}) for role in ROLES}
+    except FileNotFoundError:
+        return ServerSettings()
+    except ValidationError as cause:
+        raise BadSetting(f"{path}: {explain_validation_error(cause)}") from cause
+    except (OSError, ValueError) as cause:
+        raise BadSetting(f"{path} cannot be read: {cause}") from cause
+    programs = None if form.programs is None else tuple(form.programs)
+    return ServerSettings(programs=programs, limits=limits, proxies=tuple(form.proxies), traces=form.traces)

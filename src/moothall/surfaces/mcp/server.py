@@ -1,0 +1,243 @@
+"""The calls of the table as an MCP server, for clients of every revision.
+
+The SDK costs about a second to import, so that the command line imports this module only where it serves.
+"""
+
+import logging
+import re
+from collections.abc import Awaitable, Callable
+from importlib.metadata import version
+from typing import Any, Final
+
+import anyio
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp.shared.uri_template import UriTemplate
+from pydantic import ValidationError
+
+from moothall.domain.ids import parse_session_id
+from moothall.errors import MootError
+from moothall.reports.json_text import dump_json
+from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
+from moothall.surfaces.api.methods import TABLE, TOOLS
+from moothall.surfaces.api.toolsets import (
+    ALL_TOOLS,
+    complete_arguments,
+    describe_tools,
+    find_conference_name,
+    find_session_kind,
+    select_tools,
+)
+from moothall.surfaces.mcp.cancellation import CancelMiddleware
+from moothall.surfaces.mcp.greeting import INSTRUCTIONS, Greeting
+from moothall.surfaces.mcp.instructions import TIMELINE_MEANS, build_join_prompt
+
+TIMELINE: Final = "moot://sessions/{session}/timeline"
+MOST_LISTED: Final = 100
+
+log = logging.getLogger("moot")
+
+Ctx = ServerRequestContext[dict[str, Any], Any]
+PageParams = types.PaginatedRequestParams | None
+CallerOf = Callable[[Any], Awaitable[Caller]]
+"""Who stands behind a request; the request is None on stdio."""
+
+PROMPT: Final = types.Prompt(
+    name="join",
+    description="Take a seat in a session and take part in it to its end.",
+    arguments=[
+        types.PromptArgument(name="session", description="The session's id.", required=True),
+        types.PromptArgument(name="seat", description="The seat; may be omitted with a seat's token.", required=False),
+    ],
+)
+
+
+class McpServer:
+    """Answers the requests of MCP clients."""
+
+    def __init__(self, context: ServerContext, caller_of: CallerOf, *, shows_all: bool = False) -> None:
+        self._house = context
+        self._caller_of = caller_of
+        self._shows_all = shows_all
+        self._timeline = UriTemplate.parse(TIMELINE)
+
+    def build_server(self) -> Server[dict[str, Any]]:
+        """The server; a transport runs it."""
+        schemas = {tool["name"]: tool["inputSchema"] for tool in describe_tools(ALL_TOOLS)}
+        server: Server[dict[str, Any]] = Server(
+            "moot",
+            version=version("moot"),
+            title="Moot",
+            instructions=INSTRUCTIONS,
+            # Without it every call of a stateless client would list the tools first.
+            get_tool_input_schema=schemas.get,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+        )
+        server.middleware.append(CancelMiddleware())
+        return server
+
+    async def _build_call(self, ctx: Ctx) -> Call:
+        async def progress(done: float, total: float) -> None:
+            await ctx.session.report_progress(done, total, "waiting")
+
+        trace = "" if ctx.request is None else ctx.request.headers.get(TRACE_HEADER, "")
+        return Call(context=self._house, caller=await self._caller_of(ctx.request), progress=progress, trace=trace)
+
+    async def _list_tools(self, ctx: Ctx, params: PageParams) -> types.ListToolsResult:
+        call = await self._build_call(ctx)
+        # `/mcp?tools=all`: for a client that finds its way among all of them.
+        shows_all = self._shows_all or (ctx.request is not None and ctx.request.query_params.get("tools") == "all")
+        try:
+            names = await select_tools(call, is_everything=shows_all)
+        except MootError as cause:
+            raise MCPError(code=types.INTERNAL_ERROR, message=_reword(str(cause))) from None
+        found = describe_tools(names, "local" if shows_all else call.caller.role)
+        return types.ListToolsResult(tools=[types.Tool.model_validate(each) for each in found])
+
+    async def _call_tool(self, ctx: Ctx, params: types.CallToolRequestParams) -> types.CallToolResult:
+        method = TOOLS.get(params.name)
+        if method is None:
+            known = ", ".join(await select_tools(await self._build_call(ctx)))
+            raise MCPError(code=types.INVALID_PARAMS, message=f"no tool is called {params.name[:100]!r}; yours are: {known}")
+        try:
+            call = await self._build_call(ctx)
+            result = await method.invoke(call, await complete_arguments(call, method, params.arguments or {}))
+        except ValidationError as cause:
+            return _build_refusal(explain_validation_error(cause))
+        except MootError as cause:
+            return _build_refusal(str(cause))
+        except Exception:
+            log.exception("the tool %s failed", params.name)
+            return _build_refusal("the server failed; see its log")
+        return types.CallToolResult(content=[types.TextContent(text=dump_json(result))], structured_content=result)
+
+    async def _list_resources(self, ctx: Ctx, params: PageParams) -> types.ListResourcesResult:
+        call = await self._build_call(ctx)
+        lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(
+                    name=f"{line.session} ({line.standing}): {line.topic[:80]}",
+                    uri=self._timeline.expand({"session": line.session}),
+                    mime_type="text/markdown",
+                )
+                for line in await call.moot.add_outcomes(lines[-MOST_LISTED:])
+            ]
+        )
+
+    async def _list_templates(self, ctx: Ctx, params: PageParams) -> types.ListResourceTemplatesResult:
+        found = types.ResourceTemplate(
+            name="timeline", uri_template=TIMELINE, description=TIMELINE_MEANS, mime_type="text/markdown"
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[found])
+
+    async def _read_resource(self, ctx: Ctx, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        call = await self._build_call(ctx)
+        found = self._timeline.match(params.uri)
+        session = found["session"] if found else None
+        if not isinstance(session, str):
+            raise MCPError(code=types.INVALID_PARAMS, message=f"no resource is called {params.uri[:200]!r}")
+        try:
+            call.caller.check_session(session)
+            text = await call.moot.export(session, "minutes")
+        except MootError as cause:
+            raise MCPError(code=types.INVALID_PARAMS, message=_reword(str(cause))) from None
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)]
+        )
+
+    async def _list_prompts(self, ctx: Ctx, params: PageParams) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[PROMPT])
+
+    async def _get_prompt(self, ctx: Ctx, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        arguments = params.arguments or {}
+        if params.name != PROMPT.name or not arguments.get("session"):
+            raise MCPError(code=types.INVALID_PARAMS, message="expected the prompt 'join' with a session")
+        call = await self._build_call(ctx)
+        seat, session = arguments.get("seat") or call.caller.seat, arguments["session"]
+        try:
+            call.caller.check_session(session)
+            snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
+        except MootError as cause:
+            raise MCPError(code=types.INVALID_PARAMS, message=_reword(str(cause))) from None
+        opened = snapshot.session_state.opened
+        outside = [each.id for each in snapshot.session_state.seats if each.is_outside]
+        if seat not in outside:
+            raise MCPError(
+                code=types.INVALID_PARAMS,
+                message=f"seat: {seat[:100]!r} is not a seat for somebody from outside; such are: {', '.join(outside) or 'none'}",
+            )
+        text = build_join_prompt(
+            find_session_kind(snapshot),
+            opened.language,
+            session=find_conference_name(opened) or session,
+            seat=seat,
+            has_token=call.caller.role == "seat",
+            has_consultations=opened.consult is not None,
+        )
+        return types.GetPromptResult(
+            description=PROMPT.description,
+            messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))],
+        )
+
+
+_SHELL = re.compile(r"[;,]? ?\(?[^;,()`]{0,100}+`moot [^`]*`[^;,()]*\)?")
+_METHOD = re.compile(r"\b(?:cstp|moot)\.[a-z][A-Za-z]+\b")
+
+
+def _reword(message: str) -> str:
+    """A message for whoever has tools: without commands of a shell, with tools instead of methods."""
+    told = _SHELL.sub("", message) or message
+    return _METHOD.sub(lambda found: (method.tool if (method := TABLE.get(found[0])) else "") or found[0], told)
+
+
+def _build_refusal(message: str) -> types.CallToolResult:
+    """A tool's refusal, without structured content: that is for results."""
+    return types.CallToolResult(content=[types.TextContent(text=_reword(message))], is_error=True)
+
+
+async def serve_on_stdio(context: ServerContext, caller_of: CallerOf, greeting: Greeting, *, shows_all: bool = False) -> None:
+    """Serve one client on standard input and output until it goes; it was greeted already."""
+    server = McpServer(context, caller_of, shows_all=shows_all).build_server()
+    async with stdio_server() as (reading, writing), anyio.create_task_group() as group:
+        sender, received = anyio.create_memory_object_stream[SessionMessage | Exception]()
+        written, answers = anyio.create_memory_object_stream[SessionMessage]()
+
+        # The library does not know that its client was greeted: it gets the first line as if it had read it itself.
+        async def read() -> None:
+            async with sender:
+                if greeting.line:
+                    await sender.send(_parse_message(greeting.line))
+                async for message in reading:
+                    await sender.send(message)
+
+        async def write() -> None:
+            is_due = greeting.answered is not None
+            async with writing:
+                async for message in answers:
+                    told = message.message
+                    if is_due and isinstance(told, types.JSONRPCResponse) and told.id == greeting.answered:
+                        is_due = False
+                        continue
+                    await writing.send(message)
+
+        group.start_soon(read)
+        group.start_soon(write)
+        async with written:
+            await server.run(received, written, server.create_initialization_options())
+
+
+def _parse_message(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValidationError as error:
+        return error

@@ -1,0 +1,171 @@
+"""JSON-RPC 2.0 to the letter: single requests, batches, notifications, ids, error codes."""
+
+import json
+import logging
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from pydantic import ValidationError
+
+from moothall.errors import MootError
+from moothall.reports.json_text import dump_json
+from moothall.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, find_error_code
+from moothall.surfaces.api.method import Call, Method, explain_validation_error
+
+MOST_IN_A_BATCH: Final = 100
+DISCOVER: Final = "rpc.discover"
+UNKNOWN: Final = "unknown"
+"""How metrics name a method that does not exist: what a caller makes up is no label."""
+
+log = logging.getLogger("moot")
+
+Observe = Callable[[str, str, float], None]
+"""Told of every call: method, outcome, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault(Exception):
+    """An error to be sent back."""
+
+    code: int
+    message: str
+    kind: str = ""
+
+
+_TOO_MANY: Final = Fault(TOO_MUCH.number, "too many calls; slow down", "TooMuch")
+
+
+def _allow_always() -> bool:
+    return True
+
+
+class Dispatcher:
+    """Answers requests by a table of methods. `describe` gives the OpenRPC document."""
+
+    def __init__(
+        self, table: Mapping[str, Method[Any, Any]], describe: Callable[[], dict[str, Any]], observe: Observe | None = None
+    ) -> None:
+        self._table = table
+        self._describe = describe
+        self._observe = observe or (lambda method, outcome, seconds: None)
+
+    async def answer(self, call: Call, body: bytes, take: Callable[[], bool] = _allow_always) -> str | None:
+        """The response to a request body; None where nothing is to be sent back. `take` says whether one more call is let in."""
+        try:
+            request = decode_json(body)
+        except Fault as fault:
+            return dump_json(_build_error(None, fault))
+        if not isinstance(request, list):
+            single = await self._answer_one(call, request)
+            return None if single is None else dump_json(single)
+        if not request or len(request) > MOST_IN_A_BATCH:
+            return build_refusal(
+                INVALID_REQUEST, f"a batch has 1 to {MOST_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest"
+            )
+        # One after another: what a caller sends together it means in that order. The first was let in with the batch.
+        answers = []
+        for at, each in enumerate(request):
+            answer = await self._answer_one(call, each) if at == 0 or take() else _build_error(_find_id(each), _TOO_MANY)
+            if answer is not None:
+                answers.append(answer)
+        return dump_json(answers) if answers else None
+
+    async def _answer_one(self, call: Call, request: object) -> dict[str, Any] | None:
+        try:
+            checked = _validate_request(request)
+        except Fault as fault:
+            return _build_error(_find_id(request), fault)
+        is_notification = "id" not in checked
+        started = time.perf_counter()
+        method = checked["method"]
+        try:
+            result = await self._call_method(call, method, checked.get("params"))
+            found: dict[str, Any] = {"jsonrpc": "2.0", "id": checked.get("id"), "result": result}
+            outcome = "ok"
+        except Fault as fault:
+            found = _build_error(checked.get("id"), fault)
+            outcome = str(fault.code)
+        self._observe(method if method in self._table or method == DISCOVER else UNKNOWN, outcome, time.perf_counter() - started)
+        return None if is_notification else found
+
+    async def _call_method(self, call: Call, name: str, params: object) -> dict[str, Any]:
+        if name == DISCOVER:
+            return self._describe()
+        method = self._table.get(name)
+        if method is None:
+            raise Fault(NO_METHOD, f"no method is called {name[:100]!r}; {DISCOVER} lists those that exist")
+        try:
+            return await method.invoke(call, _name_params(method, params))
+        except Fault:
+            raise
+        except ValidationError as cause:
+            raise Fault(INVALID_PARAMS, explain_validation_error(cause), "InvalidParams") from None
+        except MootError as cause:
+            raise Fault(find_error_code(cause), str(cause), type(cause).__name__) from None
+        except RecursionError:
+            raise Fault(INVALID_PARAMS, "the parameters are nested too deeply", "InvalidParams") from None
+        except Exception:
+            log.exception("the call %s failed", name)
+            raise Fault(INTERNAL, "the server failed; see its log", "Internal") from None
+
+
+def decode_json(body: bytes) -> object:
+    """The JSON in a body; raises Fault."""
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+    except (UnicodeDecodeError, ValueError, RecursionError) as cause:
+        raise Fault(PARSE, f"the body is not valid JSON: {str(cause)[:200]}") from None
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _validate_request(request: object) -> dict[str, Any]:
+    if not isinstance(request, dict):
+        raise Fault(INVALID_REQUEST, "a request is an object with jsonrpc, method, params and id")
+    if request.get("jsonrpc") != "2.0":
+        raise Fault(INVALID_REQUEST, 'jsonrpc must be "2.0"')
+    if not isinstance(request.get("method"), str):
+        raise Fault(INVALID_REQUEST, "method must be a string")
+    if "params" in request and not isinstance(request["params"], dict | list):
+        raise Fault(INVALID_REQUEST, "params must be an object or an array")
+    if "id" in request and not _is_id(request["id"]):
+        raise Fault(INVALID_REQUEST, "id must be a string, a number or null")
+    return request
+
+
+def _is_id(value: object) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
+
+
+def _find_id(request: object) -> object:
+    found = request.get("id") if isinstance(request, dict) else None
+    return found if _is_id(found) else None
+
+
+def _name_params(method: Method[Any, Any], params: object) -> object:
+    """Parameters by position as parameters by name, in the order in which the description lists them."""
+    if not isinstance(params, list):
+        return {} if params is None else params
+    names = list(method.input_schema().get("properties", {}))
+    if len(params) > len(names):
+        raise Fault(INVALID_PARAMS, f"{len(params)} parameters were given; the method has {len(names)}: {', '.join(names)}")
+    return dict(zip(names, params, strict=False))
+
+
+def _build_error(number: object, fault: Fault) -> dict[str, Any]:
+    error: dict[str, Any] = {"code": fault.code, "message": fault.message}
+    if fault.kind:
+        error["data"] = {"kind": fault.kind}
+    return {"jsonrpc": "2.0", "id": number, "error": error}
+
+
+def build_refusal(code: int, message: str, kind: str) -> str:
+    """The body of a response to a request that is refused before it is read."""
+    return dump_json(_build_error(None, Fault(code, message, kind)))

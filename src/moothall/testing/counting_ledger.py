@@ -1,0 +1,37 @@
+"""A ledger that counts what is read from another one."""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+
+from moothall.domain.ids import SessionId
+from moothall.domain.records import Head, StoredRecord, WrittenSessions
+from moothall.ports.ledger import Ledger
+
+
+class CountingLedger:
+    """Passes every call on, and counts the reads of each session."""
+
+    def __init__(self, inner: Ledger) -> None:
+        self._inner = inner
+        self.reads: Counter[str] = Counter()
+
+    async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        await self._inner.append(session, records)
+
+    async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+        self.reads[session] += 1
+        return await self._inner.read(session, after, limit)
+
+    async def heads(self, prefix: str = "") -> list[Head]:
+        self.reads[f"heads {prefix}"] += 1
+        return await self._inner.heads(prefix)
+
+    async def changed(self, session: SessionId, after: int) -> int:
+        return await self._inner.changed(session, after)
+
+    async def written(self, after: int | None = None) -> WrittenSessions:
+        return await self._inner.written(after)
+
+    def claim(self, session: SessionId) -> AbstractAsyncContextManager[None]:
+        return self._inner.claim(session)

@@ -1,0 +1,645 @@
+"""What every ledger keeps, as tests: subclass it in a test module, say how to open yours, and run pytest.
+
+    class TestMyLedger(LastingLedgerContract):
+        def open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
+            return MyLedger(self.fresh_place)
+
+`LedgerContract` is for every ledger; `LastingLedgerContract` adds what holds for one that outlives its handle. Neither checks
+what happens when a process or a machine dies: that takes a process of one's own.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Any, Final, TypeVar
+
+from moothall.codec.chain import compute_record_hash, compute_root_hash
+from moothall.domain.ids import SessionId
+from moothall.domain.records import Head, StoredRecord, WrittenSessions
+from moothall.errors import MootError, SeqConflict, SessionBusy
+from moothall.ports.ledger import Ledger
+
+T = TypeVar("T")
+E = TypeVar("E", bound=MootError)
+
+DEADLINE: Final = 120.0
+"""Seconds after which a test that waits in vain fails."""
+
+ONE: Final = SessionId("one")
+TWO: Final = SessionId("two")
+
+
+def build_chain(session: SessionId, count: int, text: str = "entry") -> list[StoredRecord]:
+    """The first `count` records of a session, in a chain that holds."""
+    records: list[StoredRecord] = []
+    before = compute_root_hash(session)
+    for seq in range(1, count + 1):
+        body = f'{{"fact":"{text}","n":{seq}}}'.encode()
+        records.append(
+            StoredRecord(
+                seq, 1_700_000_000_000_000 + seq, body, compute_record_hash(before, seq, 1_700_000_000_000_000 + seq, body)
+            )
+        )
+        before = records[-1].hash
+    return records
+
+
+def run_with_deadline(work: Coroutine[Any, Any, T], seconds: float = DEADLINE) -> T:
+    """Run to the end, or fail at the deadline."""
+
+    async def within() -> T:
+        async with asyncio.timeout(seconds):
+            return await work
+
+    return asyncio.run(within())
+
+
+async def expect_error(kind: type[E], work: Awaitable[object]) -> E:
+    """The error of this kind that the work ends in; fails when it ends well."""
+    try:
+        await work
+    except kind as error:
+        return error
+    raise AssertionError(f"expected {kind.__name__}, but it was taken")
+
+
+async def enter_claim(claim: AbstractAsyncContextManager[None]) -> None:
+    """Take a claim and give it back."""
+    async with claim:
+        pass
+
+
+class LedgerContract:
+    """One test per promise. pytest makes a new instance for each, so each has a ledger of its own."""
+
+    def open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
+        """A ledger that holds nothing yet."""
+        raise NotImplementedError
+
+    def run_with_ledger(self, body: Callable[[Ledger], Coroutine[Any, Any, None]]) -> None:
+        """Run a test's body over a fresh ledger."""
+
+        async def work() -> None:
+            async with self.open_ledger() as ledger:
+                await body(ledger)
+
+        run_with_deadline(work())
+
+    # Order
+
+    def test_records_come_back_in_order_and_equal(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 6)
+            for batch in (records[:1], records[1:2], records[2:5], records[5:]):
+                await ledger.append(ONE, batch)
+            assert await ledger.read(ONE) == records
+
+        self.run_with_ledger(body)
+
+    def test_reading_begins_behind_after_and_stops_at_the_limit(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 5)
+            await ledger.append(ONE, records)
+            for after in range(7):
+                assert await ledger.read(ONE, after) == records[after:]
+                for limit in range(7):
+                    assert await ledger.read(ONE, after, limit) == records[after : after + limit]
+
+        self.run_with_ledger(body)
+
+    def test_an_unknown_session_reads_as_empty(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            await ledger.append(ONE, build_chain(ONE, 1))
+            assert await ledger.read(TWO) == []
+            assert await ledger.read(SessionId("on")) == []
+
+        self.run_with_ledger(body)
+
+    def test_appending_nothing_makes_no_session(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            await ledger.append(ONE, [])
+            assert await ledger.heads() == []
+            assert await ledger.read(ONE) == []
+
+        self.run_with_ledger(body)
+
+    def test_what_was_read_is_the_readers_own(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 2)
+            given = list(records)
+            await ledger.append(ONE, given)
+            given.clear()
+            (await ledger.read(ONE)).clear()
+            assert await ledger.read(ONE) == records
+
+        self.run_with_ledger(body)
+
+    # Refusals
+
+    def test_a_gap_within_a_batch_is_refused_and_leaves_no_trace(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            first, second, third, fourth = build_chain(ONE, 4)
+            for batch in ([first, third], [first, second, fourth], [first, first], [second, first]):
+                await expect_error(SeqConflict, ledger.append(ONE, batch))
+            assert await ledger.heads() == []
+            await ledger.append(ONE, [first])
+            await expect_error(SeqConflict, ledger.append(ONE, [second, fourth]))
+            assert await ledger.read(ONE) == [first]
+
+        self.run_with_ledger(body)
+
+    def test_a_gap_behind_the_head_is_refused_and_leaves_no_trace(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 5)
+            await ledger.append(ONE, records[:2])
+            error = await expect_error(SeqConflict, ledger.append(ONE, records[3:]))
+            assert (error.session, error.expected, error.head) == (ONE, 3, 2)
+            assert await ledger.read(ONE) == records[:2]
+            await ledger.append(ONE, records[2:])
+            assert await ledger.read(ONE) == records
+
+        self.run_with_ledger(body)
+
+    def test_a_session_begins_with_entry_one(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            first, second = build_chain(ONE, 2)
+            error = await expect_error(SeqConflict, ledger.append(ONE, [second]))
+            assert (error.session, error.expected, error.head) == (ONE, 1, 0)
+            await expect_error(SeqConflict, ledger.append(ONE, [first._replace(seq=0), first]))
+            assert await ledger.heads() == []
+            await ledger.append(ONE, [first])
+            assert await ledger.read(ONE) == [first]
+
+        self.run_with_ledger(body)
+
+    def test_a_taken_seq_is_refused_and_the_loser_reads_the_winner(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            mine, theirs = build_chain(ONE, 3, "mine"), build_chain(ONE, 3, "theirs")
+            await ledger.append(ONE, mine[:2])
+            error = await expect_error(SeqConflict, ledger.append(ONE, theirs[1:2]))
+            assert (error.session, error.expected, error.head) == (ONE, 1, 2)
+            assert await ledger.read(ONE, error.expected) == mine[1:2]
+            await ledger.append(ONE, theirs[2:])
+            assert await ledger.read(ONE) == [*mine[:2], theirs[2]]
+
+        self.run_with_ledger(body)
+
+    def test_a_batch_that_reaches_past_the_head_from_before_it_is_refused_whole(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 4)
+            await ledger.append(ONE, records[:2])
+            await expect_error(SeqConflict, ledger.append(ONE, records))
+            await expect_error(SeqConflict, ledger.append(ONE, records[1:]))
+            assert await ledger.read(ONE) == records[:2]
+
+        self.run_with_ledger(body)
+
+    # Many at once
+
+    def test_of_racing_writers_one_wins_each_seq_and_no_gap_is_left(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            await race_writers([ledger] * 8)
+
+        self.run_with_ledger(body)
+
+    def test_two_appends_at_one_seq_at_once_are_one_append(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            rivals = [build_chain(ONE, 2, f"rival-{number}") for number in range(20)]
+            results = await asyncio.gather(*(ledger.append(ONE, rival) for rival in rivals), return_exceptions=True)
+            won = [rival for rival, result in zip(rivals, results, strict=True) if result is None]
+            assert [type(result) for result in results if result is not None] == [SeqConflict] * 19
+            assert [await ledger.read(ONE)] == won
+
+        self.run_with_ledger(body)
+
+    def test_many_sessions_at_once_are_all_there_and_each_in_order(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            wanted = {SessionId(f"s{number:03d}"): build_chain(SessionId(f"s{number:03d}"), 6) for number in range(200)}
+
+            async def write(session: SessionId, records: list[StoredRecord]) -> None:
+                for batch in (records[:1], records[1:3], records[3:4], records[4:]):
+                    await ledger.append(session, batch)
+
+            await asyncio.gather(*(write(session, records) for session, records in wanted.items()))
+            assert {session: await ledger.read(session) for session in wanted} == wanted
+            assert await ledger.heads() == [Head(session, records[0], records[-1]) for session, records in wanted.items()]
+
+        self.run_with_ledger(body)
+
+    def test_a_refused_append_harms_none_of_those_beside_it(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            await ledger.append(TWO, build_chain(TWO, 2))
+            good = [SessionId(f"good-{number}") for number in range(40)]
+            appends = [ledger.append(session, build_chain(session, 2)) for session in good]
+            appends.insert(30, ledger.append(TWO, build_chain(TWO, 9)[5:]))
+            appends.insert(20, ledger.append(TWO, build_chain(TWO, 1, "late")))
+            appends.insert(10, ledger.append(SessionId("bad"), build_chain(SessionId("bad"), 3)[1:]))
+            results = await asyncio.gather(*appends, return_exceptions=True)
+            assert [index for index, result in enumerate(results) if result is not None] == [10, 21, 32]
+            assert {type(results[index]) for index in (10, 21, 32)} == {SeqConflict}
+            assert {session: await ledger.read(session) for session in good} == {s: build_chain(s, 2) for s in good}
+            assert await ledger.read(TWO) == build_chain(TWO, 2)
+            assert await ledger.read(SessionId("bad")) == []
+
+        self.run_with_ledger(body)
+
+    def test_a_reader_never_sees_half_a_batch(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 60)
+
+            async def write() -> None:
+                for start in range(0, 60, 3):
+                    await ledger.append(ONE, records[start : start + 3])
+
+            writer = asyncio.create_task(write())
+            seen: list[StoredRecord] = []
+            while len(seen) < 60:
+                seen = await ledger.read(ONE)
+                assert len(seen) % 3 == 0
+                assert seen == records[: len(seen)]
+                await asyncio.sleep(0)
+            await writer
+
+        self.run_with_ledger(body)
+
+    # Heads
+
+    def test_heads_give_both_ends_of_each_session(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            one, two = build_chain(ONE, 1), build_chain(TWO, 4)
+            await ledger.append(TWO, two)
+            await ledger.append(ONE, one)
+            assert await ledger.heads() == [Head(ONE, one[0], one[0]), Head(TWO, two[0], two[3])]
+            await ledger.append(TWO, build_chain(TWO, 5)[4:])
+            assert await ledger.heads() == [Head(ONE, one[0], one[0]), Head(TWO, two[0], build_chain(TWO, 5)[4])]
+
+        self.run_with_ledger(body)
+
+    def test_heads_are_ordered_by_id_as_bytes_are(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            names = ["b", "a_b", "ab", "A", "a-b", "Z9", "a", "0", "aB", "a10", "a9", "think_20260101_010", "think_20260101_1000"]
+            for name in names:
+                await ledger.append(SessionId(name), build_chain(SessionId(name), 1))
+            assert [head.session for head in await ledger.heads()] == sorted(names)
+
+        self.run_with_ledger(body)
+
+    def test_a_prefix_selects_by_its_letters_and_has_no_wildcards(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            for name in ("think_1", "think_2", "think-1", "thinkx1", "Think_1", "thin", "think_"):
+                await ledger.append(SessionId(name), build_chain(SessionId(name), 1))
+            selected = {
+                prefix: [str(head.session) for head in await ledger.heads(prefix)]
+                for prefix in ("think_", "think_2", "think_20", "Th", "%", "_", "thin?")
+            }
+            assert selected == {
+                "think_": ["think_", "think_1", "think_2"],
+                "think_2": ["think_2"],
+                "think_20": [],
+                "Th": ["Think_1"],
+                "%": [],
+                "_": [],
+                "thin?": [],
+            }
+
+        self.run_with_ledger(body)
+
+    # Waiting
+
+    def test_changed_returns_the_head_when_it_is_past_already(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            await ledger.append(ONE, build_chain(ONE, 3))
+            assert [await ledger.changed(ONE, after) for after in range(3)] == [3, 3, 3]
+
+        self.run_with_ledger(body)
+
+    def test_changed_wakes_when_another_task_appends(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 4)
+            first = asyncio.create_task(ledger.changed(ONE, 0))
+            await asyncio.sleep(0)
+            await ledger.append(ONE, records[:1])
+            assert await first == 1
+            second = asyncio.create_task(ledger.changed(ONE, 1))
+            await asyncio.sleep(0)
+            await ledger.append(ONE, records[1:])
+            assert await second == 4
+
+        self.run_with_ledger(body)
+
+    def test_changed_waits_for_its_own_session_and_its_own_place(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 4)
+            await ledger.append(ONE, records[:1])
+            early, late = (asyncio.create_task(ledger.changed(ONE, after)) for after in (1, 3))
+            await ledger.append(TWO, build_chain(TWO, 5))
+            assert await ledger.changed(TWO, 4) == 5
+            assert (early.done(), late.done()) == (False, False)
+            await ledger.append(ONE, records[1:2])
+            assert await early == 2
+            await ledger.append(ONE, records[2:3])
+            assert await ledger.changed(ONE, 2) == 3
+            assert not late.done()
+            await ledger.append(ONE, records[3:])
+            assert await late == 4
+
+        self.run_with_ledger(body)
+
+    def test_one_append_wakes_every_waiter_and_one_that_gave_up_bars_none(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            waiters = [asyncio.create_task(ledger.changed(ONE, 0)) for _ in range(10)]
+            await asyncio.sleep(0)
+            waiters.pop(5).cancel()
+            await ledger.append(ONE, build_chain(ONE, 2))
+            assert await asyncio.gather(*waiters) == [2] * 9
+
+        self.run_with_ledger(body)
+
+    def test_a_refused_append_wakes_nobody(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            records = build_chain(ONE, 5)
+            await ledger.append(ONE, records[:1])
+            waiter = asyncio.create_task(ledger.changed(ONE, 1))
+            await expect_error(SeqConflict, ledger.append(ONE, records[3:]))
+            assert await ledger.changed(ONE, 0) == 1
+            assert not waiter.done()
+            await ledger.append(ONE, records[1:2])
+            assert await waiter == 2
+
+        self.run_with_ledger(body)
+
+    # Claims
+
+    def test_what_was_written_since_a_position_is_told_once(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            begin = (await ledger.written()).position
+            await ledger.append(ONE, build_chain(ONE, 2))
+            start = await wait_for_written(ledger, begin, {ONE})
+            assert (await ledger.written()).sessions == frozenset()
+            await ledger.append(TWO, build_chain(TWO, 1))
+            after = await wait_for_written(ledger, start, {TWO})
+            assert await ledger.written(after) == WrittenSessions(after, frozenset())
+
+        self.run_with_ledger(body)
+
+    def test_a_claim_is_exclusive_and_freed_on_exit(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            async with ledger.claim(ONE):
+                await expect_error(SessionBusy, enter_claim(ledger.claim(ONE)))
+                await expect_error(SessionBusy, enter_claim(ledger.claim(ONE)))
+            await enter_claim(ledger.claim(ONE))
+            await enter_claim(ledger.claim(ONE))
+
+        self.run_with_ledger(body)
+
+    def test_a_claim_is_freed_by_an_exception_and_by_cancelling(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            async def fail() -> None:
+                async with ledger.claim(ONE):
+                    raise SeqConflict(ONE, 1, 2)
+
+            async def stay(held: asyncio.Event) -> None:
+                async with ledger.claim(ONE):
+                    held.set()
+                    await asyncio.Event().wait()
+
+            await expect_error(SeqConflict, fail())
+            held = asyncio.Event()
+            holder = asyncio.create_task(stay(held))
+            await held.wait()
+            await expect_error(SessionBusy, enter_claim(ledger.claim(ONE)))
+            holder.cancel()
+            await asyncio.wait([holder])
+            assert holder.cancelled()
+            await enter_claim(ledger.claim(ONE))
+
+        self.run_with_ledger(body)
+
+    def test_claims_of_other_sessions_and_appends_go_on_beside_a_claim(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            async with ledger.claim(ONE), ledger.claim(TWO):
+                await ledger.append(ONE, build_chain(ONE, 1))
+                assert await ledger.changed(ONE, 0) == 1
+                await expect_error(SessionBusy, enter_claim(ledger.claim(ONE)))
+            assert await ledger.heads() == [Head(ONE, *build_chain(ONE, 1), *build_chain(ONE, 1))]
+
+        self.run_with_ledger(body)
+
+    def test_of_many_that_claim_at_once_one_holds_it(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            await race_claims([ledger] * 12)
+
+        self.run_with_ledger(body)
+
+    # Bytes
+
+    def test_bytes_come_back_exactly(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            every = bytes(range(256))
+            records = [
+                StoredRecord(1, 0, every, every[:32]),
+                StoredRecord(2, -62_135_596_800_000_000, b"\x00", bytes(32)),
+                StoredRecord(3, 253_402_300_799_999_999, every[::-1] * 3, b"\xff" * 32),
+                StoredRecord(4, 1, b"", b""),
+                StoredRecord(5, 1, b"\xff\xfe invalid \xc3\x28 utf-8 \r\n", b"%s ? ' \" \\ ;"),
+            ]
+            await ledger.append(ONE, records)
+            found = await ledger.read(ONE)
+            assert found == records
+            assert {tuple(type(field) for field in record) for record in found} == {(int, int, bytes, bytes)}
+            assert {type(record) for record in found} == {StoredRecord}
+
+        self.run_with_ledger(body)
+
+    def test_text_of_every_script_comes_back_exactly(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            texts = (
+                "我们应该重写吗？",
+                "שלום עולם",
+                "e\u0301 é",
+                "👩‍👩‍👧‍👦🏳️‍🌈",
+                "\u202egnirts\u202c",
+                "𝕞𝕠𝕠𝕥",
+                "\u0000\u2028\ufeff",
+            )
+            records = [StoredRecord(seq, seq, text.encode(), bytes(32)) for seq, text in enumerate(texts, 1)]
+            await ledger.append(ONE, records)
+            assert [record.body.decode() for record in await ledger.read(ONE)] == list(texts)
+
+        self.run_with_ledger(body)
+
+    def test_a_body_of_a_megabyte_comes_back_whole(self) -> None:
+        async def body(ledger: Ledger) -> None:
+            large = bytes(range(256)) * 4_096 + "完".encode()
+            records = [StoredRecord(seq, seq, large + bytes([seq]), bytes([seq]) * 32) for seq in range(1, 4)]
+            await ledger.append(ONE, records[:1])
+            await ledger.append(ONE, records[1:])
+            assert await ledger.read(ONE) == records
+            assert await ledger.heads() == [Head(ONE, records[0], records[2])]
+
+        self.run_with_ledger(body)
+
+
+class LastingLedgerContract(LedgerContract):
+    """What holds besides for a ledger that outlives its handle, and that several handles share."""
+
+    def reopen_ledger(self) -> AbstractAsyncContextManager[Ledger]:
+        """One more handle to the ledger that `open_ledger` opened, whether that is open still or not."""
+        raise NotImplementedError
+
+    def run_with_two_handles(self, body: Callable[[Ledger, Ledger], Coroutine[Any, Any, None]]) -> None:
+        """Run a test's body over two handles to a fresh ledger."""
+
+        async def work() -> None:
+            async with self.open_ledger() as ours, self.reopen_ledger() as theirs:
+                await body(ours, theirs)
+
+        run_with_deadline(work())
+
+    def test_all_is_there_after_reopening_and_goes_on(self) -> None:
+        async def work() -> None:
+            records = build_chain(ONE, 8)
+            for round_, handle in enumerate((self.open_ledger, self.reopen_ledger, self.reopen_ledger, self.reopen_ledger)):
+                async with handle() as ledger:
+                    assert await ledger.read(ONE) == records[: round_ * 2]
+                    await expect_error(SeqConflict, ledger.append(ONE, records[round_ * 2 + 1 :]))
+                    await ledger.append(ONE, records[round_ * 2 : round_ * 2 + 2])
+            async with self.reopen_ledger() as ledger:
+                assert await ledger.read(ONE) == records
+                assert await ledger.heads() == [Head(ONE, records[0], records[7])]
+                assert await ledger.changed(ONE, 7) == 8
+
+        run_with_deadline(work())
+
+    def test_each_handle_sees_at_once_what_the_other_wrote(self) -> None:
+        async def body(ours: Ledger, theirs: Ledger) -> None:
+            records = build_chain(ONE, 10)
+            for writer, reader, seq in [(ours, theirs, 0), (theirs, ours, 2), (ours, theirs, 4), (theirs, ours, 6)]:
+                await writer.append(ONE, records[seq : seq + 2])
+                assert await reader.read(ONE) == records[: seq + 2]
+                assert await reader.heads() == [Head(ONE, records[0], records[seq + 1])]
+                await expect_error(SeqConflict, reader.append(ONE, records[seq : seq + 2]))
+
+        self.run_with_two_handles(body)
+
+    def test_changed_wakes_when_another_handle_appends(self) -> None:
+        async def body(ours: Ledger, theirs: Ledger) -> None:
+            records = build_chain(ONE, 3)
+            first = asyncio.create_task(ours.changed(ONE, 0))
+            second = asyncio.create_task(ours.changed(ONE, 1))
+            await theirs.append(TWO, build_chain(TWO, 2))
+            assert await ours.changed(TWO, 0) == 2
+            await theirs.append(ONE, records[:1])
+            assert await first == 1
+            assert not second.done()
+            await theirs.append(ONE, records[1:])
+            assert await second == 3
+
+        self.run_with_two_handles(body)
+
+    def test_what_another_handle_wrote_is_told(self) -> None:
+        async def body(ours: Ledger, theirs: Ledger) -> None:
+            start = (await ours.written()).position
+            await theirs.append(ONE, build_chain(ONE, 1))
+            await wait_for_written(ours, start, {ONE})
+
+        self.run_with_two_handles(body)
+
+    def test_a_claim_bars_every_other_handle_until_it_is_freed(self) -> None:
+        async def body(ours: Ledger, theirs: Ledger) -> None:
+            async with ours.claim(ONE):
+                await expect_error(SessionBusy, enter_claim(theirs.claim(ONE)))
+                async with theirs.claim(TWO):
+                    await expect_error(SessionBusy, enter_claim(ours.claim(TWO)))
+            async with theirs.claim(ONE):
+                await expect_error(SessionBusy, enter_claim(ours.claim(ONE)))
+            await enter_claim(ours.claim(ONE))
+
+        self.run_with_two_handles(body)
+
+    def test_of_many_handles_that_claim_at_once_one_holds_it(self) -> None:
+        async def body(ours: Ledger, theirs: Ledger) -> None:
+            await race_claims([ours, theirs] * 6)
+
+        self.run_with_two_handles(body)
+
+    def test_of_writers_that_race_through_two_handles_one_wins_each_seq(self) -> None:
+        async def body(ours: Ledger, theirs: Ledger) -> None:
+            await race_writers([ours, theirs] * 3)
+
+        self.run_with_two_handles(body)
+
+    def test_groups_of_two_handles_for_the_same_sessions_end_in_one_order(self) -> None:
+        async def body(ours: Ledger, theirs: Ledger) -> None:
+            sessions = [SessionId(f"s{number:02d}") for number in range(40)]
+            mine = [ours.append(session, build_chain(session, 2, "mine")) for session in sessions]
+            other = [theirs.append(session, build_chain(session, 2, "other")) for session in reversed(sessions)]
+            results = await asyncio.gather(*mine, *other, return_exceptions=True)
+            assert {type(result) for result in results if result is not None} <= {SeqConflict}
+            assert sum(result is None for result in results) == 40
+            for session in sessions:
+                assert await ours.read(session) in (build_chain(session, 2, "mine"), build_chain(session, 2, "other"))
+                assert await ours.read(session) == await theirs.read(session)
+
+        self.run_with_two_handles(body)
+
+    def test_a_ledger_is_opened_by_many_at_once(self) -> None:
+        async def work() -> None:
+            async with self.open_ledger(), AsyncExitStack() as stack:
+                handles = await asyncio.gather(*(stack.enter_async_context(self.reopen_ledger()) for _ in range(6)))
+                await handles[0].append(ONE, build_chain(ONE, 1))
+                assert [await handle.read(ONE) for handle in handles] == [build_chain(ONE, 1)] * 6
+
+        run_with_deadline(work())
+
+
+async def wait_for_written(ledger: Ledger, after: int, wanted: set[SessionId]) -> int:
+    """The position at which these sessions, and no others, were written to; a ledger may learn of it a moment later."""
+    found: set[SessionId] = set()
+    while True:
+        written = await ledger.written(after)
+        found |= written.sessions or set()
+        if found >= wanted:
+            assert found == wanted
+            return written.position
+        await asyncio.sleep(0.01)
+
+
+async def race_writers(handles: Sequence[Ledger], wins: int = 8) -> None:
+    """Let one writer per handle append to one session until each has won some seqs; checks that they make one order."""
+    won: dict[int, StoredRecord] = {}
+
+    async def write(name: int, ledger: Ledger) -> None:
+        mine = 0
+        while mine < wins:
+            seq = len(await ledger.read(ONE)) + 1
+            record = StoredRecord(seq, seq, f"writer {name}".encode(), bytes([name]) * 32)
+            try:
+                await ledger.append(ONE, [record])
+            except SeqConflict:
+                continue
+            assert seq not in won
+            won[seq] = record
+            mine += 1
+
+    await asyncio.gather(*(write(name, ledger) for name, ledger in enumerate(handles)))
+    assert await handles[0].read(ONE) == [won[seq] for seq in range(1, len(handles) * wins + 1)]
+
+
+async def race_claims(handles: Sequence[Ledger]) -> None:
+    """Let all claim one session at once; checks that one holds it, the others are told, and it is free again after."""
+    done = asyncio.Event()
+    told: list[int] = []
+
+    async def hold(name: int, ledger: Ledger) -> None:
+        try:
+            async with ledger.claim(ONE):
+                await done.wait()
+        except SessionBusy:
+            told.append(name)
+            if len(told) == len(handles) - 1:
+                done.set()
+
+    await asyncio.gather(*(hold(name, ledger) for name, ledger in enumerate(handles)))
+    assert len(told) == len(handles) - 1
+    await enter_claim(handles[0].claim(ONE))

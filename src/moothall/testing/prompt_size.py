@@ -1,0 +1,21 @@
+"""What a prompt costs beyond its matter: the tokens of all that Moot itself writes into it."""
+
+import re
+from typing import Final
+
+from moothall.domain.effects import Brief
+from moothall.participants.prompt_assembly import build_user_prompt
+
+_WIDE: Final = re.compile(r"[^\u0000-\u2e7f]+")
+
+
+def count_tokens(text: str) -> int:
+    """Count roughly: three Chinese characters are two tokens, four characters of other text are one."""
+    wide = 0 if text.isascii() else len(text) - len(_WIDE.sub("", text))
+    return (2 * wide + 2) // 3 + (len(text) - wide + 3) // 4
+
+
+def count_instructions(brief: Brief) -> int:
+    """Count the tokens of a prompt without quotations (the question, what was said, the seat's state) and their headings."""
+    lines = f"{brief.system}\n{build_user_prompt(brief)}".split("\n")
+    return count_tokens("\n".join(line for line in lines if not line.startswith(("| ", "[#"))))
