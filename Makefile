@@ -76,10 +76,10 @@ $(VENV)/.run: $(VENV)/bin/python requirements.lock pyproject.toml
 	@$(BIN)/moot setup embedded
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/bin/python requirements-dev.lock pyproject.toml
+$(VENV)/.dev: $(VENV)/bin/python requirements-dev.lock pyproject.toml testkit/pyproject.toml
 	@echo "Setting up the tests (once) …"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e testkit
 	@touch $@
 
 # The page is tested in a real Chromium.

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.acceptance.outside_agents.obedient_agent import Steps, find_tools, follow
 
-from moothall.testing.stub_server import Raw, Request, Step, StubReply
+from moothall_testkit.stub_server import Raw, Request, Step, StubReply
 
 SEAT = re.compile(r"Take the seat (\w+) in the Moot \w+ [\w-]+ with the tools")
 SERVER = "mcp__moot"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moothall.testing.stub_server import Raw, Request, Step, StubReply
+from moothall_testkit.stub_server import Raw, Request, Step, StubReply
 
 CACHE = Path(__file__).resolve().parents[1] / ".cache" / "agents"
 PACKAGES = {"codex": "@openai/codex", "opencode": "opencode-ai", "claude": "@anthropic-ai/claude-code"}

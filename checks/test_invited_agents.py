@@ -13,7 +13,7 @@ from tests.acceptance.outside_agents.obedient_agent import find_tools
 
 from moothall.surfaces.api.toolsets import MOST_TOOLS
 from moothall.surfaces.cli.settings_edit import parse_toml
-from moothall.testing.stub_server import StubServer
+from moothall_testkit.stub_server import StubServer
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)
 

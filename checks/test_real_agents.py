@@ -16,7 +16,7 @@ from checks.stage import DEADLINE, Call, Stage, acted, installed, outcomes, prom
 
 from moothall import Moot
 from moothall.domain.safe_text import quote_lines
-from moothall.testing.stub_server import Request, Step, StubReply, StubServer
+from moothall_testkit.stub_server import Request, Step, StubReply, StubServer
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)
 

@@ -7,8 +7,8 @@ from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.testing.careless_model import CarelessModel
-from moothall.testing.prompt_size import count_instructions
+from moothall_testkit.careless_model import CarelessModel
+from moothall_testkit.prompt_size import count_instructions
 
 PROTOCOLS: Mapping[str, Mapping[str, object]] = {
     "persona": {"window": 3},

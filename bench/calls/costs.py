@@ -25,8 +25,8 @@ from moothall.domain.effects import Brief
 from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.persona.facts import FORMS as PERSONA_FORMS
-from moothall.testing.careless_model import CarelessModel
-from moothall.testing.prompt_size import count_tokens
+from moothall_testkit.careless_model import CarelessModel
+from moothall_testkit.prompt_size import count_tokens
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from moothall.participants.local_model import LocalModel
 from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.participants.weights import fetch_weights
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.testing.careless_model import CarelessModel
+from moothall_testkit.careless_model import CarelessModel
 
 MOST_BRIEFS = 5
 MOST_TOKENS = 160

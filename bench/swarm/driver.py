@@ -17,7 +17,7 @@ from moothall.ports.plugin import Plan
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
-from moothall.testing.rulebook_contract import START
+from moothall_testkit.rulebook_contract import START
 
 STEP_SECONDS: Final = 30.0
 """A round has two steps, its reports and its collisions: a minute of the run's clock. A stop signal lives for five rounds."""

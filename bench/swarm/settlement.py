@@ -22,7 +22,7 @@ from moothall.domain.roster import Seat
 from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmCompleted
 from moothall.protocols.swarm.rules.ideas import compare_by_words
-from moothall.testing.prompt_size import count_tokens
+from moothall_testkit.prompt_size import count_tokens
 
 AGENTS: Final = 8
 BLOCK: Final = 20

@@ -20,7 +20,7 @@ from tests.support.model_provider import ModelProvider
 
 from moothall.surfaces.http.access_control import RateLimiter
 from moothall.surfaces.http.app import build_app
-from moothall.testing.stub_server import Request, StubReply
+from moothall_testkit.stub_server import Request, StubReply
 
 ASK = "Should we ship on Friday?"
 

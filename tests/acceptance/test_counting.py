@@ -11,7 +11,7 @@ from tests.acceptance.doors import DEADLINE, Cli
 
 from moothall import Decision
 from moothall.domain.topic import build_topic
-from moothall.testing.stub_server import Request, Step, StubReply, StubServer
+from moothall_testkit.stub_server import Request, Step, StubReply, StubServer
 
 T = TypeVar("T")
 TOPIC = "Should we ship on Friday?"

@@ -7,7 +7,7 @@ from pathlib import Path
 from moothall.app.moot import Moot
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.testing.stub_server import Request, StubReply, StubServer
+from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 DRAFT = {"decision": {"text": "Ship.", "entries": [2]}, "confidence": 0.8}
 

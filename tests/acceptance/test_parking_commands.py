@@ -23,7 +23,7 @@ from tests.acceptance.doors import (
 )
 from tests.acceptance.test_providers import SEATS, called, mind, run
 
-from moothall.testing.stub_server import StubServer
+from moothall_testkit.stub_server import StubServer
 
 MIND: dict[str, list[Item]] = {
     "position": [position("Wait.")],

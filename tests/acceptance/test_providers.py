@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from tests.acceptance.doors import DEADLINE, Cli, Done
 
-from moothall.testing.stub_server import Fail, Hang, Request, Step, StubReply, StubServer
+from moothall_testkit.stub_server import Fail, Hang, Request, Step, StubReply, StubServer
 
 T = TypeVar("T")
 SEATS = ("--seat", "ada=openai:gpt-stub", "--seat", "bob=openai:gpt-stub", "--seat", "cem=openai:gpt-stub")

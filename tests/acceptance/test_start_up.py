@@ -53,7 +53,7 @@ def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most
 
 
 def test_the_version_that_is_said_is_the_one_that_is_installed() -> None:
-    assert version("moot") == VERSION
+    assert version("moothall") == VERSION
 
 
 def test_a_list_imports_the_protocols_of_its_sessions_alone(cli: Cli) -> None:
@@ -70,7 +70,7 @@ def test_a_list_imports_the_protocols_of_its_sessions_alone(cli: Cli) -> None:
 
 def test_the_library_is_imported_at_its_first_use() -> None:
     told = subprocess.run(
-        [sys.executable, "-c", "import sys, moot; print([name for name in sys.modules if name.startswith('moot.')])"],
+        [sys.executable, "-c", "import sys, moothall; print([name for name in sys.modules if name.startswith('moothall.')])"],
         capture_output=True,
         text=True,
         check=True,

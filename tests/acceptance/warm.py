@@ -28,8 +28,7 @@ for command in main.commands.values():
     if isinstance(command, LazyCommand):
         command.load()
 for module in pkgutil.walk_packages(moothall.__path__, "moothall."):
-    if not module.name.startswith("moothall.testing"):
-        importlib.import_module(module.name)
+    importlib.import_module(module.name)
 LIBRARIES = (
     "mcp.client.streamable_http",
     "mcp.server.streamable_http_manager",

@@ -9,7 +9,7 @@ from tests.acceptance.doors import until
 from tests.acceptance.server import Client, Server
 from tests.browser.pages import Visit, read_session
 
-from moothall.testing.stub_server import Request, Step, StubReply
+from moothall_testkit.stub_server import Request, Step, StubReply
 
 HALF = "Nobody has tested this on the old ledger"
 PROTOCOLS = ("persona", "debate", "advisory", "consensus", "roundtable", "swarm", "consultation", "pipeline")

@@ -8,7 +8,7 @@ from tests.acceptance.doors import until
 from tests.acceptance.server import Server
 from tests.browser.pages import Visit
 
-from moothall.testing.stub_server import Drop, Fail, Request, Step
+from moothall_testkit.stub_server import Drop, Fail, Request, Step
 
 OUT = threading.Event()
 

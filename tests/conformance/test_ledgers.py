@@ -18,7 +18,7 @@ from moothall.ledgers.migrations import load_migrations
 from moothall.ledgers.postgres import PostgresLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ports.ledger import Ledger
-from moothall.testing.ledger_contract import (
+from moothall_testkit.ledger_contract import (
     ONE,
     LastingLedgerContract,
     LedgerContract,
@@ -27,7 +27,7 @@ from moothall.testing.ledger_contract import (
     expect_error,
     run_with_deadline,
 )
-from moothall.testing.upkeep_contract import UpkeepContract
+from moothall_testkit.upkeep_contract import UpkeepContract
 
 
 class TestMemoryLedger(UpkeepContract, LedgerContract):
@@ -97,7 +97,7 @@ asyncio.run(main())
 
 APPENDS_AT_A_SIGN = """
 import asyncio, sys
-from moothall.testing.ledger_contract import ONE, build_chain
+from moothall_testkit.ledger_contract import ONE, build_chain
 from moothall.app.environment import open_ledger
 
 async def main():

@@ -10,7 +10,7 @@ from moothall.ledgers.postgres_limits import PostgresLimits
 from moothall.ledgers.postgres_queue import PostgresQueue
 from moothall.participants.provider_limits import LocalLimits
 from moothall.ports.limits import ProviderLimits
-from moothall.testing.limits_contract import LimitsContract
+from moothall_testkit.limits_contract import LimitsContract
 
 
 class TestLocalLimits(LimitsContract):

@@ -21,7 +21,7 @@ from moothall.ledgers.postgres_queue import PostgresQueue, build_worker_name
 from moothall.ledgers.temporal_queue import TemporalQueue
 from moothall.ledgers.temporal_settings import TASK_QUEUE, TEMPORAL, read_temporal_settings
 from moothall.ports.ledger import Ledger
-from moothall.testing.runner_contract import EndedSessions, RunnerContract, RunnerStage
+from moothall_testkit.runner_contract import EndedSessions, RunnerContract, RunnerStage
 
 
 def build_engine(ledger: Ledger) -> Engine:

@@ -40,7 +40,7 @@ def commands() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "code"), [found for found in blocks("python") if found[0] not in PACKAGES])
 def test_a_python_example_runs(page: str, code: str, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environ = {**os.environ, "MOOT_HOME": str(tmp_path), "PATH": path}
+    environ = {**os.environ, "MOOT_HOME": str(tmp_path), "PATH": path, "PYTHONPATH": str(ROOT / "testkit" / "src")}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120, check=False
     )

@@ -13,7 +13,7 @@ from moothall.participants.function import AnswerFunction
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.swarm.facts import BarrierPassed, Reported
 from moothall.reports.decision import Decision
-from moothall.testing.careless_model import FAULTS, CarelessModel
+from moothall_testkit.careless_model import FAULTS, CarelessModel
 
 SEEDS = range(3)
 SETTINGS: dict[str, dict[str, object]] = {"swarm": {"max_rounds": 3}, "roundtable": {"max_rounds": 2}}

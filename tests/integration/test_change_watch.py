@@ -13,7 +13,7 @@ from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
 from moothall.errors import LedgerUnavailable, UnknownSeat
 from moothall.ledgers.memory import MemoryLedger
-from moothall.testing.counting_ledger import CountingLedger
+from moothall_testkit.counting_ledger import CountingLedger
 
 NAMES = [f"agent{number:02}" for number in range(12)]
 DEADLINE = 30

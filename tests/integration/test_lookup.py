@@ -21,7 +21,7 @@ from moothall.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, 
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
 from moothall.protocols.swarm.facts import FORMS
-from moothall.testing.stub_server import Request, StubReply, StubServer
+from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 T = TypeVar("T")
 PATIENCE = 120.0

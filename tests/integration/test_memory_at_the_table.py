@@ -18,7 +18,7 @@ from moothall.domain.topic import Precedent, build_topic
 from moothall.memory.facts import DecisionKept, Outcome
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.reports.precedents import LONGEST_MEMORY, PRECEDENT_TEXT, format_precedents
-from moothall.testing.careless_model import CarelessModel
+from moothall_testkit.careless_model import CarelessModel
 
 QUESTION = "Should the billing service move to a new database?"
 MEMORY = "# Memory"

@@ -21,7 +21,7 @@ from moothall.participants.platforms import parse_platform
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
 from moothall.protocols.persona.rules import RULES
-from moothall.testing.stub_server import Drop, Fail, Hang, Raw, Request, StubReply, StubServer
+from moothall_testkit.stub_server import Drop, Fail, Hang, Raw, Request, StubReply, StubServer
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import PrefixCache
 from moothall.participants.platforms import parse_platform
 from moothall.ports.participant import Answer
-from moothall.testing.stub_server import StubReply, StubServer
+from moothall_testkit.stub_server import StubReply, StubServer
 
 ANSWER = '{"reaction_score": 0.2, "intent_to_speak": false}'
 

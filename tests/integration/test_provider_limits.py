@@ -29,9 +29,9 @@ from moothall.reports.shared_text import SHARED_REPORT_TEXT
 from moothall.surfaces.api.server_context import open_server_context
 from moothall.surfaces.api.view_store import ViewStore
 from moothall.surfaces.cli.live import PlainView, SeatsView
-from moothall.testing.ledger_contract import run_with_deadline
-from moothall.testing.runner_contract import build_contribution, build_debate
-from moothall.testing.stub_server import Fail, StubReply, StubServer
+from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.runner_contract import build_contribution, build_debate
+from moothall_testkit.stub_server import Fail, StubReply, StubServer
 
 PROPOSAL = '{"type": "propose", "text": "Yes.", "confidence": 0.8}'
 NOW = datetime(2026, 11, 16, 12, 0, 0, tzinfo=UTC)

@@ -16,8 +16,8 @@ from moothall.ledgers.memory import MemoryLedger
 from moothall.surfaces.api.method import Call, Caller
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.server_context import open_server_context
-from moothall.testing.counting_ledger import CountingLedger
-from moothall.testing.ledger_contract import expect_error, run_with_deadline
+from moothall_testkit.counting_ledger import CountingLedger
+from moothall_testkit.ledger_contract import expect_error, run_with_deadline
 
 WRITTEN = Path(__file__).resolve().parents[1] / "fixtures" / "written_by_0_1_0"
 FIELDS = {

@@ -21,7 +21,7 @@ from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.swarm.answers import SimilarityReport
 from moothall.protocols.swarm.facts import FORMS
 from moothall.scoring.likeness import MOST_JOINED, MOST_NEAR
-from moothall.testing.stub_server import Request, StubReply, StubServer
+from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 IDEA = "Put a cache at the edge."
 

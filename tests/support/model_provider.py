@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from moothall.testing.stub_server import Drop, Request, Step, StubReply, StubServer
+from moothall_testkit.stub_server import Drop, Request, Step, StubReply, StubServer
 
 DEADLINE = 60.0
 KINDS = (

@@ -22,7 +22,7 @@ from moothall.participants.model_request import RetryPolicy
 from moothall.participants.platforms import parse_platform
 from moothall.participants.script import ScriptParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall.testing.stub_server import Request, StubReply, StubServer
+from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 FAST = RetryPolicy(first_pause=0.01, longest_pause=0.02, preflight=5.0)

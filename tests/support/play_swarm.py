@@ -39,7 +39,7 @@ from moothall.protocols.swarm.rules.ideas import compare_by_words
 from moothall.protocols.swarm.rules.round_start import weigh_directions
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
-from moothall.testing.rulebook_contract import START
+from moothall_testkit.rulebook_contract import START
 
 SESSION: Final = SessionId("think_20240520_001")
 Says = Callable[[Ask, Brief, Swarm], object]

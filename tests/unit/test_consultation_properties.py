@@ -39,7 +39,7 @@ from moothall.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpe
 from moothall.protocols.pipeline.plugin import PIPELINE
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.protocols.swarm.plugin import SWARM
-from moothall.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
+from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(
     max_examples=40,

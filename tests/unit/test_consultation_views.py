@@ -20,7 +20,7 @@ from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.reports.terminal import render_decision_lines
-from moothall.testing.snapshots import check_snapshot
+from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 QUESTION = wrap_with_consultations(CONSULTATION)

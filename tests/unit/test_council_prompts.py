@@ -28,7 +28,7 @@ from moothall.domain.topic import Topic
 from moothall.protocols.council.advisory import AdvisorySettings
 from moothall.protocols.council.consensus import ConsensusSettings
 from moothall.protocols.council.facts import Contribution, CouncilSettings
-from moothall.testing.snapshots import check_snapshot
+from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 LONGEST = 150_000

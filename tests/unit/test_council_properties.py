@@ -40,7 +40,7 @@ from moothall.protocols.council.state import PASSED, Council, Course
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
 from moothall.protocols.council.validation import list_allowed_types
 from moothall.scoring.positions import VotePosition
-from moothall.testing.rulebook_contract import (
+from moothall_testkit.rulebook_contract import (
     START,
     PlayedSession,
     RulebookContract,

@@ -34,7 +34,7 @@ from moothall.protocols.council.facts import AdviceResponse, Contributed, Contri
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.markdown import format_cell
 from moothall.reports.terminal import render_decision_lines
-from moothall.testing.snapshots import check_snapshot
+from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)

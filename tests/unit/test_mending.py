@@ -16,7 +16,7 @@ from moothall.codec.schemas import allow_list, allow_text, allow_values, build_w
 from moothall.codec.value_words import read_integer, read_share
 from moothall.domain.claims import cut_text
 from moothall.errors import BadAnswer
-from moothall.testing.schema_values import draw_value
+from moothall_testkit.schema_values import draw_value
 
 POSITIONS = ("support", "conditional_support", "oppose", "abstain")
 SCHEMA: dict[str, Any] = {

@@ -35,7 +35,7 @@ from moothall.protocols.persona.facts import (
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.rules import RULES
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
-from moothall.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
+from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session, play_session
 
 LASTING = settings(
     max_examples=150,

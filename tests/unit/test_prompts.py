@@ -43,7 +43,7 @@ from moothall.domain.session_state import REMEMBERED_KEYS, SessionState, apply, 
 from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moothall.protocols.persona.rules import RULES
-from moothall.testing.snapshots import check_snapshot
+from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 

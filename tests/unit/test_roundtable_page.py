@@ -16,7 +16,7 @@ from moothall.protocols.roundtable.plugin import ROUNDTABLE
 from moothall.protocols.roundtable.report import LONG_AGENDA
 from moothall.protocols.roundtable.timeline import RoundtableTimeline
 from moothall.reports.terminal import render_decision_lines
-from moothall.testing.snapshots import check_snapshot
+from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)

@@ -28,7 +28,7 @@ from moothall.protocols.roundtable.facts import (
 from moothall.protocols.roundtable.plugin import open_session as opened_by
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.state import Conference
-from moothall.testing.rulebook_contract import RulebookContract, build_fact_source, check_session
+from moothall_testkit.rulebook_contract import RulebookContract, build_fact_source, check_session
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MINUTES = "## Summary\nYes.\n## Consensus reached\nYes.\n## Disagreements left open\nNone.\n## Action items\nada: do it."

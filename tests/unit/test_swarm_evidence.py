@@ -40,7 +40,7 @@ from moothall.protocols.swarm.reports.what_if import compute_what_if
 from moothall.protocols.swarm.rules.evidence import is_clear
 from moothall.protocols.swarm.state import Swarm
 from moothall.scoring.evidence import ORDINARY_READINGS, ExplorerReading, judge_evidence, scale_deposits
-from moothall.testing.careless_model import CarelessModel
+from moothall_testkit.careless_model import CarelessModel
 
 QUALITY = {"cache": 0.28, "hardware": 0.12, "rewrite": 0.05}
 """What an explorer deposits on a direction that it reads."""

@@ -31,8 +31,8 @@ from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.what_if import compute_what_if
 from moothall.protocols.swarm.rules.ideas import MOST_JUDGED, MOST_SECOND_LOOKS, NEAREST, build_comparison
 from moothall.protocols.swarm.state import RoundReview, Swarm
-from moothall.testing.careless_model import CarelessModel
-from moothall.testing.prompt_size import count_instructions
+from moothall_testkit.careless_model import CarelessModel
+from moothall_testkit.prompt_size import count_instructions
 
 SAME = (
     "Keep the catalogue in a cache at the edge of the network.",

@@ -35,7 +35,7 @@ from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
-from moothall.testing.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
+from moothall_testkit.rulebook_contract import PlayedSession, RulebookContract, build_fact_source, check_session
 
 LASTING = settings(
     max_examples=60,

@@ -54,7 +54,7 @@ from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
 from moothall.scoring.stigmergy import Diversity
-from moothall.testing.rulebook_contract import START
+from moothall_testkit.rulebook_contract import START
 
 # Start
 

@@ -39,7 +39,7 @@ from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.reports.terminal import render_decision_lines
 from moothall.scoring.positions import VotePosition
-from moothall.testing.snapshots import check_snapshot
+from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 EVIL = "<script>alert(1)</script> ![x](http://evil) | # Heading \x1b[31m"

@@ -13,7 +13,7 @@ from moothall.engine.snapshot import Snapshot
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.session_view import SessionView, build_view, encode_item
 from moothall.surfaces.api.view_store import StoredView, advance_view, build_changes
-from moothall.testing.rulebook_contract import PlayedSession, play_session
+from moothall_testkit.rulebook_contract import PlayedSession, play_session
 
 FEW = settings(
     max_examples=4,

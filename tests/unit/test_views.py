@@ -20,7 +20,7 @@ from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
 from moothall.reports.markdown import format_cell, format_table, quote_markdown
 from moothall.reports.shared_text import SHARED_REPORT_TEXT
 from moothall.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
-from moothall.testing.snapshots import check_snapshot
+from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 USAGE = Usage(tokens_in=120, tokens_out=30, cost=450, calls=1)

@@ -10,7 +10,7 @@ from moothall.errors import LedgerReadOnly, SessionBusy
 
 
 class Ledger(Protocol):
-    """A store of records. `moothall.testing.ledger_contract` tests every implementation against this contract."""
+    """A store of records. `moothall_testkit.ledger_contract` tests every implementation against this contract."""
 
     async def append(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
         """Append records after the head, all or none; they are durable on return.

@@ -28,7 +28,7 @@ class RunnerStats:
 
 
 class Runner(Protocol):
-    """Advances sessions. `moothall.testing.runner_contract` tests every implementation against this contract."""
+    """Advances sessions. `moothall_testkit.runner_contract` tests every implementation against this contract."""
 
     def wake(self, session: SessionId, *, at_once: bool = False) -> None:
         """Signal that something happened to a session: it is run as far as it goes, once more if it is running now.

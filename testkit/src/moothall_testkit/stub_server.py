@@ -1,7 +1,7 @@
 """A loopback stand-in for an OpenAI-compatible server, for tests. Standard library only.
 
-    async with Stub([Reply(text="hello"), Fail(status=429, retry_after=1)]) as stub:
-        ...  # point a client at stub.base_url, then look at stub.asked
+    async with StubServer([StubReply(text="hello"), Fail(status=429, retry_after=1)]) as stub:
+        ...  # point a client at stub.base_url, then look at stub.requests
 
 Each POST to `/chat/completions` or `/responses` takes the next step of the script, whether it streams or not; when the script has
 run out, the last step is repeated. A step may also be a function from the request to a step. `GET /models` takes none.
@@ -12,7 +12,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Self, assert_never
 
-from moothall.testing.stub_bodies import (
+from moothall_testkit.stub_bodies import (
     BREAK,
     Drop,
     Fail,

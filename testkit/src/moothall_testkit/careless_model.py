@@ -16,7 +16,7 @@ from moothall.domain.effects import Brief, Schema
 from moothall.domain.seeded_random import random_unit
 from moothall.errors import BadAnswer
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.testing.schema_values import draw_value
+from moothall_testkit.schema_values import draw_value
 
 FAULT_RATE: Final = 1 / 3
 """How many answers of a live model of 1.5 billion parameters had a fault."""

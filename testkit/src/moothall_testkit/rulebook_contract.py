@@ -1,6 +1,6 @@
 """What every rulebook promises, whatever the answers: whole sessions played in memory, for use with Hypothesis.
 
-    CONTRACT = RulebookContract(rules=RULES, openings=openings(), happens=happenings(RULES, said))
+    CONTRACT = RulebookContract(rules=RULES, openings=openings(), happens=build_fact_source(RULES, said))
 
     @given(st.data())
     def test_every_session_keeps_the_contract(data: st.DataObject) -> None:
@@ -50,7 +50,7 @@ from moothall.domain.rulebook import Rulebook, fold
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.engine.step import step
 from moothall.errors import BadAnswer
-from moothall.testing.schema_values import draw_value
+from moothall_testkit.schema_values import draw_value
 
 S = TypeVar("S")
 
