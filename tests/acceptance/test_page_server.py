@@ -5,7 +5,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,14 @@ def test_a_seats_link_sees_its_session_only(server: Server) -> None:
     invited = server.cli.json("invite", session, "--seat", "minski", "--url", f"http://{server.address}")
     assert f"/seat/{session}/minski#ticket=" in invited["link"]
     browser = log_in(server, parse_ticket(invited["link"]))
-    assert browser.get("/me").json() == {"role": "seat", "seat": "minski", "session": session, "name": "minski"}
+    assert browser.get("/me").json() == {
+        "role": "seat",
+        "may": ["read", "speak"],
+        "seat": "minski",
+        "session": session,
+        "name": "minski",
+        "isInvited": True,
+    }
     view = browser("moot.getView", sessionId=session)
     assert view["may"] == ["answer:minski"]
     for method, params in (
@@ -302,6 +309,32 @@ def test_two_browsers_see_the_same_and_the_changes_lead_to_the_whole_view(server
         name: value for name, value in last.items() if name not in varying
     }
     assert items == dict(map(tuple, last["timeline"]["items"]))
+
+
+def test_a_stream_says_what_each_caller_may_do(server: Server) -> None:
+    """W-7, W-9: as `moot.getView` does; an operator all but to invite, a seat its own answer, an observer nothing."""
+    session = server.local.opened()
+    tokens = [
+        server.cli.json("invite", *words)["token"]
+        for words in (("--owner",), ("--operator",), (session, "--seat", "minski"), (session, "--observer"))
+    ]
+    callers = [server.client(token) for token in tokens]
+    with ExitStack() as stack:
+        streams = [stack.enter_context(streamed(caller, session)) for caller in callers]
+        for stream in streams:
+            stream.until("view", sessionId=session)
+        server.local.say(session, "emerson", "propose")
+        seen = []
+        for stream in streams:
+            data: dict[str, Any] = {}
+            while "may" not in data:
+                data = stream.until("view", sessionId=session)[-1][2]
+            seen.append(data["may"])
+    assert seen == [caller("moot.getView", sessionId=session)["may"] for caller in callers]
+    owner, operator, seat, observer = seen
+    assert {"invite", "fork", "close"} <= set(owner)
+    assert operator == [each for each in owner if each != "invite"]
+    assert (seat, observer) == (["answer:minski"], [])
 
 
 def test_a_stream_of_an_unknown_session_says_so(server: Server) -> None:

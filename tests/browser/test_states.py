@@ -5,7 +5,7 @@ import threading
 
 from playwright.sync_api import expect
 from tests.acceptance.doors import until
-from tests.acceptance.server import Server
+from tests.acceptance.server import SEATS, Server
 from tests.browser.pages import Visit
 
 from moothall_testkit.stub_server import Drop, Fail, Request, Step
@@ -95,3 +95,22 @@ def test_who_may_only_watch_is_offered_nothing_else(server: Server, visit: Visit
     assert page.get_by_role("button", name="Fork from here").count() == 0
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_an_operator_keeps_its_buttons_while_a_meeting_goes_on(server: Server, visit: Visit) -> None:
+    """W-2, W-7: what it may do stays offered after each change, and what it may not is never offered."""
+    session = server.local.opened()
+    link = server.cli.json("invite", "--operator", "--url", f"http://{server.address}")["link"]
+    page = visit(server, link, is_nobody=True)
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page.get_by_role("link", name="Ask something")).to_be_visible()
+    page.goto(f"/s/{session}")
+    buttons = [page.get_by_role("button", name=name, exact=True) for name in ("Conclude now", "Send", "Stop")]
+    for button in buttons:
+        expect(button).to_be_visible()
+    for seat in SEATS:
+        server.local.say(session, seat, "propose", text=f"{seat} begins with the smallest part.")
+    expect(page.get_by_text("minski begins with the smallest part.").first).to_be_visible()
+    for button in buttons:
+        expect(button).to_be_visible()
+    assert page.get_by_role("button", name="Invite").count() == 0

@@ -37,7 +37,7 @@ function View() {
   switch (where) {
     case "":
       // Who was invited to one seat has one place to be.
-      return me.value?.role === "seat" && me.value.session ? (
+      return me.value?.seat && me.value.session ? (
         <SessionView id={me.value.session} mySeat={me.value.seat} key={me.value.session} />
       ) : (
         <Home />

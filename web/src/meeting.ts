@@ -13,17 +13,6 @@ export interface Draft {
   text: Signal<string>;
 }
 
-/** The stream is the same for everybody: what this caller may do of it, and which asks are its own. */
-function selectOwn({ may, waiting }: ViewChange): Partial<View> {
-  const who = me.peek();
-  const isNamed = who?.role === "seat" || who?.role === "agent";
-  const isOwner = who === null || who.role === "local" || who.role === "owner";
-  return {
-    ...(may && { may: may.filter((each) => (isOwner ? !(who?.session && each === "fork") : isNamed && each === `answer:${who.seat}`)) }),
-    ...(waiting && { waiting: waiting.map((each) => ({ ...each, mine: isNamed && each.seat === who.seat })) }),
-  };
-}
-
 /** Views of earlier entries that are kept. */
 const MOST_KEPT = 40;
 const REFETCH = 150;
@@ -191,7 +180,8 @@ export class Meeting {
       this.refetch();
       return;
     }
-    Object.assign(fields, selectOwn(change));
+    // Everybody gets the same list of open asks: which of them are this caller's is known here.
+    if (fields.waiting) fields.waiting = fields.waiting.map((each) => ({ ...each, mine: each.seat === me.peek()?.seat }));
     const next: View = { ...view, ...fields, head: Math.max(view.head, seq), at: Math.max(view.head, seq) };
     let changed: Item[] = [];
     const isWhole = batch(() => {

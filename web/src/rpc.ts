@@ -5,6 +5,12 @@ import { say } from "./language";
 import type { Me } from "./wire";
 
 export const me = signal<Me | null>(null);
+
+/** Whether the server lets this caller do such a thing; until it has said so, everything is offered. */
+export function mayDo(what: Me["may"][number]): boolean {
+  return me.value === null || me.value.may.includes(what);
+}
+
 /** Whether the server refused us for want of a login. */
 export const needsLogin = signal(false);
 

@@ -44,7 +44,7 @@ export function Header({ children }: { children?: ComponentChildren }) {
         <button class="quiet" aria-label={say("Help", "帮助")} onClick={() => (isHelpOpen.value = true)}>
           ?
         </button>
-        {me.value !== null && me.value.role !== "local" && (
+        {me.value?.isInvited && (
           <Action class="quiet" do={logOut}>
             {say("Sign out", "退出")}
           </Action>
@@ -154,7 +154,7 @@ export function Login({ failed, onLeave }: { failed: string; onLeave: () => void
 /** Where a caller belongs: a seat at its session, everybody else at home. */
 export function goHome(): void {
   const who = me.value;
-  if (who?.role === "seat" && who.session && who.seat) go(`/seat/${encodeURIComponent(who.session)}/${encodeURIComponent(who.seat)}`, { replace: true });
+  if (who?.session && who.seat) go(`/seat/${encodeURIComponent(who.session)}/${encodeURIComponent(who.seat)}`, { replace: true });
   else if (page.value === "login") go("/", { replace: true });
 }
 

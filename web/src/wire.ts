@@ -196,7 +196,8 @@ export interface Ask {
 }
 
 export interface Me {
-  role: "local" | "owner" | "seat" | "observer" | "agent";
+  may: ("read" | "speak" | "decide" | "run" | "own")[];
+  isInvited: boolean;
   seat: string;
   session: string;
   name: string;

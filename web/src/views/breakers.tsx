@@ -4,7 +4,7 @@ import { formatExact, formatSeconds, formatShare } from "../format";
 import { say } from "../language";
 import { Action, Ago, Loading, Notice, useLoad } from "../parts";
 import { buildPath } from "../route";
-import { call, me } from "../rpc";
+import { call, mayDo } from "../rpc";
 import { Header } from "../shell";
 import type { Circuit, Policy } from "../wire";
 
@@ -33,7 +33,6 @@ const STAKES: Record<string, () => string> = { low: () => say("low", "低"), med
 
 export function Breakers() {
   const { value, error, again } = useLoad(() => call<{ breakers: Circuit[]; policy: Policy }>("cstp.listBreakers"), "breakers");
-  const isOwner = me.value === null || me.value.role === "local" || me.value.role === "owner";
   useEffect(() => {
     document.title = `${say("Breakers", "断路器")} · Moot`;
   }, []);
@@ -87,7 +86,7 @@ export function Breakers() {
                   </>
                 )}
               </p>
-              {isOwner && each.state !== "closed" && (
+              {mayDo("own") && each.state !== "closed" && (
                 <p class="row">
                   <Action
                     class="quiet"

@@ -4,7 +4,7 @@ import { formatShare, nameOutcome, nameWord, shortenText } from "../format";
 import { say } from "../language";
 import { Action, Ago, CopyId, Loading, Notice, Strength, Table, useLoad } from "../parts";
 import { buildPath, route, setQuery } from "../route";
-import { call, me, newKey } from "../rpc";
+import { call, mayDo, newKey } from "../rpc";
 import { Header } from "../shell";
 import type { DecisionTrace, FoundDecision, Obligation, PastDecision } from "../wire";
 import { ObligationLine } from "./obligations";
@@ -136,7 +136,6 @@ export function DecisionView({ id }: { id: string }) {
   useEffect(() => {
     if (value) document.title = `${shortenText(value.topic, 80)} · Moot`;
   }, [value]);
-  const isOwner = me.value === null || me.value.role === "local" || me.value.role === "owner";
   return (
     <>
       <Header />
@@ -221,7 +220,7 @@ export function DecisionView({ id }: { id: string }) {
                   <li>
                     <h2>{say("Obligations", "义务")}</h2>
                     {value.obligations.map((each) => (
-                      <ObligationLine key={each.number} obligation={each} mayRead={false} maySettle={isOwner} onSettled={again} />
+                      <ObligationLine key={each.number} obligation={each} mayRead={false} maySettle={mayDo("run")} onSettled={again} />
                     ))}
                   </li>
                 )}
@@ -236,7 +235,7 @@ export function DecisionView({ id }: { id: string }) {
                       </span>
                     </p>
                   ))}
-                  {isOwner && <ReviewForm trace={value} onDone={again} />}
+                  {mayDo("own") && <ReviewForm trace={value} onDone={again} />}
                 </li>
               </ol>
             </article>

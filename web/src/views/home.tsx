@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { language, say } from "../language";
 import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
 import { buildPath, go, route, setQuery } from "../route";
-import { call, describeError, me } from "../rpc";
+import { call, describeError, mayDo, me } from "../rpc";
 import { Header } from "../shell";
 import { readStored } from "../storage";
 import { connection, listen, watch } from "../stream";
@@ -29,7 +29,7 @@ const awaited = signal<ReadonlyMap<string, { entries: number; seats: string[] }>
 const MOST_ASKED = 12;
 
 async function loadAwaited(): Promise<void> {
-  if (me.peek()?.role === "observer") return;
+  if (!mayDo("speak")) return;
   const open = [...(lines.peek()?.values() ?? [])].filter((line) => line.standing === "waiting").slice(0, MOST_ASKED);
   const look = async (line: SessionLine): Promise<void> => {
     if (awaited.peek().get(line.sessionId)?.entries === line.entries) return;
@@ -97,7 +97,7 @@ export function Home() {
   }, []);
   const all = lines.value;
   const isEmpty = all !== null && all.size === 0;
-  const isOwner = me.value === null || me.value.role === "local" || me.value.role === "owner";
+  const mayRun = mayDo("run");
   return (
     <>
       <Header />
@@ -117,14 +117,14 @@ export function Home() {
           <>
             <div class="bar-top">
               <Search query={query} />
-              {isOwner && (
+              {mayRun && (
                 <a class="button main" data-in href="/new">
                   {say("Ask something", "提个问题")}
                 </a>
               )}
             </div>
             {query ? <Found query={query} /> : <AllGroups />}
-            {!query && isOwner && <Demos isSmall={all.size > 3} />}
+            {!query && mayRun && <Demos isSmall={all.size > 3} />}
           </>
         )}
       </main>

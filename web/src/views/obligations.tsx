@@ -4,7 +4,7 @@ import { shortenText } from "../format";
 import { say } from "../language";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { buildPath } from "../route";
-import { call, me } from "../rpc";
+import { call, mayDo } from "../rpc";
 import { Header } from "../shell";
 import type { Obligation } from "../wire";
 
@@ -88,7 +88,6 @@ export function ObligationLine(props: { obligation: Obligation; mayRead: boolean
 
 export function Obligations() {
   const { value, error, again } = useLoad(() => call<{ obligations: Obligation[] }>("cstp.listObligations", { limit: 500 }), "obligations");
-  const isOwner = me.value === null || me.value.role === "local" || me.value.role === "owner";
   useEffect(() => {
     document.title = `${say("Obligations", "义务")} · Moot`;
   }, []);
@@ -104,7 +103,7 @@ export function Obligations() {
         {value === null && !error && <Loading />}
         {value && open.length === 0 && <Notice>{say("Nothing is due.", "没有待履行的义务。")}</Notice>}
         {open.map((each) => (
-          <ObligationLine key={`${each.decisionId} ${each.number}`} obligation={each} mayRead maySettle={isOwner} onSettled={again} />
+          <ObligationLine key={`${each.decisionId} ${each.number}`} obligation={each} mayRead maySettle={mayDo("run")} onSettled={again} />
         ))}
         {settled.length > 0 && (
           <section aria-label={say("Settled", "已了结")}>

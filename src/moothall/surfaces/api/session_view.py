@@ -105,7 +105,7 @@ def encode_item(item: TimelineItem) -> Json:
 
 
 def list_allowed(snapshot: Snapshot) -> list[str]:
-    """What can be done with a session now, by whoever has the right to it (`select_allowed`)."""
+    """What can be done with a session now, by a caller who has the right to it (`select_allowed`)."""
     state = snapshot.session_state
     if state.closed is not None:
         return ["fork"]

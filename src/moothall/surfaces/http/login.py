@@ -11,6 +11,7 @@ from starlette.routing import Route
 from moothall.errors import WorldError
 from moothall.memory.tokens import LONGEST_LOGIN, AccessDenied, TokenStore
 from moothall.surfaces.api.method import Caller
+from moothall.surfaces.api.rights import MAY
 from moothall.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
 from moothall.surfaces.http.refusals import RefusalBrake
 
@@ -37,7 +38,7 @@ class Login:
         return [
             Route("/login", self.log_in, methods=["POST"]),
             Route("/logout", self.log_out, methods=["POST"]),
-            Route("/me", self.tell_who, methods=["GET"]),
+            Route("/me", self.describe_caller, methods=["GET"]),
         ]
 
     async def log_in(self, request: Request) -> Response:
@@ -65,10 +66,17 @@ class Login:
         delete_cookie(request, response)
         return response
 
-    async def tell_who(self, request: Request) -> Response:
+    async def describe_caller(self, request: Request) -> Response:
         caller: Caller = request.state.caller
-        told = {"role": caller.role, "seat": caller.seat, "session": caller.session, "name": caller.name}
-        return JSONResponse(told, headers={"Cache-Control": "no-store"})
+        shown = {
+            "role": caller.role,
+            "may": sorted(MAY[caller.role]),
+            "seat": caller.seat,
+            "session": caller.session,
+            "name": caller.name,
+            "isInvited": bool(caller.token),
+        }
+        return JSONResponse(shown, headers={"Cache-Control": "no-store"})
 
 
 async def _read_start(request: Request) -> bytes:

@@ -1,8 +1,9 @@
 """The page's one stream (W-9): what happens to all sessions that a caller may see, read and encoded once for everybody.
 
-A `ViewHub` follows the sessions that somebody views. Each change is one read of the ledger, one view, one text of bytes, which
-goes to every viewer's queue. Events are numbered and kept in a bounded ring, so that whoever comes back with its last number gets
-what it missed without a read. A viewer whose queue is full is cut off and comes back the same way.
+A `ViewHub` follows the sessions that are viewed. Each change is one read of the ledger, one view, one text of bytes, which goes
+to every viewer's queue; only what a caller may do (`may`) is added for each kind of caller. Events are numbered and stored in a
+bounded ring, so that a viewer who comes back with its last number gets what it missed without a read. One whose queue is full
+is cut off and comes back the same way.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
@@ -22,6 +23,7 @@ from moothall.memory.tokens import AccessDenied
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.entries import is_sealed
 from moothall.surfaces.api.method import Caller, ServerContext
+from moothall.surfaces.api.session_view import select_allowed
 from moothall.surfaces.api.sessions import build_session_out
 from moothall.surfaces.api.view_store import StoredView, ViewStore, build_changes
 
@@ -49,13 +51,25 @@ EventKind = Literal["line", "view", "text", "asked", "reset", "gone"]
 
 
 class SentEvent(NamedTuple):
-    """An event as everybody gets it. `seat` is whom an `asked` is for."""
+    """An event as it is kept: encoded once, but for what each caller may do."""
 
     number: int
     kind: EventKind
     session: SessionId
     seat: str
+    """Whom an `asked` is for."""
     data: bytes
+    allowed: tuple[str, ...] | None = None
+    """What can be done with the session now, where that changed; each caller gets what of it is its own."""
+
+    def encode_for(self, caller: Caller, encoded: dict[tuple[str, ...], bytes]) -> bytes:
+        """The bytes for one caller; those who may do the same share them through `encoded`."""
+        if self.allowed is None:
+            return self.data
+        may = tuple(select_allowed(self.allowed, caller))
+        if may not in encoded:
+            encoded[may] = b'%s,"may":%s}\n\n' % (self.data.removesuffix(b"}\n\n"), dump_json(may).encode())
+        return encoded[may]
 
 
 @dataclass(eq=False)
@@ -149,7 +163,7 @@ class ViewHub:
             viewer.put(self._encode(self._number, "reset", b"{}"))
         else:
             for event in missed:
-                viewer.put(event.data)
+                viewer.put(event.encode_for(caller, {}))
         if not missed:
             self._tell_where(viewer)
         if missed is None or not after:
@@ -190,19 +204,22 @@ class ViewHub:
                 data = _build_text(session, ask, seat, text, is_whole=True)
                 viewer.put(self._encode(self._number, "text", dump_json(data).encode()))
 
-    def publish(self, kind: EventKind, session: SessionId, value: object, seat: str = "") -> None:
-        """Send one event to everybody who may see it and asked for it."""
+    def publish(
+        self, kind: EventKind, session: SessionId, value: object, seat: str = "", allowed: Sequence[str] | None = None
+    ) -> None:
+        """Send one event to everybody who may see it and asked for it; `allowed` is what can be done now, if that changed."""
         self._number += 1
         data = self._encode(self._number, kind, dump_json(value).encode())
-        event = SentEvent(self._number, kind, session, seat, data)
+        event = SentEvent(self._number, kind, session, seat, data, None if allowed is None else tuple(allowed))
         self._ring.append(event)
         self._ring_bytes += len(data)
         while self._ring_bytes > RING_BYTES or len(self._ring) > RING_EVENTS:
             gone = self._ring.popleft()
             self._ring_bytes -= len(gone.data)
             self._dropped = gone.number
+        encoded: dict[tuple[str, ...], bytes] = {}
         for viewer in list(self._viewers):
-            if viewer.wants(event) and not viewer.put(data):
+            if viewer.wants(event) and not viewer.put(event.encode_for(viewer.caller, encoded)):
                 self._viewers.discard(viewer)
                 viewer.end()
 
@@ -284,7 +301,8 @@ class ViewHub:
             return
         changes = build_changes(before, after)
         if changes:
-            self.publish("view", session, changes)
+            allowed = changes.pop("may", None)
+            self.publish("view", session, changes, allowed=allowed)
         asked = {each["ask"] for each in before.fields["waiting"]}
         for each in after.fields["waiting"]:
             if each["outside"] and each["ask"] not in asked:
