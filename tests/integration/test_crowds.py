@@ -49,7 +49,7 @@ def test_an_answer_from_outside_costs_no_prompt() -> None:
 
     async def work() -> None:
         engine = Engine(ledger=MemoryLedger(), rulebooks=[rules], codec=codec, clock=SystemClock())
-        session = await engine.open(DebateOpened(topic="Which way?", language="en", seed=1, seats=seats, edition=2))
+        session = await engine.open(DebateOpened(topic="Which way?", language="en", seed=1, seats=seats))
         for number, seat in enumerate(seats[:2]):
             await engine.contribute(session, seat.id, propose(number), f"key {number}")
         await engine.contribute(session, seats[0].id, propose(0), "key 0")

@@ -23,7 +23,6 @@ from moothall.protocols.council.ballots import find_candidate_ids, find_discusse
 from moothall.protocols.council.consensus import CONSENSUS, ConsensusSettings
 from moothall.protocols.council.debate import DEBATE
 from moothall.protocols.council.facts import (
-    EDITION,
     AdviceOutcome,
     AdviceResponse,
     Contributed,
@@ -97,7 +96,6 @@ class DeliberationRun:
         language: Language = "en",
         budget: Budget | None = None,
         subject: Topic | None = None,
-        edition: int = EDITION,
     ) -> None:
         plan = Plan(
             topic=topic,
@@ -112,7 +110,6 @@ class DeliberationRun:
         assert isinstance(plugin.rules, CouncilRules)
         opened = plugin.open(plan)
         assert isinstance(opened, CouncilOpened)
-        opened = replace(opened, edition=edition)
         self.rules = plugin.rules
         self.opened = opened
         self.entries = [Entry(seq=1, at=START, fact=opened)]

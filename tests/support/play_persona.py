@@ -14,7 +14,6 @@ from moothall.domain.facts import Entry, Fact, InputGiven, Language, Loss, SeatL
 from moothall.domain.ids import AskId, SeatId, SessionId, ask_id
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.protocols.persona.facts import (
-    EDITION,
     ConclusionDrafted,
     Draft,
     DraftClaim,
@@ -65,7 +64,6 @@ def build_opening(
         seats=seats,
         budget=budget or Budget(),
         settings=settings or PersonaSettings(blind=False),
-        edition=EDITION,
     )
 
 

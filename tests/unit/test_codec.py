@@ -385,7 +385,6 @@ PERSONA_SAMPLES: tuple[Fact, ...] = (
         seats=SEATS,
         settings=PersonaSettings(ageing=0.1, bids="together"),
         imported=(ImportedTurn(timestamp="", speaker=BOB, content="No.", unaware_of=1),),
-        edition=2,
     ),
     PositionTaken(ask=AskId("1.position.ada"), seat=ADA, said=Position(position="Yes.")),
     BidsDeclared(
@@ -438,10 +437,9 @@ BALLOT_SAMPLES: tuple[Fact, ...] = (
     DebateOpened(
         **{**OPENING, "seats": (Seat(id=ADA, platform="mailbox", accuracy=0.7, family="gpt"), Seat(id=BOB, platform="human"))},
         settings=council.CouncilSettings(**HELD, **_PANEL),
-        edition=2,
     ),
-    AdvisoryOpened(**OPENING, settings=AdvisorySettings(**HELD, **_PANEL), edition=2),
-    ConsensusOpened(**OPENING, settings=ConsensusSettings(**HELD, **_PANEL, quorum=2), edition=2),
+    AdvisoryOpened(**OPENING, settings=AdvisorySettings(**HELD, **_PANEL)),
+    ConsensusOpened(**OPENING, settings=ConsensusSettings(**HELD, **_PANEL, quorum=2)),
     council.Contributed(ask=ASK, seat=ADA, said=council.Contribution(type="vote", ballot=(_BALLOT,), due="June")),
     council.PhaseBegun(round=1, phase="answer"),
     council.PhaseBegun(round=1, phase="vote", candidates=(5, 6)),

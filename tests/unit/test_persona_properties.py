@@ -12,7 +12,6 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.protocols.persona.context import ContextLedger, render_context_ledger
 from moothall.protocols.persona.facts import (
-    EDITION,
     BidsDeclared,
     Draft,
     DraftClaim,
@@ -131,7 +130,6 @@ def openings(draw: st.DrawFn) -> MeetingOpened:
             ageing=draw(st.sampled_from((0.0, 0.0, 0.2))),
             bids=draw(st.sampled_from(("apart", "together"))),
         ),
-        edition=draw(st.sampled_from((EDITION, EDITION, 1))),
     )
 
 

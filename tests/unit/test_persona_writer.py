@@ -11,7 +11,7 @@ from moothall.codec.answers import read_answer
 from moothall.domain.facts import Language, SessionImported
 from moothall.errors import BadAnswer
 from moothall.protocols.persona.context import ContextLedger, render_context_ledger
-from moothall.protocols.persona.facts import Draft, DraftClaim, MeetingConcluded, PersonaSpeech, Position, Stand, TalkEnded
+from moothall.protocols.persona.facts import Draft, DraftClaim, MeetingConcluded, PersonaSpeech, Position, Stand
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.state import RECORD_ROOM
 from moothall.protocols.persona.timeline import build_decision
@@ -130,18 +130,6 @@ def test_a_decision_that_most_of_the_weight_opposes_is_overruled(language: Langu
         assert told in PERSONA.export(heavy.timeline, form)
         assert told not in PERSONA.export(table.timeline, form)
     assert json.loads(render_context_ledger(heavy.timeline))["conclusion"]["overruled"] is True
-
-
-def test_older_meetings_are_computed_by_their_own_edition() -> None:
-    """P-15: what a ledger recorded before is derived again in the same way."""
-    opened = replace(build_opening(build_seat("ada", stance="decider"), build_seat("bob", weight=2)), edition=1)
-    table = quiet(MeetingRun(opened=opened))
-    assert TalkEnded(turn=1, reason="quiet") in table.facts
-    table.drafts("ada").give_input("And R&D?")
-    quiet(table).drafts("ada").stands(bob=build_stand("oppose"))
-    closed = table.facts[-1]
-    assert isinstance(closed, MeetingConcluded)
-    assert (closed.overruled, closed.unanswered) == (False, ())
 
 
 def test_a_confidence_that_was_not_stated_is_not_invented_and_weighs_as_an_ordinary_one() -> None:

@@ -1,4 +1,4 @@
-"""The rule of sessions that were opened before the posterior decided: it is kept as it was (D-11, D-12)."""
+"""The rule by which votes on the ideas of a swarm are counted: bias weight, confidence and trust, multiplied (S-29)."""
 
 from dataclasses import replace
 from functools import partial
@@ -14,8 +14,6 @@ from moothall.scoring.positions import VotePosition
 from moothall.scoring.resolution import Resolution, SeatVote, measure_in_proportion
 
 resolve_open_vote = partial(resolution.resolve_open_vote, rule=measure_in_proportion)
-resolve_consensus = partial(resolution.resolve_consensus, rule=measure_in_proportion)
-resolve_advisory = partial(resolution.resolve_advisory, rule=measure_in_proportion)
 
 POSITIONS: list[VotePosition] = ["support", "conditional_support", "oppose", "abstain"]
 SIDES: list[VotePosition] = ["support", "conditional_support", "oppose"]
@@ -125,49 +123,6 @@ class TestConsensusTypes:
         assert found.support == pytest.approx(2 / 3)
 
 
-class TestConsensusProtocol:
-    """D-9: all must agree at or above the threshold."""
-
-    def test_it_is_reached_at_the_threshold(self) -> None:
-        assert resolve_consensus([voice("a", "support", 0.7), voice("b", "support", 0.7)]).consensus_type == "unanimous"
-
-    def test_it_is_missed_just_below_the_threshold(self) -> None:
-        found = resolve_consensus([voice("a", "support", 0.9), voice("b", "support", 0.699)])
-        assert (found.consensus_type, found.carried) == ("no_consensus", False)
-
-    def test_conditions_converge(self) -> None:
-        voices = [voice("a", "conditional_support", 0.7), voice("b", "conditional_support", 0.9)]
-        assert resolve_consensus(voices).consensus_type == "convergent"
-
-    def test_one_that_opposes_prevents_it(self) -> None:
-        assert not resolve_consensus([*vote("support", "support", "support"), voice("x", "oppose", 0.01)]).carried
-
-    def test_without_quorum_it_is_not_reached(self) -> None:
-        assert resolve_consensus(vote("support", "abstain")).consensus_type == "no_consensus"
-        assert resolve_consensus([]).consensus_type == "no_consensus"
-
-    def test_the_threshold_can_be_moved(self) -> None:
-        assert resolve_consensus(vote("support", "support"), threshold=0.8).carried
-        assert not resolve_consensus(vote("support", "support"), threshold=0.81).carried
-
-
-class TestAdvisoryProtocol:
-    """D-8: the proposer decides."""
-
-    @pytest.mark.parametrize(
-        ("own", "carried"),
-        [("support", True), ("conditional_support", True), ("abstain", True), ("oppose", False), (None, False)],
-    )
-    def test_the_owner_decides_against_all_advice(self, own: VotePosition | None, carried: bool) -> None:
-        found = resolve_advisory(vote(own, "oppose", "oppose"), owner="s0")
-        assert (found.consensus_type, found.carried) == ("owner_decision", carried)
-        assert sure(found) < 0.5
-
-    def test_only_the_owner_missing_could_turn_it(self) -> None:
-        assert resolve_advisory(vote(None, "support"), owner="s0").could_differ
-        assert not resolve_advisory(vote("support", None), owner="s0").could_differ
-
-
 class TestMissingVotes:
     def test_a_missing_vote_that_could_have_tipped_it_is_told(self) -> None:
         assert resolve_open_vote(vote("support", "support", "oppose", None)).could_differ
@@ -180,9 +135,6 @@ class TestMissingVotes:
 
     def test_an_abstention_is_not_missing(self) -> None:
         assert not resolve_open_vote(vote("support", "oppose", "abstain")).could_differ
-
-    def test_one_missing_vote_can_always_prevent_a_consensus(self) -> None:
-        assert resolve_consensus(vote("support", "support", "support", None)).could_differ
 
 
 class TestConfidence:

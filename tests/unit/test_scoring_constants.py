@@ -60,7 +60,7 @@ NONE: VotePosition = "abstain"
 
 
 class TestInProportion:
-    """The rule of sessions that were opened before log-odds: ALONE 0.6, JOINED 1.6, ORDINARY_CONFIDENCE 0.8."""
+    """The rule of votes on the ideas of a swarm: ALONE 0.6, JOINED 1.6, ORDINARY_CONFIDENCE 0.8."""
 
     def test_one_ordinary_vote_is_right_in_65_of_100(self) -> None:
         assert resolve_before(cast(YES)).confidence == pytest.approx(0.645656, abs=1e-6)
@@ -92,7 +92,7 @@ class TestInProportion:
 
 
 class TestLogOdds:
-    """The rule of sessions that are opened now."""
+    """The rule of deliberations."""
 
     def test_one_vote_without_a_record_is_right_in_65_of_100(self) -> None:
         assert resolve_open_vote(cast(YES)).confidence == pytest.approx(0.65)

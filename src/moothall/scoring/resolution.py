@@ -20,10 +20,9 @@ not voted. The `consensus` protocol reaches agreement if every seat supports, wi
 above; the result is then unanimous or convergent, otherwise `no_consensus`. With a `quorum` so many seats are enough, if none of
 the others opposes or supports below the threshold.
 
-Sessions that were opened before this rule keep the one before it, IN_PROPORTION: a vote weighs bias weight × stated confidence ×
-trust, a conditional one half on each side, the support decides in place of the posterior, the confidence is that of
-`moothall.scoring.confidence`, and a consensus needs a quorum of the weight. Those that were opened between both presume of a vote
-without a stated confidence what the agreement of all would be worth (`measure_log_odds_by_all`).
+Votes on the ideas of a swarm are counted by another rule, `measure_in_proportion`: a vote weighs bias weight × confidence ×
+trust, a conditional one half on each side, the support decides in place of the posterior, and the confidence is that of
+`moothall.scoring.confidence`.
 """
 
 import math
@@ -148,11 +147,6 @@ def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Mea
     return _measure_log_odds(siding, pairs, math.fsum(_list_sources(voices, worths)))
 
 
-def measure_log_odds_by_all(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
-    """Measure votes as sessions of the second edition do: a vote that states no confidence is presumed to say what all would."""
-    return _measure_log_odds(siding, pairs)
-
-
 def _measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations, presumed: float | None = None) -> Measure:
     if not siding:
         return Measure(weights=(), support=None, confidence=None, lead=None, effective=0.0)
@@ -247,7 +241,6 @@ def resolve_consensus(
     threshold: float = CONSENSUS_THRESHOLD,
     quorum: int | None = None,
     correlations: Correlations | None = None,
-    rule: Rule = measure_log_odds,
 ) -> Resolution:
     """Resolve a vote under the `consensus` protocol; `quorum` is how many seats must agree, None for all."""
 
@@ -255,20 +248,16 @@ def resolve_consensus(
         siding = _list_siding(voices)
         if not all(v.position != "oppose" and v.confidence >= threshold - _ROUNDING for v in siding):
             return "no_consensus"
-        if rule is measure_in_proportion:
-            return _classify_unopposed(voices) if _has_quorum(voices) else "no_consensus"
         enough = len(siding) >= (len(voices) if quorum is None else quorum)
         return _classify_unopposed(voices) if enough and _is_above_half(lead) else "no_consensus"
 
-    return _resolve_votes(voices, classify_consensus, correlations, rule)
+    return _resolve_votes(voices, classify_consensus, correlations)
 
 
-def resolve_advisory(
-    voices: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None, rule: Rule = measure_log_odds
-) -> Resolution:
+def resolve_advisory(voices: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None) -> Resolution:
     """Resolve a vote under the `advisory` protocol: the owner decides, and the confidence is that of all seats."""
     own = next((v.position for v in voices if v.seat == owner), None)
-    resolution = _resolve_votes(voices, _classify_open_vote, correlations, rule)
+    resolution = _resolve_votes(voices, _classify_open_vote, correlations)
     return replace(resolution, consensus_type="owner_decision", carried=own not in (None, "oppose"), could_differ=own is None)
 
 
@@ -276,7 +265,7 @@ def _resolve_votes(
     voices: Sequence[SeatVote],
     kind: Callable[[Sequence[SeatVote], float | None], ConsensusType],
     correlations: Correlations | None,
-    rule: Rule,
+    rule: Rule = measure_log_odds,
 ) -> Resolution:
     def measure(votes: Sequence[SeatVote]) -> Measure:
         return rule(votes, _build_pair_correlations(votes, correlations))

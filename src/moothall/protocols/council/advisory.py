@@ -9,7 +9,7 @@ from moothall.errors import BadSetting
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings
 from moothall.protocols.council.plugin import build_council_plugin
 from moothall.protocols.council.rules import CouncilRules
-from moothall.protocols.council.state import Council, Course, find_rule
+from moothall.protocols.council.state import Council, Course
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote, resolve_advisory
 
 
@@ -32,7 +32,7 @@ def find_owner(opened: CouncilOpened) -> SeatId:
 
 
 def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
-    return resolve_advisory(voices, owner=find_owner(state.opened), correlations=correlations, rule=find_rule(state))
+    return resolve_advisory(voices, owner=find_owner(state.opened), correlations=correlations)
 
 
 def _validate_owner(opened: CouncilOpened) -> None:

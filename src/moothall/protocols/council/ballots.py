@@ -8,7 +8,7 @@ from itertools import compress
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.protocols.council.facts import CandidateVote, Contribution
-from moothall.protocols.council.motions import find_discussed_line, find_first_edition_motion, list_candidates
+from moothall.protocols.council.motions import find_discussed_line, list_candidates
 from moothall.protocols.council.state import Council, CouncilLine, Course, find_accuracy
 from moothall.scoring.confidence import ORDINARY_CONFIDENCE
 from moothall.scoring.independence import build_seat_correlations, find_seat_family
@@ -144,8 +144,6 @@ def find_motion(course: Course, state: Council, votes: CandidateVoices | None = 
 
     `votes` are those of the state, if they have been read already.
     """
-    if not is_by_candidates(course, state):
-        return state.line(state.motion) or find_first_edition_motion(course, state)
     if not state.votes:
         return find_discussed_motion(course, state)
     return state.line((votes or CandidateVoices(state, state.candidates)).ranking[0])
@@ -153,16 +151,13 @@ def find_motion(course: Course, state: Council, votes: CandidateVoices | None = 
 
 def find_discussed_motion(course: Course, state: Council) -> CouncilLine | None:
     """Return the candidate that the discussion supports most, whatever the votes say: these may still be sealed."""
-    if not is_by_candidates(course, state):
-        voted_on = state.line(state.motion) if state.phase == "vote" else None
-        return voted_on or find_first_edition_motion(course, state)
     lines = [line for number in find_candidate_ids(course, state) if (line := state.line(number)) is not None]
     return lines[0] if len(lines) == 1 else find_discussed_line(state, lines)
 
 
 def is_by_candidates(course: Course, state: Council) -> bool:
-    """Whether the votes choose among candidates: not in the first edition, and not where a seat owns the decision."""
-    return state.opened.edition >= 2 and course.owner(state.opened) is None
+    """Whether the votes choose among candidates: not where a seat owns the decision."""
+    return course.owner(state.opened) is None
 
 
 def find_early_votes(state: Council, candidates: Iterable[int]) -> dict[SeatId, int]:
@@ -174,6 +169,6 @@ def find_early_votes(state: Council, candidates: Iterable[int]) -> dict[SeatId, 
         line = state.line(number)
         if line is None or line.phase != "vote" or line.id <= newest:
             continue
-        if state.opened.edition < 2 or read_ballot(line.said, listed):
+        if read_ballot(line.said, listed):
             found[seat] = line.id
     return found

@@ -10,7 +10,7 @@ from moothall.errors import BadSetting
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings
 from moothall.protocols.council.plugin import build_council_plugin
 from moothall.protocols.council.rules import CouncilRules
-from moothall.protocols.council.state import Council, Course, find_no_owner, find_rule
+from moothall.protocols.council.state import Council, Course, find_no_owner
 from moothall.scoring.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, SeatVote, resolve_consensus
 
 
@@ -35,9 +35,7 @@ class ConsensusOpened(CouncilOpened):
 def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
     settings = state.opened.settings
     assert isinstance(settings, ConsensusSettings)
-    return resolve_consensus(
-        voices, threshold=settings.threshold, quorum=settings.quorum, correlations=correlations, rule=find_rule(state)
-    )
+    return resolve_consensus(voices, threshold=settings.threshold, quorum=settings.quorum, correlations=correlations)
 
 
 def _validate_quorum(opened: CouncilOpened) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings
 from moothall.protocols.council.plugin import build_council_plugin
 from moothall.protocols.council.rules import CouncilRules
-from moothall.protocols.council.state import Council, Course, find_no_owner, find_rule
+from moothall.protocols.council.state import Council, Course, find_no_owner
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote, resolve_open_vote
 
 
@@ -17,7 +17,7 @@ class DebateOpened(CouncilOpened):
 
 
 def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
-    return resolve_open_vote(voices, correlations=correlations, rule=find_rule(state))
+    return resolve_open_vote(voices, correlations=correlations)
 
 
 COURSE: Final = Course(

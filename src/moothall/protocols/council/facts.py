@@ -1,7 +1,7 @@
 """The facts of a deliberation, and the shape of contributions."""
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
@@ -29,13 +29,6 @@ AdviceOutcome = Literal["adopted", "partly", "declined"]
 EndReason = Literal[
     "voted", "agreed_blind", "settled", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"
 ]
-EDITION: Final = 3
-"""The edition of the rules that new deliberations are held by; what an older one computed stays as it was computed.
-
-1: the last synthesis is the motion, votes can be read as they come, and their share decides. 2: every synthesis is a candidate,
-votes are sealed, those who were challenged answer, and the posterior decides. 3: a vote that states no confidence is presumed to
-say what the agreement of those who state none is worth, not of all.
-"""
 
 PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
     "propose": ("propose",),
@@ -196,10 +189,9 @@ class DeliberationClosed(Closed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilOpened(Opened):
-    """The opening of all three protocols; each has its own kind. `edition` is that of the rules, see EDITION."""
+    """The opening of all three protocols; each has its own kind."""
 
     settings: CouncilSettings = CouncilSettings()
-    edition: int = 1
 
 
 SHARED_KINDS: dict[str, type[Fact]] = {

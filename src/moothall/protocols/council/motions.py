@@ -37,7 +37,7 @@ def list_candidates(course: Course, state: Council) -> list[CouncilLine]:
     synthesis is the only one.
     """
     if course.owner(state.opened) is not None:
-        alone = find_first_edition_motion(course, state)
+        alone = find_owned_motion(course, state)
         return [] if alone is None else [alone]
     syntheses = [line for line in state.lines if line.said.type == "synthesize"]
     latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
@@ -62,27 +62,11 @@ def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> Council
     return max(lines, key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id], default=None)
 
 
-def find_first_edition_motion(course: Course, state: Council) -> CouncilLine | None:
-    """Return the motion of a session of the first edition, or of one that a seat owns: the last synthesis, else a proposal."""
-    synthesis = _find_synthesis(state)
-    if synthesis is not None:
-        return synthesis
+def find_owned_motion(course: Course, state: Council) -> CouncilLine | None:
+    """Return the motion of a session that a seat owns: the owner's decision, else its proposal."""
     owner = course.owner(state.opened)
-    proposals = list_proposals(state)
-    if owner is not None:
-        return next((line for line in proposals if line.seat == owner), None)
-    return find_discussed_line(state, proposals)
-
-
-def _find_synthesis(state: Council) -> CouncilLine | None:
-    """Return the last synthesis. A seat that rewrites its own keeps its place in the order."""
-    firsts: dict[tuple[int, SeatId], int] = {}
-    latest: dict[tuple[int, SeatId], CouncilLine] = {}
-    for line in state.lines:
-        if line.said.type == "synthesize":
-            firsts.setdefault((line.round, line.seat), line.id)
-            latest[line.round, line.seat] = line
-    return latest[max(firsts, key=lambda key: (key[0], firsts[key]))] if firsts else None
+    decisions = [line for line in state.lines if line.said.type == "synthesize"]
+    return next((line for line in reversed((*list_proposals(state), *decisions)) if line.seat == owner), None)
 
 
 def has_motion(course: Course, state: Council) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
-from moothall.protocols.council.facts import EDITION, CouncilOpened, CouncilSettings, SpeakingOrder
+from moothall.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
 from moothall.protocols.council.live_lines import add_and_describe_entry
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.rules import CouncilRules
@@ -37,7 +37,6 @@ def build_council_plugin(
             opening,
             seats=validate_seats(plan.seats, fewest=FEWEST_SEATS),
             settings=replace(plan.settings, order=_resolve_order(plan)),
-            edition=EDITION,
         )
         if found.settings.panel == "adaptive" and (rules.name != "debate" or not found.settings.blind):
             raise BadSetting("panel = 'adaptive' needs the protocol debate and blind positions: nobody may have read the others")

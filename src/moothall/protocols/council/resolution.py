@@ -11,14 +11,13 @@ from moothall.protocols.council.ballots import (
     build_voice,
     find_motion,
     find_voted_ids,
-    is_by_candidates,
 )
 from moothall.protocols.council.facts import CandidateTally, CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
 from moothall.protocols.council.motions import find_blind_positions, is_overturned, list_challenges, list_proposals
 from moothall.protocols.council.panel import find_panel_lead
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, Course
 from moothall.scoring.independence import build_seat_correlations
-from moothall.scoring.positions import VotePosition, compute_weight
+from moothall.scoring.positions import VotePosition
 from moothall.scoring.resolution import Resolution, SeatVote
 
 Stand = tuple[VotePosition | None, float | None]
@@ -50,7 +49,7 @@ def build_closing(course: Course, state: Council, reason: EndReason) -> Delibera
         turnout=resolution.turnout,
         heads=resolution.heads,
         effective=resolution.effective,
-        ballots=tuple(_build_ballot(state, voice, resolution) for voice in voices),
+        ballots=tuple(_build_ballot(voice, resolution) for voice in voices),
         could_differ=resolution.could_differ,
         open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
         overturned=resolution.carried and is_overturned(course, state, decided),
@@ -82,7 +81,7 @@ def find_decided_motion(
 
 def tally_candidates(course: Course, state: Council, votes: CandidateVoices | None = None) -> tuple[CandidateTally, ...]:
     """Return what each candidate got, the motion first; nothing where votes do not choose among candidates, or none was cast."""
-    if not is_by_candidates(course, state) or not state.votes:
+    if not state.votes:
         return ()
     votes = votes or CandidateVoices(state, find_voted_ids(course, state))
     correlations = build_seat_correlations(state.opened.subject.bonds, state.seats)
@@ -116,10 +115,8 @@ def build_voices(
         return tuple(build_voice(seat, *_find_blind_stand(state, seat.id, motion)) for seat in asked)
     if owner is not None:
         return tuple(build_voice(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
-    if is_by_candidates(course, state):
-        votes = votes or CandidateVoices(state, find_voted_ids(course, state))
-        return votes.list_voices(0 if motion is None else motion.id)
-    return tuple(build_voice(seat, *_find_vote(state, seat.id)) for seat in state.seats)
+    votes = votes or CandidateVoices(state, find_voted_ids(course, state))
+    return votes.list_voices(0 if motion is None else motion.id)
 
 
 def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) -> Stand:
@@ -128,11 +125,6 @@ def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) 
         return None, None
     is_same = normalize_label(line.said.choice) == normalize_label(motion.said.choice)
     return "support" if is_same else "oppose", line.said.confidence
-
-
-def _find_vote(state: Council, seat: SeatId) -> Stand:
-    vote = state.line(state.votes.get(seat))
-    return (vote.said.position, vote.said.confidence) if vote is not None else (None, None)
 
 
 def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> Stand:
@@ -152,16 +144,13 @@ def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> Stand:
     return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence
 
 
-def _build_ballot(state: Council, voice: SeatVote, resolution: Resolution) -> CouncilBallot:
+def _build_ballot(voice: SeatVote, resolution: Resolution) -> CouncilBallot:
     is_siding = voice.position in SIDES
-    weighs = resolution.weights.get(voice.seat, 0.0)
-    if state.opened.edition < 2:
-        weighs = compute_weight(voice.weight, voice.confidence, voice.trust) if is_siding else 0.0
     return CouncilBallot(
         seat=SeatId(voice.seat),
         position=voice.position,
         confidence=voice.confidence,
-        weight=weighs,
+        weight=resolution.weights.get(voice.seat, 0.0),
         stated=voice.stated or not is_siding,
     )
 

@@ -32,7 +32,7 @@ from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.losses import count_loss
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat, state_family, swap_seats
-from moothall.protocols.council.ballots import find_candidate_ids, find_early_votes, is_by_candidates
+from moothall.protocols.council.ballots import find_early_votes
 from moothall.protocols.council.facts import (
     FORMS,
     PHASE_OF,
@@ -43,7 +43,7 @@ from moothall.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
-from moothall.protocols.council.motions import find_first_edition_motion, is_blind_agreement, list_candidates, list_proposals
+from moothall.protocols.council.motions import is_blind_agreement, list_candidates, list_proposals
 from moothall.protocols.council.panel import find_panel_lead
 from moothall.protocols.council.prompts import build_answer_rules, build_brief
 from moothall.protocols.council.resolution import build_closing, compute_outcome
@@ -186,9 +186,6 @@ class CouncilRules:
     def _begin_phase(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
         """Return the fact that begins a phase; None if there is nothing to decide on."""
         candidates = tuple(line.id for line in list_candidates(self.course, state))
-        if not is_by_candidates(self.course, state):
-            motion = find_first_edition_motion(self.course, state)
-            candidates = () if motion is None else (motion.id,)
         if not candidates:
             return None
         is_vote = phase == "vote"
@@ -199,7 +196,7 @@ class CouncilRules:
             lost=_list_lost_seats(state),
             # Fixed when the vote begins, so that later contributions cannot change what the votes are about.
             motion=candidates[0] if is_vote and len(candidates) == 1 else None,
-            candidates=candidates if is_vote and state.opened.edition >= 2 else (),
+            candidates=candidates if is_vote else (),
         )
 
     def _build_asks(self, state: Council) -> tuple[Ask, ...]:
@@ -288,7 +285,7 @@ def _apply_contribution(course: Course, state: Council, fact: Contributed, entry
         model=fact.model,
         mends=fact.mends,
     )
-    is_hidden = state.is_sealed or (state.are_votes_sealed and phase == "vote")
+    is_hidden = state.is_sealed or phase == "vote"
     sealed = state.sealed | {line.id} if is_hidden else state.sealed
     state = fast_replace(state, lines=(*state.lines, line), counts=counts, sealed=sealed)
     if phase != state.phase:
@@ -333,7 +330,7 @@ def _reveal_lines(state: Council, entry: int, phase: Phase | Literal["closed"]) 
     ends_vote = phase == "closed" or state.phase == "vote"
     votes = (number for number in state.sealed if (line := state.line(number)) is not None and line.phase == "vote")
     kept = frozenset() if ends_vote else frozenset(votes)
-    reveals = (*state.reveals, entry) if state.are_votes_sealed and ends_vote else state.reveals
+    reveals = (*state.reveals, entry) if ends_vote else state.reveals
     return fast_replace(state, sealed=kept, reveals=reveals, revealed_at=state.revealed_at or entry)
 
 
@@ -361,20 +358,15 @@ def _apply_phase(state: Council, fact: PhaseBegun, entry: int) -> Council:
     )
     if fact.phase != "vote":
         return after
-    candidates = fact.candidates or (() if fact.motion is None else (fact.motion,))
-    votes = find_early_votes(state, candidates)
-    return fast_replace(after, had=dict(votes), votes=votes, motion=fact.motion, candidates=candidates)
+    votes = find_early_votes(state, fact.candidates)
+    return fast_replace(after, had=dict(votes), votes=votes, motion=fact.motion, candidates=fact.candidates)
 
 
 def _with_early_votes(course: Course, state: Council) -> Council:
     """Count the votes that were cast before the vote began, in case it never begins."""
-    fresh = fast_replace(state, candidates=())
-    motion = None if is_by_candidates(course, state) else find_first_edition_motion(course, state)
-    candidates = find_candidate_ids(course, fresh) if motion is None else (motion.id,)
+    candidates = tuple(line.id for line in list_candidates(course, state))
     votes = find_early_votes(state, candidates)
-    if not votes:
-        return state
-    return fast_replace(state, votes=votes, motion=None if motion is None else motion.id, candidates=candidates)
+    return fast_replace(state, votes=votes, motion=None, candidates=candidates) if votes else state
 
 
 def _is_early_stop_allowed(state: Council) -> bool:

@@ -9,15 +9,7 @@ from moothall.domain.ids import USER, SeatId
 from moothall.domain.losses import Losses
 from moothall.domain.roster import Seat
 from moothall.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
-from moothall.scoring.resolution import (
-    Correlations,
-    Resolution,
-    Rule,
-    SeatVote,
-    measure_in_proportion,
-    measure_log_odds,
-    measure_log_odds_by_all,
-)
+from moothall.scoring.resolution import Correlations, Resolution, SeatVote
 from moothall.scoring.trust import presume_accuracy
 
 QUESTION: Final = 1
@@ -92,12 +84,8 @@ class Council:
     @property
     def is_sealed(self) -> bool:
         """Whether nobody may read what the others have written in this phase yet."""
-        return (self.opened.settings.blind and self.phase == "propose") or (self.are_votes_sealed and self.phase == "vote")
-
-    @property
-    def are_votes_sealed(self) -> bool:
-        """Whether votes stay hidden until all are in or the phase ends (D-23)."""
-        return self.opened.edition >= 2
+        # Votes stay hidden until all are in or the phase ends (D-23).
+        return (self.opened.settings.blind and self.phase == "propose") or self.phase == "vote"
 
     def list_visible_lines(self, seat: SeatId | None) -> tuple[CouncilLine, ...]:
         """Return the lines that a seat may read: of those that are still sealed, only its own."""
@@ -107,15 +95,9 @@ class Council:
 
     def find_reveal_entry(self, line: CouncilLine) -> int:
         """Return the ledger entry from which on others than its author can read a line."""
-        if line.phase == "vote" and self.are_votes_sealed:
+        if line.phase == "vote":
             return next((entry for entry in self.reveals if entry > line.seq), line.seq)
         return max(line.seq, self.revealed_at) if self.opened.settings.blind else line.seq
-
-
-def find_rule(state: Council) -> Rule:
-    """Return the rule that the session was opened with: votes are counted by it to the end (D-12)."""
-    edition = state.opened.edition
-    return measure_in_proportion if edition < 2 else measure_log_odds_by_all if edition < 3 else measure_log_odds
 
 
 Resolve = Callable[[Council, Sequence[SeatVote], Correlations], Resolution]
@@ -180,7 +162,7 @@ class Course:
 
 def find_challenged_seats(state: Council) -> tuple[SeatId, ...]:
     """Return the seats that owe an answer to a challenge of this round, in the order of the roster."""
-    if state.opened.edition < 2 or not state.opened.settings.rebuttal:
+    if not state.opened.settings.rebuttal:
         return ()
     challenged = {seat for _, seat in _list_unanswered(state)}
     return tuple(seat.id for seat in state.seats if seat.id in challenged)

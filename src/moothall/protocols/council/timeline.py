@@ -190,8 +190,7 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     if timeline.resolution is None:
         return ()
     motion = council.line(timeline.resolution.motion)
-    is_won = timeline.resolution.carried and council.opened.edition >= 2
-    winner = motion.seat if motion is not None and is_won else None
+    winner = motion.seat if motion is not None and timeline.resolution.carried else None
     voiced: list[Dissent] = []
     words = REPORT_TEXT[council.opened.language]
     for seat, vote in find_motion_votes(timeline).items():

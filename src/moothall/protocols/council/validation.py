@@ -230,7 +230,7 @@ def _list_synthesizers(course: Course, state: Council) -> list[SeatId] | None:
 
     None if everyone may.
     """
-    if not course.one_synthesis or state.opened.edition < 2:
+    if not course.one_synthesis:
         return None
     had = state.had if state.phase == "synthesize" else {}
     return [name for name in course.list_phase_seats(state, "synthesize") if not (name in had and had[name] in {PASSED, None})]

@@ -21,7 +21,6 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
     balance = compute_balance((position.verdict, position.weight) for position in positions)
     # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
-    is_new = state.opened.edition >= 2
     return MeetingConcluded(
         reason=state.stop or "seats_lost",
         author=state.author,
@@ -30,8 +29,8 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
         positions=positions,
         lost=_list_lost_seats(state, stands),
         could_differ=bool(state.losses) if state.draft is None else could_differ(balance, missing),
-        overruled=is_new and balance.oppose > balance.support,
-        unanswered=list_unanswered(state) if is_new else (),
+        overruled=balance.oppose > balance.support,
+        unanswered=list_unanswered(state),
     )
 
 

@@ -12,7 +12,7 @@ from moothall.domain.language import detect_language
 from moothall.domain.roster import Seat, validate_seats
 from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import BadImport, MootError
-from moothall.protocols.persona.facts import EDITION, ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
+from moothall.protocols.persona.facts import ImportedTurn, ImportedView, MeetingOpened, PersonaSettings, View
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, build_decision
 from moothall.reports.json_text import dump_json
 
@@ -127,7 +127,6 @@ class ContextLedger:
             settings=PersonaSettings(blind=False),
             imported=timeline,
             views=_parse_views(document, len(timeline)),
-            edition=EDITION,
         )
 
 

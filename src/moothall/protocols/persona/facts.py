@@ -5,7 +5,7 @@ Pydantic copies the docstrings of the answer shapes into the JSON schema that mo
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
@@ -27,9 +27,6 @@ Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 Line = Annotated[str, MaxLen(2_000)]
 Short = Annotated[str, MaxLen(LONGEST_LABEL)]
 Text = Annotated[str, MinLen(1), MaxLen(20_000)]
-
-EDITION: Final = 2
-"""The edition of the rules that new meetings are held by. Facts that older meetings recorded are derived by their own edition."""
 
 # Possessive quantifiers (`*+`): without them a long run of spaces would cause catastrophic backtracking.
 _REFERENCE = re.compile(
@@ -162,12 +159,9 @@ class Stand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingOpened(Opened):
-    """`edition` is that of the rules by which facts are computed; 1 in meetings that were opened before it was recorded."""
-
     settings: PersonaSettings = PersonaSettings()
     imported: "tuple[ImportedTurn, ...]" = ()
     views: "tuple[ImportedView, ...]" = ()
-    edition: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

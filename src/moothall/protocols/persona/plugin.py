@@ -7,7 +7,7 @@ from moothall.domain.roster import Seat, validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.persona.context import ContextLedger, render_context_ledger
-from moothall.protocols.persona.facts import EDITION, MeetingOpened, PersonaSettings
+from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
 from moothall.protocols.persona.live_lines import add_and_describe_entry
 from moothall.protocols.persona.report import build_persona_report
 from moothall.protocols.persona.rules import RULES
@@ -23,7 +23,7 @@ def open_session(plan: Plan) -> MeetingOpened:
     if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats)
         raise BadSetting(f"summarizer = {settings.summarizer!r} is no seat; the seats are: {known}")
-    return plan.opening(MeetingOpened, seats=seats, settings=settings, edition=EDITION)
+    return plan.opening(MeetingOpened, seats=seats, settings=settings)
 
 
 def parse_context_ledger(text: str, seats: tuple[Seat, ...], budget: Budget) -> ContextLedger:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Final, assert_never
 
 from moothall.domain.claims import extract_claim
-from moothall.domain.context import ContextWindow, Utterance, clip_utterance, extract_first_sentence
+from moothall.domain.context import ContextWindow, Utterance, clip_utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moothall.domain.facts import (
     BudgetExhausted,
@@ -229,8 +229,7 @@ def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int 
     points = state.points
     # The user's words are not a claim that seats could agree on or contest.
     if speaker != USER:
-        claim = extract_claim(text) if state.opened.edition >= 2 else extract_first_sentence(text)
-        points = consensus.add_point(points, number, speaker, claim, len(state.seats))
+        points = consensus.add_point(points, number, speaker, extract_claim(text), len(state.seats))
     elif number > 1:
         state = fast_replace(state, inputs=(*state.inputs, clip_utterance(utterance, LONGEST_INPUT))[-MOST_INPUTS:])
     return fast_replace(
@@ -392,7 +391,7 @@ def _settle_bids(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
 
 def _name_silence(state: Meeting, reason: EndReason) -> EndReason:
     """Return why a talk ends that nobody wants to go on with: one that nobody ever spoke in has not gone quiet."""
-    return "nobody_spoke" if state.opened.edition >= 2 and state.last_speaker is None else reason
+    return "nobody_spoke" if state.last_speaker is None else reason
 
 
 def _is_overtaken(state: Meeting) -> bool:
