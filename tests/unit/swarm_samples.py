@@ -10,6 +10,17 @@ from moothall.protocols.swarm import answers, facts
 ADA, BOB = SeatId("TanWei"), SeatId("溯源者")
 USAGE = Usage(tokens_in=120, tokens_out=34, cost=1500, calls=1)
 
+CHOICE = facts.EvidenceChoice(
+    direction="缓存",
+    method="mean",
+    ranked=(facts.DirectionEvidence(direction="缓存", value=0.7, readings=4.5, readers=2),),
+    margin=0.2,
+    z=1.8,
+    needed=3,
+    decisive=(ADA,),
+    idea=1,
+)
+
 SWARM_SAMPLES: tuple[Fact, ...] = (
     facts.SwarmOpened(
         topic="如何加速？",
@@ -52,14 +63,30 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
             graceful_seconds=2.0,
             forced_seconds=3.0,
             apart=("缓存。",),
+            settle="evidence",
+            stability="leading",
+            clear_at=1.5,
+            judge="arbiter",
+            synthesis="classic",
         ),
     ),
-    facts.SwarmFormed(agents=(facts.DrawnParameters(seat=ADA, threshold=0.41, random_explore=0.13),), seeded=("缓存",)),
+    facts.SwarmFormed(
+        agents=(facts.DrawnParameters(seat=ADA, threshold=0.41, random_explore=0.13),),
+        seeded=("缓存",),
+        laid=(facts.ConcentrationChange(direction="缓存", before=0.0, after=0.1),),
+    ),
     facts.RoundBegun(
         round=2,
         orders=(
             facts.RoundOrder(
-                seat=ADA, random=True, must_switch=True, inhibited=True, wake=True, recommended="缓存", perspective="risk"
+                seat=ADA,
+                random=True,
+                must_switch=True,
+                inhibited=True,
+                wake=True,
+                recommended="缓存",
+                perspective="risk",
+                cover=True,
             ),
         ),
     ),
@@ -95,6 +122,7 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
             conflict_review=answers.ConflictReview(conflicts_found=1, details="有。"),
             random_explore_forced=True,
             confirmed_operations=("op-1",),
+            choice="缓存",
         ),
         usage=USAGE,
         key="k",
@@ -150,7 +178,9 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
     facts.IdeasSorted(
         round=2,
         by="meaning",
-        placed=(facts.PlacedIdea(text="缓存吧。", idea=1, reason="measure", likeness=0.75, like="用缓存。"),),
+        placed=(facts.PlacedIdea(text="缓存吧。", idea=1, reason="judge", likeness=0.75, like="用缓存。", why="同一主张。"),),
+        judge="validator",
+        judged=3,
     ),
     facts.RoundSettled(
         round=2,
@@ -190,11 +220,17 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
         all_random=True,
         cut=facts.ConcentrationChange(direction="缓存", before=0.8, after=0.56),
         debater=facts.RoleChange(seat=BOB, old="EXPLORER", new="DEBATER", round=3, reason="diversity_protection"),
+        silent=(BOB,),
+        lead=CHOICE,
+        is_clear=True,
     ),
     facts.Voted(
         ask=AskId("30.ballot.TanWei"),
         seat=ADA,
-        said=answers.SwarmBallot(votes=(answers.IdeaVote(idea=1, position="oppose", confidence=0.6, reason="不。"),)),
+        said=answers.SwarmBallot(
+            votes=(answers.IdeaVote(idea=1, position="oppose", confidence=0.6, reason="不。"),),
+            ratings=(answers.DirectionRating(direction=1, rating=0.8, reason="测过。"),),
+        ),
         usage=USAGE,
         key="b",
     ),
@@ -218,6 +254,7 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
         ),
         synced=(ADA,),
         fault="none",
+        choice=CHOICE,
     ),
     facts.ShutdownNoticed(awaited=(BOB,)),
     facts.Acknowledged(
@@ -230,85 +267,6 @@ SWARM_SAMPLES: tuple[Fact, ...] = (
     facts.ShutdownAnswered(acknowledged=(BOB,)),
     facts.AgentsTerminated(ends=(facts.AgentEnd(seat=ADA, reason="graceful"), facts.AgentEnd(seat=BOB, reason="auto_forced"))),
     facts.SwarmClosed(reason="fault", converged=False, rounds=3, fault="2 operations were requested, 1 processed, 0 refused"),
-)
-
-NEWER_SAMPLES: tuple[Fact, ...] = (
-    facts.SwarmFormed(
-        agents=(facts.DrawnParameters(seat=ADA, threshold=0.41, random_explore=0.13),),
-        seeded=("缓存",),
-        laid=(facts.ConcentrationChange(direction="缓存", before=0.0, after=0.1),),
-    ),
-)
-"""Samples with the fields that came later."""
-
-SECOND_EDITION_SAMPLES: tuple[Fact, ...] = (
-    facts.SwarmOpened(
-        topic="如何加速？",
-        language="zh",
-        seed=7,
-        seats=(Seat(id=ADA, platform="openai:m"), Seat(id=BOB, platform="mailbox")),
-        settings=facts.SwarmSettings(settle="evidence", stability="leading", clear_at=1.5, judge="arbiter"),
-        edition=2,
-    ),
-    facts.RoundBegun(round=2, orders=(facts.RoundOrder(seat=ADA, recommended="缓存", cover=True),)),
-    facts.IdeasSorted(
-        round=2,
-        by="words",
-        placed=(facts.PlacedIdea(text="缓存吧。", idea=1, reason="judge", likeness=0.25, like="用缓存。", why="同一主张。"),),
-        judge="validator",
-        judged=3,
-    ),
-    facts.ConvergenceMeasured(
-        round=3,
-        ideas=(1,),
-        before=(1,),
-        active=2,
-        backing=(facts.Backing(idea=1, backers=(ADA,)),),
-        quorum_ideas=(1,),
-        consensus_rate=1.0,
-        perspectives=1,
-        distinct=1,
-        stated=2,
-        concentrations=(0.5,),
-        coverage=0.5,
-        orthogonality=0.5,
-        entropy=0.0,
-        diversity=0.5,
-        enough_rounds=True,
-        stable=True,
-        has_quorum=True,
-        is_diverse=True,
-        too_fast=False,
-        converged=True,
-        silent=(BOB,),
-        lead=facts.EvidenceChoice(
-            direction="缓存",
-            method="mean",
-            ranked=(facts.DirectionEvidence(direction="缓存", value=0.7, readings=4.5, readers=2),),
-            margin=0.2,
-            z=1.8,
-            needed=3,
-            decisive=(ADA,),
-            idea=1,
-        ),
-        is_clear=True,
-    ),
-    facts.Voted(
-        ask=AskId("30.ballot.TanWei"),
-        seat=ADA,
-        said=answers.SwarmBallot(ratings=(answers.DirectionRating(direction=1, rating=0.8, reason="测过。"),)),
-        usage=USAGE,
-    ),
-    facts.SwarmCompleted(
-        round=3,
-        reason="clear",
-        converged=False,
-        choice=facts.EvidenceChoice(
-            direction="缓存",
-            method="pairs",
-            ranked=(facts.DirectionEvidence(direction="缓存", value=0.5, readings=1.0, readers=1),),
-        ),
-    ),
     facts.Judged(
         ask=AskId("20.judge.validator"),
         seat=facts.VALIDATOR,
@@ -319,17 +277,4 @@ SECOND_EDITION_SAMPLES: tuple[Fact, ...] = (
         via="token:t1",
         model="m-1",
     ),
-)
-"""Samples with the fields of the second edition."""
-SYNTHESIS_SAMPLES: tuple[Fact, ...] = (
-    facts.SwarmOpened(
-        topic="?",
-        language="en",
-        seed=1,
-        seats=(Seat(id=ADA, platform="mailbox"), Seat(id=BOB, platform="human")),
-        settings=facts.SwarmSettings(synthesis="always"),
-    ),
-)
-CHOICE_SAMPLES: tuple[Fact, ...] = (
-    facts.Reported(ask=AskId("10.explore.TanWei"), seat=ADA, said=answers.RoundReport(direction="缓存", choice="缓存")),
 )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
-from tests.unit.swarm_samples import CHOICE_SAMPLES, NEWER_SAMPLES, SECOND_EDITION_SAMPLES, SWARM_SAMPLES, SYNTHESIS_SAMPLES
+from tests.unit.swarm_samples import SWARM_SAMPLES
 
 from moothall.app.protocols import collect_kinds
 from moothall.codec.chain import (
@@ -375,7 +375,6 @@ OWN_SAMPLES: tuple[Fact, ...] = (
     pipeline.PipelineClosed(outcome="failed", step="model", agent=ADA),
     *SWARM_SAMPLES,
     SwarmOpened(topic="?", language="en", seed=1, seats=SEATS, consult=CONSULT),
-    *NEWER_SAMPLES,
 )
 PERSONA_SAMPLES: tuple[Fact, ...] = (
     MeetingOpened(
@@ -490,8 +489,6 @@ SAMPLES: tuple[Fact, ...] = (
         ),
     ),
     FamilyStated(seat=BOB, family="claude-opus-4", via="token:t1"),
-    *SECOND_EDITION_SAMPLES,
-    *SYNTHESIS_SAMPLES,
     *(
         opening(topic="?", language="en", seed=1, seats=SEATS, demo="persona")
         for opening in (
@@ -522,7 +519,6 @@ SAMPLES: tuple[Fact, ...] = (
         said=JointBids(bids=(NamedIntent(node_id="ada", reaction_score=0.1, intent_to_speak=False, choice="缓存"),)),
     ),
     ConclusionDrafted(ask=AskId("6.draft.ada"), seat=ADA, said=Draft(decision=DraftClaim(text="Yes."), choice="PostgreSQL")),
-    *CHOICE_SAMPLES,
     roundtable.SpeechGiven(ask=AskId("1.speech.ada"), seat=ADA, said=roundtable.RoundtableSpeech(content="是。", choice="是")),
     roundtable.MinutesWritten(
         ask=AskId("4.minutes.moderator"), seat=SeatId("moderator"), said=roundtable.Minutes(content="…", choice="是")

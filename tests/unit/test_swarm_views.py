@@ -281,7 +281,7 @@ def test_a_synthesis_is_written_in_every_mode_after_the_vote() -> None:
     lost = restless_run(synthesis=None)
     assert len([ask for ask in lost.asks if ask.kind == "synthesis"]) == 2
     assert "No synthesis was written" in SWARM.export(lost.timeline, "minutes")
-    # A run of an older version asked for none, and asks for none when it is told again.
+    # With the rule `classic` the other modes have none.
     assert not [ask for ask in restless_run(rule="classic").asks if ask.kind == "synthesis"]
 
 

@@ -19,15 +19,9 @@ VALIDATOR: Final = SeatId("validator")
 LIKENESS: Final = SeatId("likeness")
 FEWEST_AGENTS: Final = 2
 MOST_AGENTS: Final = 64
-EDITION: Final = 2
-"""The edition of the rules that new swarms run by. What an older swarm computed stays as it was computed.
-
-2: the closing ballot also rates directions, and `settle = "evidence"` is the default; reviews and verdicts weigh what they are
-about; insights reach the next prompts; a silent explorer is not counted; roles can be left again; an agent cuts a direction once.
-"""
 
 Mode = Literal["emergent", "hybrid", "classic"]
-SynthesisRule = Literal["auto", "classic", "always"]
+SynthesisRule = Literal["classic", "always"]
 Role = Literal["EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER"]
 Status = Literal["active", "interrupted", "degraded", "removed", "completed", "terminated"]
 Termination = Literal["graceful", "forced", "auto_forced", "compliance_violation"]
@@ -50,10 +44,10 @@ class SwarmSettings:
 
     `directions` are the user's own, for the mode `hybrid`. `quorum` says whose support counts. `apart` are ideas that are only
     joined with an equal text. The seconds of the last three phases apply to outside agents. `synthesis` says which modes end with
-    one; new runs are opened with `always` instead of `auto`, which a run of an older version has and which means `classic`.
+    one.
 
     `settle` says what makes the decision: the readings of directions, or the vote on ideas with a quorum; None leaves it to the
-    edition. `stability` says which ideas must be stable, `clear_at` from which z of the leading direction the run may end early
+    mode. `stability` says which ideas must be stable, `clear_at` from which z of the leading direction the run may end early
     (0: never), and `judge` is the seat that judges whether near ideas are one (empty: the measure alone decides).
     """
 
@@ -91,18 +85,14 @@ class SwarmSettings:
     stability: Stability = "all"
     clear_at: Annotated[float, Ge(0), Le(10)] = 0.0
     judge: Annotated[str, MaxLen(64)] = VALIDATOR
-    synthesis: SynthesisRule = "auto"
+    synthesis: SynthesisRule = "always"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmOpened(Opened):
-    """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure.
-
-    `edition` is that of the rules, see EDITION; 1 in swarms that were opened before it was recorded.
-    """
+    """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure."""
 
     settings: SwarmSettings = SwarmSettings()
-    edition: int = 1
     helpers: ClassVar[frozenset[SeatId]] = frozenset({VALIDATOR, LIKENESS})
 
     @property

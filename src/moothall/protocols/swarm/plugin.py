@@ -7,7 +7,7 @@ from typing import Final
 from moothall.domain.roster import HELPING_SEATS, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
-from moothall.protocols.swarm.facts import EDITION, FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
+from moothall.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
 from moothall.protocols.swarm.reports.live_lines import add_and_describe_entry
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
@@ -39,12 +39,8 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
     helping = _build_helper_seats(plan.seats, explorers, settings.judge)
     seats = validate_seats((*explorers, *helping), fewest=2, most=MOST_SEATS + HELPING_SEATS)
-    settings = replace(
-        settings,
-        settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"),
-        synthesis="always" if settings.synthesis == "auto" else settings.synthesis,
-    )
-    return plan.opening(SwarmOpened, seats=seats, settings=settings, edition=EDITION)
+    settings = replace(settings, settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"))
+    return plan.opening(SwarmOpened, seats=seats, settings=settings)
 
 
 def _build_helper_seats(seats: Sequence[Seat], explorers: Sequence[Seat], judge: str) -> list[Seat]:

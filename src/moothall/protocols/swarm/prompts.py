@@ -209,9 +209,7 @@ def _format_findings(state: Swarm, words: SwarmPromptText) -> list[str]:
 
 
 def _format_insights(state: Swarm, words: SwarmPromptText) -> list[str]:
-    """Format the newest insights of collisions (S-13); the first edition kept them from the explorers."""
-    if state.is_first_edition:
-        return []
+    """Format the newest insights of collisions (S-13)."""
     newest = state.board.findings[-LOOKED_AT:]
     told = {
         text: f"{each.seat} → {finding.id}: {text}" for finding in newest for each in finding.reviews for text in each.insights

@@ -324,12 +324,8 @@ class Swarm:
         return self.opened.settings
 
     @property
-    def is_first_edition(self) -> bool:
-        return self.opened.edition < 2
-
-    @property
     def by_evidence(self) -> bool:
-        """Whether readings make the decision; in a swarm of the first edition they never do."""
+        """Whether readings make the decision."""
         return self.settings.settle == "evidence"
 
     def seat(self, name: SeatId) -> Seat:
@@ -345,15 +341,14 @@ class Swarm:
 
     @property
     def _helping(self) -> frozenset[SeatId]:
-        own = () if self.is_first_edition else (SeatId(self.settings.judge),)
-        return frozenset((facts.VALIDATOR, facts.LIKENESS, *own))
+        return self.opened.neutral
 
     @property
     def judge(self) -> SeatId | None:
         """The seat that judges whether near ideas are one; None where the measure alone decides."""
         seat = next((seat for seat in self.seats if seat.id == self.settings.judge), None)
         is_measure = seat is None or parse_kind(seat.platform) == MEASURE
-        return None if self.is_first_edition or is_measure or seat is None else seat.id
+        return None if is_measure or seat is None else seat.id
 
     @property
     def active(self) -> tuple[SeatId, ...]:

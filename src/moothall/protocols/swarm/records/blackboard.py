@@ -22,7 +22,6 @@ from moothall.reports.timeline import format_time
 from moothall.scoring.likeness import JOIN_AT
 
 VERSION = "2.4"
-LATER_SETTINGS = frozenset(("settle", "stability", "clear_at", "judge", "synthesis"))
 
 
 def _dump_json_text(value: object) -> str:
@@ -31,10 +30,7 @@ def _dump_json_text(value: object) -> str:
 
 def build_config(swarm: Swarm) -> dict[str, Any]:
     """Return every setting of the run, including those at their defaults."""
-    settings = swarm.settings
-    # The settings of later editions mean nothing to a run of the first one, and its files stay as they were written.
-    names = [each.name for each in fields(settings) if not swarm.is_first_edition or each.name not in LATER_SETTINGS]
-    values = {to_camel_case(name): getattr(settings, name) for name in names}
+    values = {to_camel_case(each.name): getattr(swarm.settings, each.name) for each in fields(swarm.settings)}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in {**values, "joinAt": JOIN_AT}.items()}
 
 
@@ -166,20 +162,19 @@ def _build_join(join: IdeaJoin) -> dict[str, Any]:
 
 
 def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
-    """Return the figures of one round with their inputs; the first edition had fewer of them."""
-    settings, is_first = swarm.settings, swarm.is_first_edition
+    """Return the figures of one round with their inputs."""
+    settings = swarm.settings
     return {
         **take_fields(measured, "round minRoundsMet=enough_rounds"),
         "betaStability": take_fields(
             measured,
-            "stable beta ideas# before#" if is_first else "stable of beta ideas# before#",
+            "stable of beta ideas# before#",
             of=settings.stability,
             beta=settings.beta,
         ),
         "quorum": take_fields(
             measured,
-            f"quorum=has_quorum of threshold activeAgents=active {'' if is_first else 'silentAgents=silent'} support "
-            "quorumIdeas# consensusRate tooFast",
+            "quorum=has_quorum of threshold activeAgents=active silentAgents=silent support quorumIdeas# consensusRate tooFast",
             of=settings.quorum,
             threshold=settings.quorum_threshold,
             support={f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing},

@@ -80,10 +80,7 @@ class _Tally:
         self._swarm = timeline.state
         self._separate = separate
         self._active = {settled.round: [each.seat for each in settled.opinions] for settled in timeline.settlements}
-        self._refuted = {
-            settled.round: texts if not self._swarm.is_first_edition else frozenset()
-            for settled, texts in zip(timeline.settlements, timeline.refuted, strict=True)
-        }
+        self._refuted = {settled.round: texts for settled, texts in zip(timeline.settlements, timeline.refuted, strict=True)}
         self._findings: dict[int, list[Finding]] = {}
         for finding in self._swarm.board.findings:
             self._findings.setdefault(finding.round, []).append(finding)
@@ -208,7 +205,7 @@ class _Tally:
             self._distinct.add(own)
             self._born.setdefault(own, number)
             held = fresh.setdefault(finding.seat, set())
-            # What the validator refuted is stated, but backs nothing; not so in the first edition.
+            # What the validator refuted is stated, but backs nothing.
             if normalize_idea(finding.core_idea) in refuted:
                 continue
             held.update((own, *also))

@@ -381,8 +381,8 @@ def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
             if (number := find_named_idea(board, places, name, len(before.ideas))) and number != idea
         )
         known.append(replace(finding, idea=idea, also=tuple(dict.fromkeys(also))))
-        # What the validator refuted backs nothing (not so in the first edition).
-        is_refuted = normalize_idea(finding.core_idea) in board.refuted and not state.is_first_edition
+        # What the validator refuted backs nothing .
+        is_refuted = normalize_idea(finding.core_idea) in board.refuted
         if is_refuted:
             held.setdefault(finding.seat, {})
         for number in (idea, *also) if not is_refuted else ():
@@ -462,9 +462,7 @@ def _with_moved_texts(state: Swarm, placed: Collection[PlacedIdea], founded: Seq
 
 
 def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:
-    """Return the active agents that nobody hears: the quorum does not count them. Not in the first edition."""
-    if state.is_first_edition:
-        return ()
+    """Return the active agents that nobody hears: the quorum does not count them."""
     agents = (state.agents[seat] for seat in state.active)
     return tuple(agent.seat for agent in agents if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings))
 

@@ -175,7 +175,7 @@ class BlackboardEditor:
         if pheromone is None:
             raise OperationRefused("targetDirection is not on the blackboard")
         # One agent cuts a direction once: repeated signals of one mind would weigh like those of several.
-        if key in self.agents[agent.seat].cuts and not self._state.is_first_edition:
+        if key in self.agents[agent.seat].cuts:
             raise OperationRefused("you have sent a stop signal against this direction already")
         # Signals are numbered over the whole run: expired ones are removed from the list, so its length would repeat ids.
         self._signals_made += 1

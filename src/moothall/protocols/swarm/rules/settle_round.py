@@ -28,7 +28,7 @@ def build_settlement(state: Swarm) -> RoundSettled:
         opinions=tuple(Opinion(seat=seat, ideas=state.agents[seat].holds) for seat in active),
         roles=roles,
         refused=tuple(seat for seat in active if state.agents[seat].wanted_role and all(role.seat != seat for role in roles)),
-        counted=tuple(seat for seat in active if seat in state.answered and _has_explored(state, seat)),
+        counted=tuple(seat for seat in active if seat in state.answered and not state.answered[seat].is_silent),
     )
 
 
@@ -52,11 +52,6 @@ def _evaporate(state: Swarm) -> tuple[ConcentrationChange, ...]:
     )
 
 
-def _has_explored(state: Swarm, seat: SeatId) -> bool:
-    """Whether an answer counts as a round explored: a silent one does not, except in the first edition."""
-    return state.is_first_edition or not state.answered[seat].is_silent
-
-
 def _is_expired(state: Swarm, signal: Signal) -> bool:
     return state.clock - signal.at >= state.settings.signal_seconds
 
@@ -73,7 +68,7 @@ def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | 
 
     By chance only explorers change, as in the source; by their own request the others do, too, and everyone may explore again.
     """
-    wanted = None if state.is_first_edition else agent.wanted_role
+    wanted = agent.wanted_role
     if agent.role != "EXPLORER" and wanted is None:
         return None
     if wanted == "EXPLORER":
