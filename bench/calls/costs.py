@@ -24,7 +24,7 @@ from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
 from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.protocols.persona.facts import FORMS as PERSONA_FORMS
+from moothall.protocols.persona.answer_table import FORMS as PERSONA_FORMS
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.prompt_size import count_tokens
 

@@ -24,8 +24,8 @@ from moothall.engine.events import EntryAdded
 from moothall.errors import BadAnswer, UnknownAsk
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.protocols.persona.answer_table import FORMS
 from moothall.protocols.persona.facts import (
-    FORMS,
     Draft,
     DraftClaim,
     Intent,

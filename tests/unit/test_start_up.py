@@ -19,7 +19,7 @@ def test_the_list_of_commands_says_what_each_command_says(lazy: LazyCommand) -> 
 @pytest.mark.parametrize(
     ("module", "heavy"),
     [
-        ("moot", ["pydantic", "moothall.app"]),
+        ("moothall", ["pydantic", "moothall.app"]),
         ("moothall.surfaces.cli.main", ["pydantic", "rich", "moothall.app.moot"]),
         ("moothall.surfaces.cli.sessions", ["pydantic_ai", "openai", "mcp", "starlette", "uvicorn", "watchfiles", "asyncpg"]),
         ("moothall.surfaces.http.app", ["pydantic_ai", "openai", "mcp", "mcp_types"]),

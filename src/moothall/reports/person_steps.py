@@ -11,6 +11,7 @@ from moothall.domain.topic import LONGEST_LABEL
 from moothall.domain.vocabulary import DEGREES
 from moothall.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
+WORDS: Final = "words"
 CONFIDENCE: Final = "confidence"
 POSITION: Final = "position"
 MOVED_BY: Final = "moved_by"
@@ -62,6 +63,16 @@ class PersonText(TwoLanguages):
 
 
 PERSON_TEXT = in_each_language(PersonText)
+
+
+def ask_words(text: str, *, is_needed: bool = True, default: str = "") -> PersonStep:
+    """Return the question that is answered in one's own words, on as many lines as they take."""
+    return PersonStep(name=WORDS, text=text, is_needed=is_needed, is_long=True, default=default)
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines that hold something, for an answer with one item on each."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def build_position_choices(language: Language, values: Sequence[str]) -> tuple[PersonChoice, ...]:

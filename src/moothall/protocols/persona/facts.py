@@ -9,11 +9,9 @@ from typing import Annotated, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import LONGEST_LABEL
-from moothall.protocols.persona.bid_words import infer_bid_field
 
 Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
@@ -298,38 +296,4 @@ KINDS: dict[str, type[Fact]] = {
     "persona.conclusion_drafted": ConclusionDrafted,
     "persona.stand_taken": StandTaken,
     "persona.meeting_concluded": MeetingConcluded,
-}
-
-FORMS: dict[str, AnswerForm] = {
-    form.kind: form
-    for form in (
-        AnswerForm(
-            kind="position",
-            reply=PositionTaken,
-            shape=Position,
-            form="json",
-            max_tokens=200,
-            silence=(("position", "–"), ("confidence", 0.0)),
-        ),
-        AnswerForm(
-            kind="intent",
-            reply=IntentDeclared,
-            shape=Intent,
-            form="json",
-            max_tokens=150,
-            silence=(("reaction_score", 0.0), ("intent_to_speak", False)),
-            infer=infer_bid_field,
-        ),
-        AnswerForm(kind="bids", reply=BidsDeclared, shape=JointBids, form="json", max_tokens=1_200, infer=infer_bid_field),
-        AnswerForm(kind="speech", reply=TurnTaken, shape=PersonaSpeech, form="text", max_tokens=600),
-        AnswerForm(kind="draft", reply=ConclusionDrafted, shape=Draft, form="json", max_tokens=1_200),
-        AnswerForm(
-            kind="stand",
-            reply=StandTaken,
-            shape=Stand,
-            form="json",
-            max_tokens=200,
-            silence=(("verdict", "abstain"), ("confidence", 0.0)),
-        ),
-    )
 }

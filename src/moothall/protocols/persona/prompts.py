@@ -6,6 +6,7 @@ that a provider's prefix cache hits.
 
 from functools import lru_cache, partial
 
+from moothall.codec.schemas import build_table_schema
 from moothall.domain.claims import cut_text, extract_claim
 from moothall.domain.context import ContextWindow, Digest, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
@@ -14,12 +15,10 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import FENCE, one_line, quote_lines
 from moothall.domain.topic import normalize_label
-from moothall.protocols.persona.answer_schemas import build_answer_schema
-from moothall.protocols.persona.facts import FORMS
+from moothall.protocols.persona.answer_table import FORMS, MeetingAsk, build_person_ask
 from moothall.protocols.persona.mending import bind_mending
-from moothall.protocols.persona.person import build_person_ask
 from moothall.protocols.persona.prompt_text import PROMPT_TEXT, PersonaPromptText
-from moothall.protocols.persona.state import Meeting, compute_confidence, list_joint_bidders
+from moothall.protocols.persona.state import Meeting, compute_confidence
 from moothall.reports.figures import format_percent
 from moothall.scoring.positions import compute_weight
 
@@ -29,12 +28,12 @@ LONGEST_STANCE = 60
 
 def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
     """Build how the answer to an ask is read."""
+    form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     return AnswerRules(
-        form=FORMS[ask.kind],
-        # The source's shape has the seat's own id, which code knows.
-        fills={"node_id": ask.seat} if ask.kind == "intent" else {},
+        form=form,
+        fills=form.find_fills(asked),
         mend=bind_mending(state),
-        person=partial(build_person_ask, state, ask),
+        person=partial(build_person_ask, asked),
     )
 
 
@@ -42,7 +41,7 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     """Build the brief of an ask."""
     words = PROMPT_TEXT[state.opened.language]
     seat = state.seat(ask.seat)
-    seats = _find_group(state, seat) if ask.kind == "bids" else (seat,)
+    form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     memory = _choose_memory(state, ask.kind)
     # Who answers blind is not told who else sits there.
     table = () if ask.kind == "position" else tuple((other.id, other.stance) for other in state.seats)
@@ -52,18 +51,18 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
     return Brief(
         ask=ask,
         seat=seat,
-        form=rules.form,
+        form=form,
         language=state.opened.language,
         seed=state.opened.seed,
         nth=_count_ask(state, ask),
         perception=Perception(goal=state.opened.topic, memory=memory, own_words=own_words),
         system=words.system,
         shared=build_shared_prompt(state.opened.language, state.opened.topic, table, memory),
-        own=build_own_prompt(words, state, seats, ask.kind),
+        own=build_own_prompt(words, state, asked.seats, ask.kind),
         subject=_find_subject(state, ask.kind),
         # The decider's bid also says whether enough was said, which a yes-or-no probe cannot express.
         probe=words.probe.format(newest=state.about) if ask.kind == "intent" and seat.id != state.decider else "",
-        schema=build_answer_schema(state, ask.kind, seats),
+        schema=build_table_schema(form.shape, form.fields, asked),
         fills=rules.fills,
         # Where there are options, the form lists them.
         hints={name: hint for name, hint in words.hints.items() if name != "choice" or not state.opened.subject.options},
@@ -107,10 +106,6 @@ def build_own_prompt(words: PersonaPromptText, state: Meeting, seats: tuple[Seat
         lines += _format_self(words, state, each, kind)
     lines += _format_context(words, state, kind)
     return "\n".join([*lines, "", words.now, _format_request(words, state, seats, kind)])
-
-
-def _find_group(state: Meeting, seat: Seat) -> tuple[Seat, ...]:
-    return next((group for group in list_joint_bidders(state) if group[0].id == seat.id), (seat,))
 
 
 def _format_self(words: PersonaPromptText, state: Meeting, seat: Seat, kind: str) -> list[str]:

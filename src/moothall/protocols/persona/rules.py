@@ -33,9 +33,9 @@ from moothall.domain.losses import count_loss
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import state_family, swap_seats
 from moothall.protocols.persona import consensus
+from moothall.protocols.persona.answer_table import FORMS
 from moothall.protocols.persona.conclusion import build_conclusion
 from moothall.protocols.persona.facts import (
-    FORMS,
     KINDS,
     BidsDeclared,
     ConclusionDrafted,

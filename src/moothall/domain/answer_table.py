@@ -1,0 +1,125 @@
+"""The table of an answer: for each of its fields what it may hold, what a person is asked for it, and what stands for silence.
+
+A protocol has one table for each kind of ask. The JSON schema of one ask (`moothall.codec.schemas.build_table_schema`), its
+description in the prompt, the questions to a person, what code fills in, and the answer of a seat that says nothing follow from
+it. Every function in a table takes the ask together with the state in which it is answered; each protocol has a type of its own
+for that.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, MISSING, dataclass, fields
+from typing import Final, Generic, TypeVar
+
+from moothall.domain.context import Utterance
+from moothall.domain.effects import AnswerForm, Schema
+from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
+
+Asked = TypeVar("Asked")
+"""An ask and the state in which it is answered."""
+
+NOT_GIVEN: Final = object()
+
+
+# Without slots: a generic dataclass with slots cannot be called by its parametrized name.
+@dataclass(frozen=True)
+class AnswerField(Generic[Asked]):
+    """One field of an answer."""
+
+    name: str
+    """Its name in JSON."""
+
+    _: KW_ONLY
+
+    is_needed: bool | Callable[[Asked], bool] = False
+    """Whether an answer must have it."""
+
+    is_hidden: bool = False
+    """Whether it is left out of the schema, because only code fills it."""
+
+    when: Callable[[Asked], bool] | None = None
+    """Whether this ask has the field; None if every one has it."""
+
+    allow: Callable[[Asked], Schema] | None = None
+    """Builds the JSON schema of what it may hold in this ask; None if the limits of the shape say it all."""
+
+    fill: Callable[[Asked], object] | None = None
+    """Returns what code puts into it where an answer leaves it out."""
+
+    silence: object = NOT_GIVEN
+    """What it holds in an answer that says nothing."""
+
+    ask: Callable[[Asked], Sequence[PersonStep]] | None = None
+    """Builds the questions to a person; None if a person is not asked for it."""
+
+    read: Callable[[Asked, Answers], object] | None = None
+    """Returns what a person's answers put into it; None if they put nothing into it."""
+
+    def is_part(self, asked: Asked) -> bool:
+        """Whether this ask has the field."""
+        return self.when is None or self.when(asked)
+
+    def needs_value(self, asked: Asked) -> bool:
+        """Whether an answer to this ask must have the field."""
+        return self.is_needed(asked) if callable(self.is_needed) else self.is_needed
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerTable(AnswerForm, Generic[Asked]):
+    """An answer, field by field, in the order of its JSON."""
+
+    fields: tuple[AnswerField[Asked], ...] = ()
+
+    def list_fields(self, asked: Asked) -> list[AnswerField[Asked]]:
+        """Return the fields that this ask has."""
+        return [field for field in self.fields if field.is_part(asked)]
+
+    def pick_fields(self, *names: str) -> list[AnswerField[Asked]]:
+        """Return these fields in this order: a person may be asked in another one than that of the JSON."""
+        return [next(field for field in self.fields if field.name == name) for name in names]
+
+    def find_fills(self, asked: Asked) -> Mapping[str, object]:
+        """Return what code puts into fields that an answer leaves out."""
+        return {field.name: field.fill(asked) for field in self.list_fields(asked) if field.fill is not None}
+
+
+def define_answer(form: AnswerForm, *rows: AnswerField[Asked]) -> AnswerTable[Asked]:
+    """Build the table of an answer. It can be silent if each field that its shape needs has a value for that."""
+    silence = tuple((row.name, row.silence) for row in rows if row.silence is not NOT_GIVEN)
+    needed = {field.name for field in fields(form.shape) if field.default is MISSING and field.default_factory is MISSING}
+    can_be_silent = needed <= {name for name, _ in silence}
+    return AnswerTable(
+        kind=form.kind,
+        reply=form.reply,
+        shape=form.shape,
+        form=form.form,
+        max_tokens=form.max_tokens,
+        instead=form.instead,
+        looks_up=form.looks_up,
+        silence=silence if can_be_silent else None,
+        infer=form.infer,
+        fields=rows,
+    )
+
+
+def index_by_kind(*tables: AnswerTable[Asked]) -> Mapping[str, AnswerTable[Asked]]:
+    """Return the tables by the kind of their ask."""
+    return {table.kind: table for table in tables}
+
+
+def ask_person(
+    rows: Sequence[AnswerField[Asked]],
+    asked: Asked,
+    *,
+    intro: str = "",
+    about: str = "",
+    news: tuple[Utterance, ...] = (),
+    commands: tuple[PersonCommand, ...] = (),
+    keeps_for: str = "",
+) -> PersonAsk:
+    """Build what a person is asked for these fields, in this order, and how its answers become the answer of the seat."""
+
+    def build(answers: Answers) -> Mapping[str, object]:
+        return {row.name: row.read(asked, answers) for row in rows if row.read is not None and row.is_part(asked)}
+
+    steps = tuple(step for row in rows if row.ask is not None and row.is_part(asked) for step in row.ask(asked))
+    return PersonAsk(build=build, steps=steps, intro=intro, about=about, news=news, commands=commands, keeps_for=keeps_for)

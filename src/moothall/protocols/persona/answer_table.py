@@ -1,0 +1,293 @@
+"""The answers of a persona meeting, field by field: what each may hold, what a person is asked for it, what silence means.
+
+A person speaks or listens; the bid that the rules need follows from that.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, get_args
+
+from moothall.codec.schemas import allow_choice, allow_entry, allow_list, allow_values, build_table_schema
+from moothall.domain.answer_table import AnswerField, ask_person, define_answer, index_by_kind
+from moothall.domain.effects import AnswerForm, Ask, Schema
+from moothall.domain.facts import Language
+from moothall.domain.person import CONDITION, WHY, PersonAsk, PersonCommand, PersonStep
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import quote_lines
+from moothall.domain.topic import LONGEST_LABEL
+from moothall.protocols.persona import facts
+from moothall.protocols.persona.bid_words import infer_bid_field
+from moothall.protocols.persona.state import MOST_INPUTS, Meeting, list_joint_bidders
+from moothall.reports.person_steps import (
+    POSITION,
+    WORDS,
+    ask_confidence,
+    ask_moved_by,
+    ask_position,
+    ask_words,
+    compute_confidence,
+    join_long_choice,
+    offer_choice,
+    read_choice,
+    read_moved_by,
+    split_lines,
+)
+from moothall.reports.two_languages import TwoLanguages, both, in_each_language
+
+SPEAKS: Final = 1.0
+"""The reaction of a person who says something: it wants the floor now."""
+LISTENS: Final = 0.0
+MAX_REASON: Final = 2_000
+MAX_CLAIM: Final = 20_000
+MAX_CLAIMS: Final = 20
+MAX_ENTRIES: Final = 500
+
+_ENTRY = re.compile(r"[#＃](\d{1,9})")
+
+
+class PersonaPersonText(TwoLanguages):
+    """Every text, in one language."""
+
+    position = both(
+        "Before anyone speaks: where do you stand on the question? A sentence or two.",
+        "在任何人发言之前：你对这个议题怎么看？一两句话即可。",
+    )
+    bid = both("Say something, or press Enter to listen.", "说点什么，或直接按回车旁听。")
+    listen = both("listen", "旁听")
+    enough = both("enough has been said to decide", "已经谈够，可以作出决定")
+    speech = both("You have the floor. What do you say?", "轮到你发言。你想说什么？")
+    wanted = both("(These are the words with which you asked for the floor.)", "（这是你请求发言时写下的话。）")
+    draft = both("The talk is over, and you write the conclusion. What is decided?", "讨论结束，由你来写结论。决定是什么？")
+    reasons = both("For which reasons? One on each line. (Enter for none)", "理由是什么？每行一条。（直接回车：没有）")
+    dissent = both(
+        "Who disagrees, and with what? One on each line. (Enter for none)", "谁有异议？异议是什么？每行一条。（直接回车：没有）"
+    )
+    open_questions = both(
+        "Which questions stay open? One on each line. (Enter for none)", "还有哪些问题悬而未决？每行一条。（直接回车：没有）"
+    )
+    naming = both("Name the entries that you build on as #2.", "可用 #2 的形式注明所依据的条目。")
+    stand = both("Where do you stand on this decision?", "你对这个决定持什么态度？")
+    decision = both("{author} has written this decision:", "{author} 写下了这个决定：")
+
+
+PERSON_TEXT = in_each_language(PersonaPersonText)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingAsk:
+    """An ask of a meeting."""
+
+    state: Meeting
+    ask: Ask
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """Who answers: several seats of one mind where their bids are asked for together."""
+        groups = list_joint_bidders(self.state) if self.ask.kind == "bids" else ()
+        return next((group for group in groups if group[0].id == self.ask.seat), (self.state.seat(self.ask.seat),))
+
+    @property
+    def language(self) -> Language:
+        return self.state.opened.language
+
+    @property
+    def text(self) -> PersonaPersonText:
+        return PERSON_TEXT[self.language]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return self.state.opened.subject.options
+
+    @property
+    def is_last_speaker(self) -> bool:
+        latest = self.state.memory.latest
+        return latest is not None and latest.speaker == self.ask.seat
+
+
+Row = AnswerField[MeetingAsk]
+
+
+def _allow_entry(asked: MeetingAsk) -> Schema:
+    return allow_entry(asked.state.last_id)
+
+
+def _allow_entries(asked: MeetingAsk) -> Schema:
+    return allow_list(_allow_entry(asked), MAX_ENTRIES)
+
+
+def _allow_claim(asked: MeetingAsk) -> Schema:
+    return build_table_schema(facts.DraftClaim, CLAIM, asked)
+
+
+def _allow_replies(asked: MeetingAsk) -> Schema:
+    return allow_list(build_table_schema(facts.InputReply, REPLY, asked), MOST_INPUTS)
+
+
+def _allow_bids(asked: MeetingAsk) -> Schema:
+    return {**allow_list(build_table_schema(facts.NamedIntent, NAMED_BID, asked), len(asked.seats)), "minItems": 1}
+
+
+def _read_claim(asked: MeetingAsk, text: str) -> Mapping[str, object]:
+    """Return what a person wrote as a claim; it rests on the entries that its words name."""
+    named = dict.fromkeys(int(number) for number in _ENTRY.findall(text))
+    return {"text": text[:MAX_CLAIM], "entries": [number for number in named if 1 <= number <= asked.state.last_id]}
+
+
+def _claims(name: str) -> Row:
+    """Return a list of claims; a person writes each on its own line."""
+    return Row(
+        name,
+        allow=lambda asked: allow_list(_allow_claim(asked), MAX_CLAIMS),
+        ask=lambda asked: [PersonStep(name=name, text=getattr(asked.text, name), is_long=True)],
+        read=lambda asked, answers: [_read_claim(asked, line) for line in split_lines(answers.get(name, ""))][:MAX_CLAIMS],
+    )
+
+
+def _ask_bid(asked: MeetingAsk) -> list[PersonStep]:
+    # Nobody is asked about its own words: whoever has just spoken listens.
+    return [] if asked.is_last_speaker else [ask_words(asked.text.bid, is_needed=False)]
+
+
+def _ask_moved_by(asked: MeetingAsk) -> list[PersonStep]:
+    # Only a mind that was made up before can have been changed.
+    had_position = asked.state.positions.get(asked.ask.seat)
+    return [ask_moved_by(asked.language, range(1, asked.state.last_id + 1))] if had_position else []
+
+
+CONFIDENCE: Final = Row(
+    "confidence",
+    ask=lambda asked: [ask_confidence(asked.language)],
+    read=lambda _, answers: compute_confidence(answers),
+)
+CHOICE: Final = Row(
+    "choice",
+    allow=lambda asked: allow_choice(asked.options, LONGEST_LABEL),
+    ask=lambda asked: [offer_choice(asked.language, asked.options)],
+    read=lambda _, answers: read_choice(answers),
+)
+ENTRIES: Final = Row("entries", allow=_allow_entries)
+CLAIM: Final = (Row("text", is_needed=True), ENTRIES)
+REPLY: Final = (
+    Row("input", is_needed=True, allow=lambda asked: allow_values(each.id for each in asked.state.inputs)),
+    Row("text", is_needed=True),
+    ENTRIES,
+)
+# Only the decider says whether enough was said.
+SUFFICIENT: Final = Row("sufficient", when=lambda asked: any(seat.id == asked.state.decider for seat in asked.seats))
+NAMED_BID: Final = (
+    Row("node_id", is_needed=True, allow=lambda asked: allow_values(seat.id for seat in asked.seats)),
+    Row("reaction_score", is_needed=True),
+    Row("intent_to_speak", is_needed=True),
+    Row("reason"),
+    Row("view"),
+    SUFFICIENT,
+)
+SIDES: Final = tuple(verdict for verdict in get_args(facts.StandVerdict) if verdict != "abstain")
+
+FORMS: Final = index_by_kind(
+    define_answer(
+        AnswerForm(kind="position", reply=facts.PositionTaken, shape=facts.Position, form="json", max_tokens=200),
+        Row(
+            "position",
+            is_needed=True,
+            silence="–",
+            ask=lambda asked: [ask_words(asked.text.position)],
+            read=lambda _, answers: join_long_choice(answers[WORDS], answers),
+        ),
+        CHOICE,
+        replace(CONFIDENCE, silence=0.0),
+    ),
+    define_answer(
+        AnswerForm(
+            kind="intent", reply=facts.IntentDeclared, shape=facts.Intent, form="json", max_tokens=150, infer=infer_bid_field
+        ),
+        # The source's shape has the seat's own id, which code knows.
+        Row("node_id", is_hidden=True, fill=lambda asked: asked.ask.seat),
+        Row("reaction_score", is_needed=True, silence=0.0, read=lambda _, answers: SPEAKS if answers.get(WORDS) else LISTENS),
+        Row("intent_to_speak", is_needed=True, silence=False, read=lambda _, answers: bool(answers.get(WORDS))),
+        Row("choice", when=lambda asked: asked.state.has_blind_bids, allow=CHOICE.allow),
+        Row("reason", ask=_ask_bid, read=lambda _, answers: answers.get(WORDS, "")[:MAX_REASON]),
+        Row("view"),
+        SUFFICIENT,
+    ),
+    define_answer(
+        AnswerForm(
+            kind="bids", reply=facts.BidsDeclared, shape=facts.JointBids, form="json", max_tokens=1_200, infer=infer_bid_field
+        ),
+        Row("bids", is_needed=True, allow=_allow_bids),
+    ),
+    define_answer(
+        AnswerForm(kind="speech", reply=facts.TurnTaken, shape=facts.PersonaSpeech, form="text", max_tokens=600),
+        Row("content", is_needed=True),
+        Row("refers_to", allow=_allow_entry),
+        Row("view"),
+    ),
+    define_answer(
+        AnswerForm(kind="draft", reply=facts.ConclusionDrafted, shape=facts.Draft, form="json", max_tokens=1_200),
+        Row(
+            "decision",
+            is_needed=True,
+            allow=_allow_claim,
+            ask=lambda asked: [ask_words(f"{asked.text.draft} {asked.text.naming}")],
+            read=lambda asked, answers: _read_claim(asked, join_long_choice(answers[WORDS], answers)),
+        ),
+        CHOICE,
+        CONFIDENCE,
+        *map(_claims, ("reasons", "dissent", "open_questions")),
+        Row("answers", when=lambda asked: bool(asked.state.inputs), allow=_allow_replies),
+    ),
+    define_answer(
+        AnswerForm(kind="stand", reply=facts.StandTaken, shape=facts.Stand, form="json", max_tokens=200),
+        Row(
+            "verdict",
+            is_needed=True,
+            silence="abstain",
+            ask=lambda asked: ask_position(asked.language, get_args(facts.StandVerdict), text=asked.text.stand),
+            read=lambda _, answers: answers[POSITION],
+        ),
+        replace(CONFIDENCE, silence=0.0, ask=lambda asked: [ask_confidence(asked.language, only_after=(POSITION, SIDES))]),
+        Row("position", read=lambda _, answers: answers.get(WHY, "")[:MAX_REASON]),
+        Row("condition", read=lambda _, answers: answers.get(CONDITION, "")[:MAX_REASON]),
+        Row("moved_by", allow=_allow_entry, ask=_ask_moved_by, read=lambda _, answers: read_moved_by(answers)),
+    ),
+)
+
+
+def build_person_ask(asked: MeetingAsk) -> PersonAsk:
+    """Build what a person is asked."""
+    state, text, form = asked.state, asked.text, FORMS[asked.ask.kind]
+    news = state.memory.recent
+    match asked.ask.kind:
+        case "position":
+            return ask_person(form.fields, asked)
+        case "intent" if asked.is_last_speaker:
+            return ask_person(form.fields, asked)
+        case "intent":
+            return ask_person(form.fields, asked, news=news, commands=_list_bid_commands(asked), keeps_for="speech")
+        case "speech":
+            intent = state.intents.get(asked.ask.seat)
+            wanted = "" if intent is None else intent.reason
+            # As text, so that words such as "re #3 agree: …" are read as those of an agent are.
+            return PersonAsk(
+                steps=(ask_words(text.speech, default=wanted),),
+                intro=text.wanted if wanted else "",
+                news=news,
+                build=lambda answers: answers[WORDS],
+            )
+        case "draft":
+            order = ("decision", "reasons", "dissent", "open_questions", "choice", "confidence")
+            return ask_person(form.pick_fields(*order), asked, news=news)
+        case _:
+            draft = "" if state.draft is None else quote_lines(state.draft.decision.text)
+            about = f"{text.decision.format(author=state.author)}\n{draft}"
+            return ask_person(form.fields, asked, about=about, news=news)
+
+
+def _list_bid_commands(asked: MeetingAsk) -> tuple[PersonCommand, ...]:
+    silence, text = dict(FORMS["intent"].silence or ()), asked.text
+    listen = PersonCommand(word="/listen", text=text.listen, answer=silence, words=("listen", "旁听"))
+    if asked.state.decider != asked.ask.seat:
+        return (listen,)
+    enough = {**silence, "sufficient": True}
+    return listen, PersonCommand(word="/enough", text=text.enough, answer=enough, words=("enough", "谈够了"))
