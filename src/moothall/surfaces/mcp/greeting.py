@@ -7,9 +7,9 @@ answers afterwards; that second answer is not sent.
 import json
 import os
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any, Final
 
+from moothall.app.version import VERSION
 from moothall.reports.json_text import dump_json
 
 INSTRUCTIONS: Final = (
@@ -51,7 +51,7 @@ def greet_client(source: int, target: int) -> Greeting:
         "capabilities": CAPABILITIES,
         "instructions": INSTRUCTIONS,
         "protocolVersion": asked if asked in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
-        "serverInfo": {"name": "moot", "title": "Moot", "version": version("moot")},
+        "serverInfo": {"name": "moot", "title": "Moot", "version": VERSION},
     }
     _write(target, dump_json({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode() + b"\n")
     return Greeting(line, request["id"])

@@ -6,7 +6,6 @@ The SDK costs about a second to import, so that the command line imports this mo
 import logging
 import re
 from collections.abc import Awaitable, Callable
-from importlib.metadata import version
 from typing import Any, Final
 
 import anyio
@@ -18,6 +17,7 @@ from mcp.shared.message import SessionMessage
 from mcp.shared.uri_template import UriTemplate
 from pydantic import ValidationError
 
+from moothall.app.version import VERSION
 from moothall.domain.ids import parse_session_id
 from moothall.errors import MootError
 from moothall.reports.json_text import dump_json
@@ -69,7 +69,7 @@ class McpServer:
         schemas = {tool["name"]: tool["inputSchema"] for tool in describe_tools(ALL_TOOLS)}
         server: Server[dict[str, Any]] = Server(
             "moot",
-            version=version("moot"),
+            version=VERSION,
             title="Moot",
             instructions=INSTRUCTIONS,
             # Without it every call of a stateless client would list the tools first.
