@@ -45,7 +45,7 @@ def list_modules(home: Path, *command: str, given: str = "") -> set[str]:
 def test_a_command_imports_little(tmp_path: Path, command: tuple[str, ...], most: int) -> None:
     """Moot's own modules, and none of the heavy libraries; no protocol where there is no session of it."""
     found = list_modules(tmp_path, *command)
-    assert len({name for name in found if name.split(".")[0] == "moot"}) <= most
+    assert len({name for name in found if name.split(".")[0] == "moothall"}) <= most
     assert not {name.split(".")[0] for name in found} & set(HEAVY)
     assert not [name for name in found if name.startswith("moothall.protocols.")]
     # Nothing is validated or drawn, and the version is a constant.

@@ -100,7 +100,7 @@ def test_the_example_of_a_protocol_is_short_and_imports_only_the_public_names() 
     (example,) = read_examples("writing-a-protocol.md")
     assert len(example.splitlines()) <= 200
     roots = {node.module for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
-    assert {root for root in roots if root and root.startswith("moot")} == {"moothall.plugins"}
+    assert {root for root in roots if root and root.startswith("moothall")} == {"moothall.plugins"}
 
 
 def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None:

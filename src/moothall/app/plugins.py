@@ -64,7 +64,7 @@ def load_kinds() -> KindTable:
 
 def _load_group(group: str, expected: type[P], faults: list[PluginFault]) -> Iterator[P]:
     for point in entry_points(group=group):
-        if point.value.startswith("moot."):
+        if point.value.startswith("moothall."):
             continue  # Moot's own, which are imported by name
         found = _load_point(point, group, expected, faults)
         if found is not None:

@@ -4,7 +4,6 @@ import asyncio
 import platform as machine
 import sys
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from moothall.app.panels import list_presets, load_panel, load_preset, parse_sea
 from moothall.app.parking import CHECK_SECONDS
 from moothall.app.plugins import load_plugins
 from moothall.app.seats import SEARCH
+from moothall.app.version import VERSION
 from moothall.domain.facts import Language
 from moothall.errors import DISTRIBUTION, MissingExtra, MootError, describe_install
 from moothall.participants import encoder, local_model
@@ -127,9 +127,7 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
 
 
 async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
-    checks = [
-        DoctorCheck("moot", True, f"{version('moot')} on Python {machine.python_version()}, home {resolve_home(_read_environ())}")
-    ]
+    checks = [DoctorCheck("moot", True, f"{VERSION} on Python {machine.python_version()}, home {resolve_home(_read_environ())}")]
     checks.append(await _check_ledger())
     async with Moot(environ=_with_memory_ledger()) as moot:
         found = await moot.discover()
