@@ -191,7 +191,7 @@ async def soak(bench: Bench, minutes: float) -> None:
         stats, steps = await bench.runner.stats(), len(stage.list_calls()) - calls
         now = time.monotonic()
         print(
-            f"| {(now - began) / 60:.1f} | {stats.standings.get('closed', 0):,} | {steps / (now - part_began):.0f} "
+            f"| {(now - began) / 60:.1f} | {stats.statuses.get('closed', 0):,} | {steps / (now - part_began):.0f} "
             f"| {1_000 * (stage.measure_cpu() - cpu) / max(1, steps):.2f} | {stage.measure_memory()} | {read_memory(server.pid)} "
             f"| {statistics.median(waits):.2f} | {max(waits):.2f} "
             f"| {1_000 * statistics.median(asked) if asked else 0:.0f} | {stats.oldest:.2f} |",

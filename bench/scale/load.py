@@ -57,7 +57,7 @@ async def wait_for(runner: Runner, standing: str, count: int) -> int:
             stats = None
         if stats is not None:
             most = max(most, stats.running)
-            found = stats.standings.get(standing, 0)
+            found = stats.statuses.get(standing, 0)
             if found >= count:
                 return most
             if time.monotonic() - told > 10:

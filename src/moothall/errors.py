@@ -32,6 +32,7 @@ MootError
     ├── LedgerDamaged        the hash chain or the sequence is broken
     ├── LedgerNewer          written by a newer Moot
     │   └── ProtocolMissing  a session of a protocol that is not installed
+    ├── LedgerOlder          written by a Moot from before its first release
     ├── LedgerUnavailable    it cannot be opened, read or written
     │   ├── LedgerFull       no room to write
     │   └── LedgerReadOnly   a file or folder that may only be read
@@ -190,6 +191,10 @@ class ProtocolMissing(LedgerNewer):
             f"the protocol {protocol!r} of this session is not installed; install the package that brings {protocol!r}"
         )
         self.protocol = protocol
+
+
+class LedgerOlder(WorldError):
+    pass
 
 
 class LedgerUnavailable(WorldError):

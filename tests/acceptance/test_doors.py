@@ -25,7 +25,6 @@ from moothall.surfaces.api.methods import TABLE, TOOLS
 from moothall.surfaces.http.refusals import LONGEST_SECONDS, MOST_HELD, MOST_PEERS, RefusalBrake, name_peer
 
 DOCS = Path(__file__).parents[2] / "docs"
-OLD_HOME = Path(__file__).parents[1] / "fixtures" / "written_by_0_1_0" / "home"
 NOBODY = 65_534
 
 ATTACK = """
@@ -102,17 +101,18 @@ def modes_of(folder: Path) -> set[str]:
     return {f"{'d' if path.is_dir() else 'f'}{stat.S_IMODE(path.lstat().st_mode):o}" for path in paths if not path.is_symlink()}
 
 
-def test_an_older_home_gets_its_key_and_is_closed_with_a_word_about_it(shared: Path) -> None:
+def test_a_home_that_others_can_read_gets_its_key_and_is_closed_with_a_word_about_it(shared: Path) -> None:
     """D-6: what is not Moot's stays as it is, links are not followed."""
     home, outside = shared / "home", shared / "outside.txt"
-    shutil.copytree(OLD_HOME, home)
+    cli = Cli(home, shared)
+    cli("run", "Who?", "--seat", "ada=mailbox", "--seat", "bob=mailbox", code=3)
+    (home / "owner.key").unlink(missing_ok=True)
     outside.write_text("mine")
-    (home / "agents").mkdir()
+    (home / "agents").mkdir(exist_ok=True)
     (home / "agents" / "link").symlink_to(outside)
     (home / "notes.txt").write_text("mine, too")
     for path in (home, home / "ledger.db", home / "agents", home / "notes.txt", outside):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    cli = Cli(home, shared)
     done = cli.fresh("list")
     assert f"other users of this machine could read {home}; now only you can" in done.err
     assert [stat.S_IMODE(path.stat().st_mode) for path in (outside, home / "notes.txt")] == [0o644, 0o644]

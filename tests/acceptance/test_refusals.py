@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import DEADLINE, LAYOFFS, Cli, Done, held, seat_words, timeline
 
+from moothall.ledgers.migrations import load_migrations
+
+NEWEST = load_migrations("sqlite")[-1].version
 GOOD = ("--seat", "A={scene}", "--seat", "B={scene}")
 PANEL = '[[seat]]\nid = "A"\nplatform = "{scene}"\n'
 
@@ -213,12 +216,33 @@ def test_a_ledger_of_a_newer_version_is_left_alone(cli: Cli) -> None:
         connection.execute("PRAGMA user_version = 99")
         connection.commit()
     for words in (["run", "Newer?", "--seat", f"A=script:{LAYOFFS}"], ["list"], ["verify"]):
-        check_sentence(
-            cli(*words, code=1), "has version 99, this Moot knows 2; upgrade Moot, or point MOOT_HOME to another folder"
-        )
+        expected = f"has version 99, this Moot knows {NEWEST}; upgrade Moot, or point MOOT_HOME or MOOT_LEDGER elsewhere"
+        check_sentence(cli(*words, code=1), expected)
     with closing(sqlite3.connect(ledger)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (99,)
         assert connection.execute("SELECT count(*) FROM entries").fetchone() == (0,)
+
+
+def test_a_ledger_from_before_the_first_release_is_left_alone(cli: Cli) -> None:
+    """P-3: code 1, one sentence with the remedy."""
+    cli("list")
+    ledger = cli.home / "ledger.db"
+    with closing(sqlite3.connect(ledger)) as connection:
+        connection.execute("PRAGMA user_version = 2")
+        connection.commit()
+    for words in (["run", "Older?", "--seat", f"A=script:{LAYOFFS}"], ["list"], ["verify"], ["decisions"]):
+        check_sentence(cli(*words, code=1), "was written by a Moot from before its first release (version 2, the first is 10)")
+    with closing(sqlite3.connect(ledger)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_an_export_from_before_the_first_release_is_refused(cli: Cli, tmp_path: Path) -> None:
+    """P-3: code 2, one sentence; nothing is imported."""
+    cli("run", "Older?", "--seat", "ada=mailbox", "--session", "older", code=3)
+    text = cli("export", "older", "jsonl").out
+    (tmp_path / "older.jsonl").write_text(text.replace('{"moot": 2, "session": "older"}', '{"moot": 1, "session": "before"}'))
+    check_sentence(cli("import", str(tmp_path / "older.jsonl"), code=2), "was exported by a Moot from before its first release")
+    assert "before" not in cli("list").out
 
 
 def open_to_others(cli: Cli) -> None:

@@ -40,7 +40,7 @@ async def wait_for_end(moot: Moot, sessions: list[SessionId]) -> None:
 
 
 async def wait_for_standings(runner: Runner, **wanted: int) -> None:
-    while (await runner.stats()).standings != wanted:  # noqa: ASYNC110
+    while (await runner.stats()).statuses != wanted:  # noqa: ASYNC110
         await asyncio.sleep(0.1)
 
 

@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.acceptance.doors import Cli, held, round_robin, write_script
-from tests.acceptance.test_older_ledgers import WRITTEN
 
 from moothall.app.archive import archive_sessions, return_sessions
 from moothall.app.backup import back_up, restore
@@ -24,7 +22,6 @@ from moothall.codec.chain import compute_record_hash, compute_root_hash
 from moothall.codec.export import dump_export_head, dump_export_lines, parse_export
 from moothall.domain.records import StoredRecord
 from moothall.errors import SessionExists
-from moothall.ledgers.sqlite import SqliteLedger
 
 DAYS = timedelta(days=100) // timedelta(microseconds=1)
 
@@ -299,31 +296,6 @@ def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(cli: Cli, c
         assert "may only be read" in found[name, "input"][2]
         export = found[name, "export"][1]
         assert whole.startswith(export) if name == "without-wal" else export == whole
-
-
-def test_an_older_ledger_verifies_says_what_is_not_covered_and_is_covered_from_then_on(tmp_path: Path) -> None:
-    """N-7: no false alarm; read-only it stays as it is; the first process that may write registers all heads."""
-    home = tmp_path / "home"
-    shutil.copytree(WRITTEN / "home", home)
-    cli = Cli(home, tmp_path)
-
-    async def read() -> Any:
-        from moothall.app.clock import SystemClock
-        from moothall.app.verification import LedgerVerifier
-
-        async with SqliteLedger(home / "ledger.db", read_only=True) as ledger:
-            return await LedgerVerifier(ledger, SystemClock()).verify_all()
-
-    found = held(read())
-    assert found.is_intact
-    assert "is not found" in found.notes[0]
-    with closing(sqlite3.connect(home / "ledger.db")) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
-    done = cli("verify")
-    assert "sessions are older than the register of heads" in done.err
-    drop = "(SELECT number FROM sessions WHERE id = 'persona-waiting')"
-    edit(home / "ledger.db", f"DELETE FROM entries WHERE session = {drop}", "DELETE FROM sessions WHERE id = 'persona-waiting'")
-    assert list(list_faults(cli)) == ["persona-waiting"]
 
 
 def test_a_ledger_whose_process_was_killed_raises_no_false_alarm(cli: Cli) -> None:

@@ -210,7 +210,7 @@ def test_workers_lose_and_repeat_nothing_whatever_happens_to_them(postgres_addre
             await crash_database(postgres_address)
             while await count_ended(moot, again) < len(again):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
-            while (await runner.stats()).standings != {"closed": len(sessions) + 12}:  # noqa: ASYNC110
+            while (await runner.stats()).statuses != {"closed": len(sessions) + 12}:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             while (await runner.stats()).workers < 3:  # noqa: ASYNC110 - those that were frozen and cut off come back
                 await asyncio.sleep(0.1)
@@ -249,7 +249,7 @@ def test_a_worker_whose_connections_are_cut_keeps_its_sessions(postgres_address:
                     "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", name
                 )
                 assert cut
-            while (await runner.stats()).standings != {"closed": 6}:  # noqa: ASYNC110
+            while (await runner.stats()).statuses != {"closed": 6}:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             answered = await load_answers(moot, sessions)
             assert check_calls(workers, answered) == dict.fromkeys(answered, 1)
@@ -284,7 +284,7 @@ def test_a_worker_that_dies_before_it_wrote_its_number_down_is_found(postgres_ad
                 await open_debates(moot, 2, first=first)
                 assert await connection.execute(lose, known) == "UPDATE 2"
                 workers.start()
-                while (await runner.stats()).standings != {"closed": first + 1}:  # noqa: ASYNC110
+                while (await runner.stats()).statuses != {"closed": first + 1}:  # noqa: ASYNC110
                     await asyncio.sleep(0.1)
                 workers.close()
                 await connection.execute("TRUNCATE moot_workers")
@@ -314,11 +314,11 @@ def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(postgres_address: st
         (opener,) = workers.start_command(["-c", OPEN_DELPHI, str(tmp_path / "estimates.toml")])
         async with opened(workers) as moot, open_shared_runner(moot) as runner:
             sessions = await open_debates(moot, 2)
-            while (await runner.stats()).standings != {"left": 3}:  # noqa: ASYNC110
+            while (await runner.stats()).statuses != {"left": 3}:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             assert opener.wait() == 0
             workers.start()
-            while (await runner.stats()).standings != {"closed": 3}:  # noqa: ASYNC110
+            while (await runner.stats()).statuses != {"closed": 3}:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             assert set(workers.find_shares()) == {workers.processes[-1].pid}
             await load_answers(moot, sessions)
@@ -326,7 +326,7 @@ def test_a_worker_leaves_what_it_cannot_run_to_one_that_can(postgres_address: st
             future = SessionId("from_the_future")
             async with open_ledger(postgres_address) as ledger:
                 await ledger.append(future, build_chain(future, 1, "future.opened"))
-            while (await runner.stats()).standings != {"closed": 3, "left": 1}:  # noqa: ASYNC110
+            while (await runner.stats()).statuses != {"closed": 3, "left": 1}:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             assert old.poll() is None
 

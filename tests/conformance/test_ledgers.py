@@ -12,7 +12,7 @@ import pytest
 
 from moothall.app.environment import open_ledger
 from moothall.domain.records import StoredRecord
-from moothall.errors import LedgerNewer, LedgerUnavailable, SessionBusy
+from moothall.errors import LedgerNewer, LedgerOlder, LedgerUnavailable, SessionBusy
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.migrations import load_migrations
 from moothall.ledgers.postgres import PostgresLedger
@@ -187,6 +187,16 @@ def test_a_database_of_a_newer_version_is_refused(postgres_address: str) -> None
         await one_value(postgres_address, f"INSERT INTO moot_schema VALUES ({newer})")
         error = await expect_error(LedgerNewer, opening(postgres_address))
         assert f"has version {newer}" in str(error)
+
+    run_with_deadline(work())
+
+
+def test_a_database_from_before_the_first_release_is_refused(postgres_address: str) -> None:
+    async def work() -> None:
+        await opening(postgres_address)
+        await one_value(postgres_address, "UPDATE moot_schema SET version = 2")
+        error = await expect_error(LedgerOlder, opening(postgres_address))
+        assert "the ledger was written by a Moot from before its first release (version 2" in str(error)
 
     run_with_deadline(work())
 

@@ -3,14 +3,13 @@
 import asyncio
 import json
 import re
-import shutil
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.test_session_views import WRITTEN, Rpc, in_memory, open_debate, say, served
+from tests.integration.test_session_views import Rpc, hold_demos, in_memory, open_debate, say, served
 
 from moothall.app.moot import Moot
 from moothall.errors import BadAnswer, BadSetting, KeyReused, NotAllowed, UnknownAsk, UnknownSeat
@@ -122,10 +121,10 @@ def test_an_answer_whose_response_was_lost_is_sent_again_and_counts_once(tmp_pat
 
 def test_every_session_of_every_protocol_is_one_file_that_holds_its_history(tmp_path: Path) -> None:
     """W-11: one file, whose only script is the page's own, with the view, and what each entry changed."""
-    shutil.copytree(WRITTEN / "home", tmp_path / "home")
 
     async def work() -> None:
         async with served(Moot(environ={"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})) as rpc:
+            await hold_demos(rpc.call.moot)
             seen = set()
             for line in (await rpc("moot.listSessions", limit=1_000))["sessions"]:
                 if line["status"] in {"damaged", "not_installed"} or line["protocol"] in seen:

@@ -1,7 +1,6 @@
 """The views of sessions: of every protocol, after every entry, built once (W-2, W-3, W-4)."""
 
 import json
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from moothall.app.demos import build_demo_options, list_demos
 from moothall.app.moot import Moot
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.errors import BadSetting, NotAllowed
@@ -19,7 +19,6 @@ from moothall.surfaces.api.server_context import open_server_context
 from moothall_testkit.counting_ledger import CountingLedger
 from moothall_testkit.ledger_contract import expect_error, run_with_deadline
 
-WRITTEN = Path(__file__).resolve().parents[1] / "fixtures" / "written_by_0_1_0"
 FIELDS = {
     *("sessionId", "protocol", "language", "topic", "status", "standing", "parked", "choice", "strength", "head", "at"),
     *("openedAt", "lastAt", "seats", "phases", "waiting", "timeline", "decision", "lenses", "numbers", "budget", "settings"),
@@ -51,11 +50,14 @@ def in_memory(home: Path, ledger: Any = None) -> Moot:
 
 
 def test_every_session_of_every_protocol_has_a_view_after_each_of_its_entries(tmp_path: Path) -> None:
-    """W-3, W-4: ledgers of all protocols, finished, waiting and killed; the last `at` is the live view."""
-    shutil.copytree(WRITTEN / "home", tmp_path / "home")
+    """W-3, W-4: sessions of all protocols, finished and waiting; the last `at` is the live view."""
 
     async def work() -> None:
         async with served(Moot(environ={"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)})) as rpc:
+            moot = rpc.call.moot
+            await hold_demos(moot)
+            for protocol in ("persona", "debate", "advisory", "consensus"):
+                await moot.open("Who?", seats=["ada=mailbox", "bob=mailbox"], protocol=protocol)
             seen = set()
             for line in (await rpc("moot.listSessions", limit=1_000))["sessions"]:
                 if line["status"] in {"damaged", "not_installed"}:
@@ -78,6 +80,12 @@ def test_every_session_of_every_protocol_has_a_view_after_each_of_its_entries(tm
             assert seen == {"persona", "debate", "advisory", "consensus", "roundtable", "swarm", "consultation", "pipeline"}
 
     run_with_deadline(work())
+
+
+async def hold_demos(moot: Moot) -> None:
+    """Hold one session of each protocol to its end."""
+    for demo in list_demos("en"):
+        await moot.run(await moot.open(demo.topic, **build_demo_options(demo, moot.environ, pace="fast")))
 
 
 async def open_debate(rpc: Rpc, *seats: str) -> str:

@@ -24,7 +24,7 @@ from moothall.domain.records import Head, StoredRecord
 from moothall.domain.roster import Seat
 from moothall.engine.engine import Engine
 from moothall.engine.sessions import PAGE
-from moothall.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerUnavailable, SeqConflict
+from moothall.errors import LedgerDamaged, LedgerFull, LedgerNewer, LedgerOlder, LedgerUnavailable, SeqConflict
 from moothall.ledgers.migrations import load_migrations
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import open_connection
@@ -35,7 +35,7 @@ from moothall_testkit.ledger_contract import build_chain, enter_claim, expect_er
 
 ONE, TWO = SessionId("one"), SessionId("two")
 DEADLINE = 120.0
-NEWEST = load_migrations("sqlite")[-1].version
+OLDEST, NEWEST = (load_migrations("sqlite")[place].version for place in (0, -1))
 
 
 def opening(path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_new_file_is_a_ledger_of_the_newest_version(tmp_path: Path) -> None:
             for name in ("user_version", "application_id", "journal_mode")
         }
     assert found == {"user_version": NEWEST, "application_id": int.from_bytes(b"MOOT"), "journal_mode": "wal"}
-    assert [step.version for step in load_migrations("sqlite")] == list(range(1, NEWEST + 1))
+    assert [step.version for step in load_migrations("sqlite")] == list(range(OLDEST, NEWEST + 1))
 
 
 def test_an_empty_file_becomes_a_ledger(tmp_path: Path) -> None:
@@ -133,6 +133,17 @@ def test_a_file_of_a_newer_version_is_refused_and_unchanged(tmp_path: Path) -> N
     assert contents(tmp_path) == before
     edit(path, f"PRAGMA user_version = {NEWEST}")
     assert read(path, ONE) == build_chain(ONE, 3)
+
+
+def test_a_file_from_before_the_first_release_is_refused_and_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    append(path, ONE, build_chain(ONE, 3))
+    for version in (1, 2, OLDEST - 1):
+        edit(path, f"PRAGMA user_version = {version}")
+        before = contents(tmp_path)
+        with pytest.raises(LedgerOlder, match=f"before its first release .version {version}, the first is {OLDEST}.*elsewhere"):
+            opening(path)
+        assert contents(tmp_path) == before
 
 
 def test_an_sqlite_file_of_another_program_is_refused_and_unchanged(tmp_path: Path) -> None:

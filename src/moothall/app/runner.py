@@ -110,7 +110,7 @@ class LocalRunner:
             running=self.running,
             parked=self.parked,
             provider_waits=self._engine.telemetry.counts.provider_waits,
-            standings={"running": self.running, "waiting": len(self._waiting), "parked": self.parked},
+            statuses={"running": self.running, "waiting": len(self._waiting), "parked": self.parked},
             asks=self._asks,
         )
 

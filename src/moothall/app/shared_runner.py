@@ -151,35 +151,35 @@ class SharedRunner:
         try:
             return await self._advance(session)
         except UnknownSession:
-            return Settled(standing="foreign")
+            return Settled(status="foreign")
         except (LedgerNewer, UnknownProtocol, UnknownPlatform, MissingExtra) as error:
             log.warning("session %s is left to a worker that can run it: %s", session, error)
-            return Settled(standing="left")
+            return Settled(status="left")
         except LedgerDamaged as error:
             log.error("session %s cannot be run: %s", session, error)
-            return Settled(standing="damaged")
+            return Settled(status="damaged")
         except LedgerUnavailable:
             raise
         except WorldError as error:
             log.warning("session %s: %s; it is tried again", session, error)
-            return Settled(standing="failing", due=FAILING_SECONDS)
+            return Settled(status="failing", due=FAILING_SECONDS)
         except MootError as error:
             log.error("session %s cannot be run: %s", session, error)
         except Exception:
             log.exception("session %s cannot be run", session)
-        return Settled(standing="failing", due=BROKEN_SECONDS)
+        return Settled(status="failing", due=BROKEN_SECONDS)
 
     async def _advance(self, session: SessionId) -> "Settled":
         from moothall.ledgers.postgres_queue import Settled
 
         snapshot = await self._engine.load_snapshot(session)
         if not snapshot.session_state.opened.hosted:
-            return Settled(standing="foreign", seen=snapshot.seq)
+            return Settled(status="foreign", seen=snapshot.seq)
         tries = 0
         if not snapshot.is_closed and snapshot.session_state.parked is not None:
             retry = await self._queue.find_retry(session)
             if retry.due is not None and retry.due > 0:
-                return Settled(standing="parked", seen=snapshot.seq, due=retry.due, tries=retry.tries)
+                return Settled(status="parked", seen=snapshot.seq, due=retry.due, tries=retry.tries)
             tries = retry.tries
             if await explain_unready_seats(snapshot, self._seating):
                 return self._settle_parked(snapshot, tries)
@@ -187,14 +187,14 @@ class SharedRunner:
             try:
                 snapshot = await self._run(snapshot)
             except SessionBusy:
-                return Settled(standing="busy", due=BUSY_SECONDS)
+                return Settled(status="busy", due=BUSY_SECONDS)
         if snapshot.is_closed:
             await self._closed(session)
-            return Settled(standing="closed", seen=snapshot.seq)
+            return Settled(status="closed", seen=snapshot.seq)
         if snapshot.session_state.parked is not None:
             return self._settle_parked(snapshot, tries)
         due, asks = find_next_deadline(snapshot, datetime.now(UTC)), len(snapshot.session_state.pending)
-        return Settled(standing="waiting", seen=snapshot.seq, due=due, asks=asks)
+        return Settled(status="waiting", seen=snapshot.seq, due=due, asks=asks)
 
     async def _run(self, snapshot: Snapshot) -> Snapshot:
         loaded: Snapshot | None = snapshot
@@ -210,7 +210,7 @@ class SharedRunner:
         from moothall.ledgers.postgres_queue import Settled
 
         delay = find_retry_delay(snapshot, tries, datetime.now(UTC), self._delays)
-        return Settled(standing="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
+        return Settled(status="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
 
 
 def find_next_deadline(snapshot: Snapshot, now: datetime) -> float | None:

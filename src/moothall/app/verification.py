@@ -103,13 +103,8 @@ class LedgerVerifier:
             try:
                 report = await self._ledger.inspect(session)
                 self._found.faults += report.faults
-                for name, (seq, digest) in (report.heads or {}).items():
+                for name, (seq, digest) in report.heads.items():
                     self._know(_check_name(name), "the list of sessions", int(seq), digest.hex())
-                if report.heads is None:
-                    self._found.notes.append(
-                        "a Moot without a register of heads wrote this ledger: a session that was dropped, "
-                        "or cut off at its end, is not found"
-                    )
             except _DAMAGE as error:
                 self._found.faults.append(_describe(error))
         await self._fold(HEADS, self._register)
@@ -206,12 +201,6 @@ class LedgerVerifier:
 
     def _add_notes(self, held: Collection[SessionId]) -> None:
         notes, book = self._found.notes, self._book
-        if book.adopted:
-            began = min(book.adopted.values())
-            notes.append(
-                f"{len(book.adopted)} sessions are older than the register of heads, which began on {began:%Y-%m-%d}: "
-                "what was cut off or dropped before is not found"
-            )
         unknown = [session for session in held if session not in book.heads]
         if unknown and book.entries:
             notes.append(f"not registered yet: {', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}; `moot heads` does it")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from typing import Final
 
 from moothall.codec.chain import to_datetime
 from moothall.domain.ids import SessionId, parse_session_id
@@ -9,10 +10,13 @@ from moothall.domain.records import StoredRecord
 from moothall.errors import BadImport
 from moothall.reports.json_text import dump_json
 
+EXPORT_VERSION: Final = 2
+"""The version of what `moot export SESSION jsonl` writes; version 1 was never released."""
+
 
 def dump_export_head(session: SessionId) -> str:
     """Render the first line of an export."""
-    return json.dumps({"moot": 1, "session": session}, ensure_ascii=False) + "\n"
+    return json.dumps({"moot": EXPORT_VERSION, "session": session}, ensure_ascii=False) + "\n"
 
 
 def dump_export_lines(records: Iterable[StoredRecord]) -> str:
@@ -39,7 +43,11 @@ def parse_export(text: str) -> tuple[SessionId, list[StoredRecord]]:
         for record in records:
             to_datetime(record.at)  # a time beyond the calendar is refused here, before anything is imported
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as cause:
-        raise BadImport(f"the file is no Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
-    if version != 1 or not records:
+        raise BadImport(f"the file is not a Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
+    if version == EXPORT_VERSION - 1:
+        raise BadImport(
+            "the file was exported by a Moot from before its first release, which this one does not read; hold the session anew"
+        )
+    if version != EXPORT_VERSION or not records:
         raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")
     return session, records

@@ -32,7 +32,7 @@ class HeadHash(NamedTuple):
     hash: bytes
 
 
-def seal_heads(end: ChainEnd, now: int, heads: Mapping[SessionId, HeadHash], *, adopted: bool = False) -> list[StoredRecord]:
+def seal_heads(end: ChainEnd, now: int, heads: Mapping[SessionId, HeadHash]) -> list[StoredRecord]:
     """Build the records that register these heads, behind the register's last one; `now` in microseconds since 1970 UTC.
 
     They are what `FactCodec` makes of `HeadsRegistered`, without loading it: a ledger writes them within its commits.
@@ -40,9 +40,7 @@ def seal_heads(end: ChainEnd, now: int, heads: Mapping[SessionId, HeadHash], *, 
     lines = [[session, head.seq, head.hash.hex()] for session, head in heads.items()]
     records: list[StoredRecord] = []
     for start in range(0, len(lines), MOST_HEADS):
-        fields: dict[str, object] = {"fact": "heads.registered", "heads": lines[start : start + MOST_HEADS]}
-        if adopted:
-            fields["adopted"] = True
+        fields = {"fact": "heads.registered", "heads": lines[start : start + MOST_HEADS]}
         body = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
         # Time never runs backwards in a register.
         seq, at = end.seq + 1, max(end.at, now)

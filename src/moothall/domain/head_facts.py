@@ -17,10 +17,9 @@ class RegisteredHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadsRegistered(Fact):
-    """How far some sessions have gone. `adopted`: they were written by a Moot without this register, before it began."""
+    """How far some sessions have gone."""
 
     heads: tuple[RegisteredHead, ...]
-    adopted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,11 +26,11 @@ class StorageReport(NamedTuple):
     """What a ledger finds out about its own storage.
 
     `faults` are damages of the file or the database. `heads` is, for each session, the number and the hash of the last record as
-    they were written down beside it; None where an older Moot wrote down nothing. A fault there is for the reader to find.
+    they were written down beside it. A fault there is for the reader to find.
     """
 
     faults: list[str]
-    heads: dict[SessionId, tuple[int, bytes]] | None
+    heads: dict[SessionId, tuple[int, bytes]]
 
 
 class WrittenSessions(NamedTuple):

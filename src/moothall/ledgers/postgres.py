@@ -35,7 +35,6 @@ COMMAND_SECONDS: Final = 60.0
 RECONNECT_SECONDS: Final = 0.5
 
 MOST_DEADLOCKS: Final = 10
-SESSION_CHECK: Final = "moot_entries_session_fkey"
 GATHER_SECONDS: Final = 0.02
 """How long a due registration waits for others that are due at the same time."""
 
@@ -46,28 +45,28 @@ GATHER_SECONDS: Final = 0.02
 # what a process spends on an append.
 _APPEND: Final = """
 WITH given AS (
-    SELECT id, first, last, substr($12::bytea, place, size) AS hash
+    SELECT id, first, last, substr($12::bytea, start, size) AS hash
     FROM unnest(string_to_array($1, chr(10)), string_to_array($2, ' ')::bigint[], string_to_array($3, ' ')::bigint[],
-        string_to_array($4, ' ')::int[], string_to_array($5, ' ')::int[]) AS g (id, first, last, place, size)
+        string_to_array($4, ' ')::int[], string_to_array($5, ' ')::int[]) AS g (id, first, last, start, size)
 ),
 opened AS (
-    INSERT INTO moot_sessions AS s (id, head, hashed, head_hash)
-    SELECT id, last, last, hash FROM given WHERE first = 1 ORDER BY id
-    ON CONFLICT (id) DO UPDATE SET head = excluded.head, hashed = excluded.hashed, head_hash = excluded.head_hash WHERE s.head = 0
+    INSERT INTO moot_sessions AS s (id, head, head_hash)
+    SELECT id, last, hash FROM given WHERE first = 1 ORDER BY id
+    ON CONFLICT (id) DO UPDATE SET head = excluded.head, head_hash = excluded.head_hash WHERE s.head = 0
     RETURNING id, number
 ),
 moved AS (
-    UPDATE moot_sessions s SET head = g.last, hashed = g.last, head_hash = g.hash
+    UPDATE moot_sessions s SET head = g.last, head_hash = g.hash
     FROM given g WHERE s.id = g.id AND g.first > 1 AND s.head = g.first - 1
     RETURNING s.id, s.number
 ),
 written AS (SELECT * FROM opened UNION ALL SELECT * FROM moved),
 stored AS (
     INSERT INTO moot_entries (session, seq, at, body, hash)
-    SELECT w.number, r.seq, r.at, substr($12::bytea, r.place, r.size), substr($12::bytea, r.place + r.size, r.hashed)
+    SELECT w.number, r.seq, r.at, substr($12::bytea, r.start, r.size), substr($12::bytea, r.start + r.size, r.hash_size)
     FROM unnest(string_to_array($6, chr(10)), string_to_array($7, ' ')::bigint[], string_to_array($8, ' ')::bigint[],
         string_to_array($9, ' ')::int[], string_to_array($10, ' ')::int[], string_to_array($11, ' ')::int[])
-        AS r (id, seq, at, place, size, hashed)
+        AS r (id, seq, at, start, size, hash_size)
     JOIN written w ON w.id = r.id
 )
 SELECT string_agg(id, chr(10)) AS ids, pg_notify($13, string_agg(id, chr(10))) FROM (
@@ -542,12 +541,12 @@ def _build_columns(batches: Mapping[SessionId, Sequence[StoredRecord]]) -> list[
     records = [record for name in names for record in batches[name]]
     seqs, times, bodies, hashes = zip(*records, strict=True)
     sizes, hash_sizes = list(map(len, bodies)), list(map(len, hashes))
-    places = list(accumulate(map(add, sizes, hash_sizes), initial=1))  # PostgreSQL counts from 1
+    starts = list(accumulate(map(add, sizes, hash_sizes), initial=1))  # PostgreSQL counts from 1
     lasts = [end - 1 for end in accumulate(len(batches[name]) for name in names)]
     sessions = (
         [batches[name][0].seq for name in names],
         [seqs[last] for last in lasts],
-        [places[last] + sizes[last] for last in lasts],
+        [starts[last] + sizes[last] for last in lasts],
         [hash_sizes[last] for last in lasts],
     )
     owners = "\n".join(name for name in names for _ in batches[name])
@@ -555,7 +554,7 @@ def _build_columns(batches: Mapping[SessionId, Sequence[StoredRecord]]) -> list[
         "\n".join(names),
         *map(_join_numbers, sessions),
         owners,
-        *map(_join_numbers, (seqs, times, places[:-1], sizes, hash_sizes)),
+        *map(_join_numbers, (seqs, times, starts[:-1], sizes, hash_sizes)),
         b"".join(chain.from_iterable(zip(bodies, hashes, strict=True))),
     ]
 
@@ -569,15 +568,8 @@ async def keep_connection(connection: Any) -> None:
 
 
 async def _migrate(connection: Any) -> None:
-    newer = "the ledger has version {version}, this Moot knows {known}; upgrade Moot, or point MOOT_LEDGER to another database"
     async with connection.transaction():
-        version = await migrate(connection, "postgres", "moot_schema", "moot/schema", newer=newer)
-        # The statement that writes entries writes their sessions, too; looking up the session of each entry again took two thirds
-        # of its time. No version of its own: older versions of Moot work with the constraint and without it, beside this one.
-        if await connection.fetchval("SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = $1)", SESSION_CHECK):
-            await connection.execute(f"ALTER TABLE moot_entries DROP CONSTRAINT {SESSION_CHECK}")
-        if version == postgres_upkeep.WITHOUT_REGISTER:
-            await postgres_upkeep.adopt_heads(connection)
+        await migrate(connection, "postgres", "moot_schema", "moot/schema", what="the ledger")
 
 
 class _translate_errors:  # noqa: N801 - reads as a verb where it is used

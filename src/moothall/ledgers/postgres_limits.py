@@ -3,11 +3,11 @@
 from moothall.ledgers.postgres_queue import PostgresQueue
 from moothall.ports.limits import PLACE_SECONDS, Allowance, LimitReport
 
-_TAKE_PLACE = "SELECT moot_take_place($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+_TAKE_SLOT = "SELECT moot_take_slot($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 
 _FINISH = """
 WITH gone AS (DELETE FROM moot_calls WHERE call = $2 RETURNING account),
-kept AS (UPDATE moot_places SET ends_at = clock_timestamp() + $4::float8 * interval '1 second' WHERE call = $2)
+kept AS (UPDATE moot_session_slots SET ends_at = clock_timestamp() + $4::float8 * interval '1 second' WHERE call = $2)
 UPDATE moot_limits SET tokens = tokens - $3 WHERE account = $1 AND EXISTS (SELECT FROM gone)
 """
 
@@ -35,7 +35,7 @@ class PostgresLimits:
         if not session or allowance.sessions is None:
             return float(await self._queue.fetch_value("SELECT moot_take($1, $2, $3, $4, $5, $6, $7)", *values))
         place = (session, allowance.sessions, PLACE_SECONDS)
-        return float(await self._queue.fetch_value(_TAKE_PLACE, *place, *values))
+        return float(await self._queue.fetch_value(_TAKE_SLOT, *place, *values))
 
     async def finish(self, account: str, call: str, *, tokens: int) -> None:
         await self._queue.execute(_FINISH, account, call, float(tokens), PLACE_SECONDS)

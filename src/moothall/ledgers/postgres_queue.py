@@ -39,7 +39,7 @@ OUTAGE_RETRY_SECONDS: Final = 0.25
 STOP_SECONDS: Final = 1.0
 """How long running sessions may go on when a worker stops; they are interrupted then, and others go on with them."""
 
-Standing = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
+RunStatus = Literal["new", "waiting", "parked", "closed", "foreign", "busy", "failing", "damaged", "left"]
 """Where a session stands for workers. `foreign`: not theirs; `left`: one could not run it; `busy`: another process runs it."""
 
 
@@ -50,7 +50,7 @@ class Settled:
     `asks` wait for somebody outside.
     """
 
-    standing: Standing
+    status: RunStatus
     seen: int = 0
     due: float | None = None
     tries: int = 0
@@ -74,40 +74,40 @@ _SETTLE: Final = """
 WITH given AS (
     SELECT g.*, s.number, 'moot/' || g.id AS lock
     FROM unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::integer[], $6::integer[], $7::bigint[])
-        AS g (id, seen, standing, due, tries, asks, job)
+        AS g (id, seen, status, due, tries, asks, job)
     LEFT JOIN moot_sessions s ON s.id = g.id
     -- What a worker says that was frozen meanwhile is older than what its successor said.
     WHERE EXISTS (SELECT FROM moot_workers WHERE name = $8)
 ),
 again AS (
     DELETE FROM procrastinate_jobs j USING given g
-    WHERE g.standing IN ('waiting', 'parked', 'closed') AND j.status = 'todo' AND j.queueing_lock = g.lock
-    RETURNING g.id, g.standing
+    WHERE g.status IN ('waiting', 'parked', 'closed') AND j.status = 'todo' AND j.queueing_lock = g.lock
+    RETURNING g.id, g.status
 ),
 settled AS (
     UPDATE moot_runs r
-    SET seen = greatest(r.seen, g.seen), standing = g.standing, tries = g.tries, asks = g.asks,
+    SET seen = greatest(r.seen, g.seen), status = g.status, tries = g.tries, asks = g.asks,
     -- Somebody wants it looked at now: that stays until somebody looks.
-    due = CASE WHEN r.due <= now() AND g.standing <> 'closed' THEN r.due ELSE now() + g.due * interval '1 second' END
+    due = CASE WHEN r.due <= now() AND g.status <> 'closed' THEN r.due ELSE now() + g.due * interval '1 second' END
     FROM given g WHERE r.session = g.number AND (g.seen >= r.seen OR g.seen = 0)
 ),
 ended AS (
     DELETE FROM procrastinate_jobs j USING given g
-    WHERE j.id = g.job AND j.status = 'doing' AND g.id NOT IN (SELECT id FROM again WHERE standing <> 'closed')
+    WHERE j.id = g.job AND j.status = 'doing' AND g.id NOT IN (SELECT id FROM again WHERE status <> 'closed')
 )
-SELECT id FROM again WHERE standing <> 'closed'
+SELECT id FROM again WHERE status <> 'closed'
 """
 
 # A session that another build of Moot can perhaps read: only workers of that build listen to its queue.
 _LEAVE: Final = """
-UPDATE moot_runs SET standing = 'left', due = NULL, queue = 'moot', left_by = array_append(array_remove(left_by, $2), $2)
+UPDATE moot_runs SET status = 'left', due = NULL, queue = 'moot', left_by = array_append(array_remove(left_by, $2), $2)
 WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)
 """
 
 _TAKE_LEFT: Final = """
 WITH taken AS (
-    UPDATE moot_runs SET standing = 'new', seen = 0, queue = $1 WHERE session IN (
-        SELECT session FROM moot_runs WHERE standing = 'left' AND NOT $1 = ANY (left_by) LIMIT 1000 FOR UPDATE SKIP LOCKED
+    UPDATE moot_runs SET status = 'new', seen = 0, queue = $1 WHERE session IN (
+        SELECT session FROM moot_runs WHERE status = 'left' AND NOT $1 = ANY (left_by) LIMIT 1000 FOR UPDATE SKIP LOCKED
     ) RETURNING session
 )
 SELECT count(moot_enqueue(s.id, $1)) FROM taken t JOIN moot_sessions s ON s.number = t.session
@@ -117,7 +117,7 @@ SELECT count(moot_enqueue(s.id, $1)) FROM taken t JOIN moot_sessions s ON s.numb
 _WAKE: Final = """
 WITH woken AS (
     UPDATE moot_runs r SET seen = 0, due = CASE WHEN s.id = ANY ($2::text[]) THEN now() ELSE r.due END
-    FROM moot_sessions s WHERE s.number = r.session AND s.id = ANY ($1::text[]) AND r.standing NOT IN ('closed', 'foreign')
+    FROM moot_sessions s WHERE s.number = r.session AND s.id = ANY ($1::text[]) AND r.status NOT IN ('closed', 'foreign')
     AND (r.seen < s.head OR s.id = ANY ($2::text[]))
     RETURNING s.id, r.queue
 )
@@ -144,7 +144,7 @@ SELECT count(moot_enqueue(s.id, d.queue)) FROM due d JOIN moot_sessions s ON s.n
 
 _QUIET: Final = """
 SELECT count(moot_enqueue(s.id, r.queue)) FROM moot_runs r JOIN moot_sessions s ON s.number = r.session
-WHERE s.head > r.seen AND r.due IS NULL AND r.standing NOT IN ('closed', 'foreign', 'left', 'damaged')
+WHERE s.head > r.seen AND r.due IS NULL AND r.status NOT IN ('closed', 'foreign', 'left', 'damaged')
 AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.status = 'doing' AND j.lock = 'moot/' || s.id)
 AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.queueing_lock = 'moot/' || s.id)
 """
@@ -197,9 +197,9 @@ SELECT count(moot_enqueue(id, queue_name)) FROM gone
 # By an index that those which ended are not in: what is counted here does not grow with the age of the ledger.
 _COUNT: Final = """
 WITH open AS (
-    SELECT standing, count(*) AS n, sum(asks) AS asks FROM moot_runs WHERE standing NOT IN ('closed', 'foreign') GROUP BY 1
+    SELECT status, count(*) AS n, sum(asks) AS asks FROM moot_runs WHERE status NOT IN ('closed', 'foreign') GROUP BY 1
 )
-SELECT (SELECT coalesce(json_object_agg(standing, n), '{}') FROM open)::text,
+SELECT (SELECT coalesce(json_object_agg(status, n), '{}') FROM open)::text,
        (SELECT count(*) FROM moot_workers),
        (SELECT count(*) FROM moot_calls WHERE ends_at > now()), (SELECT coalesce(sum(waits), 0)::bigint FROM moot_limits),
        (SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'moot.advance' AND status = 'doing'),
@@ -209,21 +209,9 @@ FROM procrastinate_jobs j LEFT JOIN procrastinate_events e ON e.job_id = j.id AN
 WHERE j.task_name = 'moot.advance' AND j.status = 'todo'
 """
 
-_COUNT_ENDED: Final = "SELECT standing, count(*) FROM moot_runs WHERE standing IN ('closed', 'foreign') GROUP BY 1"
+_COUNT_ENDED: Final = "SELECT status, count(*) FROM moot_runs WHERE status IN ('closed', 'foreign') GROUP BY 1"
 ENDED_SHARE: Final = 0.01
 """Which part of the time may be spent with counting what has ended: of a million sessions it is counted every few seconds."""
-
-# No version of their own: older versions of Moot work with them and without them, beside this one.
-_ADDITIONS: Final = (
-    (
-        "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'moot_runs'::regclass AND attname = 'asks')",
-        "ALTER TABLE moot_runs ADD COLUMN asks integer NOT NULL DEFAULT 0",
-    ),
-    (
-        "SELECT to_regclass('moot_runs_open') IS NOT NULL",
-        "CREATE INDEX moot_runs_open ON moot_runs (standing) WHERE standing NOT IN ('closed', 'foreign')",
-    ),
-)
 
 log = logging.getLogger("moot")
 
@@ -281,7 +269,7 @@ class PostgresQueue:
         return await self._settles.call((session, settled, job))
 
     async def _settle_all(self, given: list[tuple[SessionId, Settled, int]]) -> list[bool]:
-        rows = [(session, s.seen, s.standing, s.due, s.tries, s.asks, job) for session, s, job in given]
+        rows = [(session, s.seen, s.status, s.due, s.tries, s.asks, job) for session, s, job in given]
         with translate_errors():
             columns = [list(column) for column in zip(*rows, strict=True)]
             again = {row[0] for row in await self._open_pool().fetch(_SETTLE, *columns, self._name, timeout=RETRY_SECONDS * 30)}
@@ -311,16 +299,16 @@ class PostgresQueue:
         with translate_errors():
             row = await self._open_pool().fetchrow(_COUNT, timeout=RETRY_SECONDS * 30)
         assert row is not None
-        standings: dict[str, int] = {**await self._count_ended(), **json.loads(row[0])}
+        statuses: dict[str, int] = {**await self._count_ended(), **json.loads(row[0])}
         return RunnerStats(
             running=row[4],
-            parked=standings.get("parked", 0),
+            parked=statuses.get("parked", 0),
             runnable=row[5],
             oldest=row[6],
             workers=row[1],
             calls=row[2],
             provider_waits=row[3],
-            standings=standings,
+            statuses=statuses,
             asks=row[7],
         )
 
@@ -381,14 +369,14 @@ class PostgresQueue:
 
     async def _run_session(self, advance: Advance, session: SessionId, job: int) -> bool:
         try:
-            while (settled := await advance(session)).standing != "left":
+            while (settled := await advance(session)).status != "left":
                 if not await self.settle(session, settled, job):
                     return True
             await self.leave(session)
         except LedgerUnavailable as error:
             self._outages.tell(error)
             with suppress(LedgerUnavailable):
-                await self.settle(session, Settled(standing="failing", due=RETRY_SECONDS))
+                await self.settle(session, Settled(status="failing", due=RETRY_SECONDS))
         return False
 
     async def _keep(self, lease: float) -> None:
@@ -473,17 +461,13 @@ async def run_together(over: asyncio.Event, *works: Awaitable[None]) -> None:
 
 
 async def _install(connection: Any) -> None:
-    """Create or migrate the tables of the queue; raises LedgerNewer."""
-    newer = "the workers' tables have version {version}, this Moot knows {known}; upgrade Moot on this machine"
+    """Create or migrate the tables of the queue.
+
+    Raises LedgerNewer when a newer Moot made them, LedgerOlder when one from before the first release did.
+    """
     async with connection.transaction():
         # Here already: several processes must not install procrastinate at once.
         await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('moot/workers', 0))")
         if await connection.fetchval("SELECT to_regclass('procrastinate_jobs')") is None:
             await connection.execute((files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8"))
-        await migrate(connection, "workers", "moot_workers_schema", "moot/workers", newer=newer)
-        # No version of its own: a worker that does not know it goes on beside those that do.
-        if await connection.fetchval("SELECT to_regclass('moot_places')") is None:
-            await connection.execute((files("moothall.ledgers.migrations") / "places.sql").read_text(encoding="utf-8"))
-        for exists, add in _ADDITIONS:
-            if not await connection.fetchval(exists):
-                await connection.execute(add)
+        await migrate(connection, "workers", "moot_workers_schema", "moot/workers", what="the workers' tables")

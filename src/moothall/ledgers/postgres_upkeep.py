@@ -1,18 +1,15 @@
 """Upkeep of a PostgreSQL ledger: its own checks, a copy of one moment, and the removal of archived sessions."""
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from moothall.codec.head_records import EMPTY_REGISTER, HEADS, HeadHash, seal_heads
+from moothall.codec.head_records import HEADS
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StorageReport, StoredRecord
 from moothall.errors import SeqConflict
 from moothall.ledgers.sqlite_copy import write_copy
 
-WITHOUT_REGISTER: Final = 1
-"""The version of databases whose heads nobody registered."""
 PAGE: Final = 1_000
 _INSERT: Final = "INSERT INTO moot_entries (session, seq, at, body, hash) VALUES ($1, $2, $3, $4, $5)"
 
@@ -20,17 +17,10 @@ _INSERT: Final = "INSERT INTO moot_entries (session, seq, at, body, hash) VALUES
 async def inspect(pool: Any, session: SessionId | None) -> StorageReport:
     """Compare the list of sessions with the entries, and read the heads that are in it."""
     if session is not None:
-        rows = await pool.fetch("SELECT id, hashed, head_hash FROM moot_sessions WHERE hashed > 0 AND id = $1", session)
+        rows = await pool.fetch("SELECT id, head, head_hash FROM moot_sessions WHERE head > 0 AND id = $1", session)
         return StorageReport([], {SessionId(row[0]): (row[1], row[2]) for row in rows})
-    # Written by a Moot that moves `head` without its hash: the entry must be there all the same.
-    query = (
-        "SELECT id, head FROM moot_sessions WHERE head > hashed AND hashed > 0 "
-        "AND NOT EXISTS (SELECT 1 FROM moot_entries WHERE session = number AND seq = head) ORDER BY id"
-    )
-    faults = [f"session {row[0]!r}: entry {row[1]}, its last, is missing" for row in await pool.fetch(query)]
-    rows = await pool.fetch("SELECT id, hashed, head_hash FROM moot_sessions WHERE hashed > 0")
-    if rows and not any(row[0] == HEADS for row in rows):
-        faults.append("the register of heads is missing")
+    rows = await pool.fetch("SELECT id, head, head_hash FROM moot_sessions WHERE head > 0")
+    faults = ["the register of heads is missing"] if rows and not any(row[0] == HEADS for row in rows) else []
     return StorageReport(faults, {SessionId(row[0]): (row[1], row[2]) for row in rows})
 
 
@@ -59,7 +49,7 @@ async def list_removed(pool: Any) -> list[SessionId]:
 
 async def reserve(pool: Any, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
     """Take the ids of archived sessions with their heads; what is there stays."""
-    insert = "INSERT INTO moot_sessions (id, head, hashed, head_hash) VALUES ($1, $2, $2, $3) ON CONFLICT (id) DO NOTHING"
+    insert = "INSERT INTO moot_sessions (id, head, head_hash) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING"
     await pool.executemany(insert, [(session, *head) for session, head in heads.items()])
 
 
@@ -72,16 +62,3 @@ async def put_back(pool: Any, session: SessionId, records: Sequence[StoredRecord
         if number is None or held or (records[-1].seq, records[-1].hash) != (head, digest):
             raise SeqConflict(session, records[-1].seq, head)
         await connection.executemany(_INSERT, [(number, *record) for record in records])
-
-
-async def adopt_heads(connection: Any) -> None:
-    """Begin the register of heads of an older database with the sessions that it has, within the caller's transaction."""
-    rows = await connection.fetch("SELECT id, hashed, head_hash FROM moot_sessions WHERE hashed > 0 ORDER BY id")
-    if not rows:
-        return
-    heads = {SessionId(row[0]): HeadHash(row[1], row[2]) for row in rows}
-    records = seal_heads(EMPTY_REGISTER, time.time_ns() // 1_000, heads, adopted=True)
-    last = records[-1]
-    insert = "INSERT INTO moot_sessions (id, head, hashed, head_hash) VALUES ($1, $2, $2, $3) RETURNING number"
-    number = await connection.fetchval(insert, HEADS, last.seq, last.hash)
-    await connection.executemany(_INSERT, [(number, *record) for record in records])

@@ -6,21 +6,17 @@ import time
 from pathlib import Path
 from typing import Final
 
-from moothall.codec.head_records import EMPTY_REGISTER, HEADS, HeadHash, seal_heads
 from moothall.disk.private import create_private_file, make_private_folder
-from moothall.domain.ids import SessionId
-from moothall.errors import LedgerFull, LedgerNewer, LedgerReadOnly, LedgerUnavailable, MootError
-from moothall.ledgers.migrations import load_migrations
+from moothall.errors import LedgerFull, LedgerReadOnly, LedgerUnavailable, MootError
+from moothall.ledgers.migrations import check_version, load_migrations
 
 APPLICATION_ID: Final = 0x4D4F4F54
 """Marks the file as a Moot ledger: the letters "MOOT" in ASCII."""
 BUSY_SECONDS: Final = 30.0
-WITHOUT_REGISTER: Final = 1
-"""The version of files whose heads nobody registered."""
 
 
 def open_connection(path: Path) -> sqlite3.Connection:
-    """Open the file, creating or migrating it if needed; raises LedgerUnavailable or LedgerNewer."""
+    """Open the file, creating or migrating it if needed; raises LedgerUnavailable, LedgerNewer or LedgerOlder."""
     try:
         make_private_folder(path.parent)
         # SQLite gives its -wal and -shm files the rights of this one.
@@ -58,7 +54,7 @@ def refuse_writing(path: Path) -> LedgerReadOnly:
 
 
 def open_read_only(path: Path) -> sqlite3.Connection:
-    """Open a file that may only be read, also without its WAL; raises LedgerUnavailable or LedgerNewer."""
+    """Open a file that may only be read, also without its WAL; raises LedgerUnavailable, LedgerNewer or LedgerOlder."""
     try:
         connection = _connect_read_only(path)
     except OSError as cause:
@@ -171,8 +167,6 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     try:
         version = _check_version(connection, path)
         apply_migrations(connection, version)
-        if version == WITHOUT_REGISTER:
-            _adopt_heads(connection)
         if version == 0:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     except BaseException:
@@ -182,19 +176,16 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the version of the file, 0 if it is empty; raises LedgerUnavailable or LedgerNewer."""
+    """Return the version of the file, 0 if it is empty; raises LedgerUnavailable, LedgerNewer or LedgerOlder."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if tables and application != APPLICATION_ID:
         raise LedgerUnavailable(f"{path} is an SQLite file of another program; point MOOT_HOME elsewhere")
-    newest = load_migrations("sqlite")[-1].version
-    if version > newest:
-        raise LedgerNewer(
-            f"the ledger {path} has version {version}, this Moot knows {newest}; upgrade Moot, "
-            "or point MOOT_HOME to another folder"
-        )
-    return int(version) if tables else 0
+    if not tables:
+        return 0
+    check_version(int(version), load_migrations("sqlite"), what=f"the ledger {path}")
+    return int(version)
 
 
 def apply_migrations(connection: sqlite3.Connection, version: int) -> None:
@@ -205,16 +196,3 @@ def apply_migrations(connection: sqlite3.Connection, version: int) -> None:
             for statement in step.sql.split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {step.version}")
-
-
-def _adopt_heads(connection: sqlite3.Connection) -> None:
-    """Begin the register of heads of an older file with the sessions that it has."""
-    rows = connection.execute("SELECT id, head, head_hash FROM sessions WHERE head > 0 ORDER BY id").fetchall()
-    if not rows:
-        return
-    heads = {SessionId(name): HeadHash(seq, digest) for name, seq, digest in rows}
-    records = seal_heads(EMPTY_REGISTER, time.time_ns() // 1_000, heads, adopted=True)
-    last = records[-1]
-    added = connection.execute("INSERT INTO sessions (id, head, head_hash) VALUES (?, ?, ?)", (HEADS, last.seq, last.hash))
-    insert = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
-    connection.executemany(insert, [(added.lastrowid, *record) for record in records])

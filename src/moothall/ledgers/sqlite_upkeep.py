@@ -9,7 +9,7 @@ from moothall.codec.head_records import HEADS
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StorageReport, StoredRecord
 from moothall.errors import SeqConflict
-from moothall.ledgers.sqlite_file import WITHOUT_REGISTER, apply_migrations
+from moothall.ledgers.sqlite_file import apply_migrations
 
 MOST_FAULTS: Final = 20
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
@@ -22,16 +22,11 @@ _INSERT: Final = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, 
 
 def inspect(connection: sqlite3.Connection, session: SessionId | None) -> StorageReport:
     """Check the file with SQLite's own checks, compare its tables with what they should be, and read the heads beside them."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if session is not None:
-        return StorageReport(
-            [], None if version == WITHOUT_REGISTER else _select_heads(connection, f"{_HEADS} AND id = ?", session)
-        )
+        return StorageReport([], _select_heads(connection, f"{_HEADS} AND id = ?", session))
     faults = [f"SQLite: {row[0]}" for row in connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"]
     if any(True for _ in connection.execute("PRAGMA foreign_key_check")):
         faults.append("entries of a session that is not in the list of sessions")
-    if version == WITHOUT_REGISTER:
-        return StorageReport(faults, None)
     if connection.execute(_SCHEMA).fetchall() != _build_schema():
         faults.append("the tables of the file were changed: they are not those that Moot makes")
         return StorageReport(faults, {})
@@ -59,8 +54,7 @@ def remove(connection: sqlite3.Connection, sessions: Sequence[SessionId]) -> Non
 
 def list_removed(connection: sqlite3.Connection) -> list[SessionId]:
     """Return the sessions that have a head and no entries."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return [] if version == WITHOUT_REGISTER else list(_select_heads(connection, _REMOVED))
+    return list(_select_heads(connection, _REMOVED))
 
 
 def reserve(connection: sqlite3.Connection, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:

@@ -89,7 +89,7 @@ RETURNING id
 """
 
 _IS_HELD: Final = "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
-_STANDING: Final = "SELECT standing FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)"
+_STATUS: Final = "SELECT status FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)"
 _MINE: Final = """
 SELECT id, args ->> 'session' AS session, abort_requested FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = $1
 """
@@ -241,15 +241,15 @@ class TemporalQueue(PostgresQueue):
             while running is not None and not running.done():
                 activity.heartbeat()
                 await asyncio.wait([running], timeout=pause / 3)
-            standing = await self.fetch_value(_STANDING, session)
+            status = await self.fetch_value(_STATUS, session)
         except (LedgerUnavailable, TimeoutError):
             # Without the cause: what a failure says is kept in Temporal's history.
             raise ApplicationError("the ledger does not answer") from None
-        if standing is None:
+        if status is None:
             log.warning(
                 "session %s is not in this ledger; a second ledger needs a task queue of its own (%s)", session, TASK_QUEUE
             )
-        return standing in {None, "closed", "foreign"}
+        return status in {None, "closed", "foreign"}
 
     def _find_running(self, session: str) -> "asyncio.Task[None] | None":
         running = self._running.get(SessionId(session))

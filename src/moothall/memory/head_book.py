@@ -31,13 +31,11 @@ class ArchivedSession:
 class HeadBook:
     """The fold of the register; only `evolve` changes it, in place.
 
-    `heads` is the furthest head of each session, `adopted` the sessions that were there before the register began, `signed` the
-    newest document of signed heads.
+    `heads` is the furthest head of each session, `signed` the newest document of signed heads.
     """
 
     def __init__(self) -> None:
         self.heads: dict[SessionId, RegisteredHead] = {}
-        self.adopted: dict[SessionId, datetime] = {}
         self.archived: dict[SessionId, ArchivedSession] = {}
         self.signed = ""
         self.entries = 0
@@ -47,13 +45,11 @@ def evolve(book: HeadBook, entry: Entry) -> HeadBook:
     """Apply one more entry and return the same book."""
     book.entries = entry.seq
     match entry.fact:
-        case HeadsRegistered(heads=heads, adopted=adopted):
+        case HeadsRegistered(heads=heads):
             for head in heads:
                 # Processes register what each has written: one that comes late may name an earlier entry.
                 if head.session not in book.heads or book.heads[head.session].seq <= head.seq:
                     book.heads[head.session] = head
-                if adopted:
-                    book.adopted[head.session] = entry.at
         case SessionsArchived(file=file, heads=heads):
             for head in heads:
                 book.archived[head.session] = ArchivedSession(file=file, at=entry.at, head=head)

@@ -11,7 +11,7 @@ from moothall.domain.ids import SessionId
 class RunnerStats:
     """What a runner is doing now. `oldest` is for how many seconds the first of the `runnable` sessions has waited for a worker.
 
-    `standings` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run
+    `statuses` counts the sessions that a shared runner knows, by where they stand; `workers` are the processes that run
     them; `calls` are those of providers under way, and `provider_waits` counts how often one had to wait for a provider's limits.
     `asks` are those that wait for somebody outside of the processes that run sessions.
     """
@@ -23,7 +23,7 @@ class RunnerStats:
     workers: int = 1
     calls: int = 0
     provider_waits: int = 0
-    standings: Mapping[str, int] = field(default_factory=dict)
+    statuses: Mapping[str, int] = field(default_factory=dict)
     asks: int = 0
 
 

@@ -1,9 +1,13 @@
-"""Forward-only migrations, one SQL file each, numbered from 1 without gaps."""
+"""Forward-only migrations, one SQL file each, numbered without gaps.
 
+The first one is the schema of the first release. Versions below it were never released: no data of theirs is migrated.
+"""
+
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from moothall.errors import LedgerNewer
+from moothall.errors import LedgerNewer, LedgerOlder
 
 
 class Migration(NamedTuple):
@@ -11,23 +15,40 @@ class Migration(NamedTuple):
     sql: str
 
 
-async def migrate(connection: Any, database: str, table: str, lock: str, *, newer: str) -> int:
-    """Apply the migrations that a PostgreSQL database lacks, within the caller's transaction; returns the version that it had.
+async def migrate(connection: Any, database: str, table: str, lock: str, *, what: str) -> None:
+    """Apply the migrations that a PostgreSQL database lacks, within the caller's transaction; `table` holds its version.
 
-    `table` holds its version. Raises LedgerNewer with the words `newer` if its `{version}` is beyond the last `{known}` here.
+    Raises LedgerNewer when its version is beyond the last known one, LedgerOlder when it is from before the first release; the
+    sentence begins with `what` the tables hold.
     """
     steps = load_migrations(database)
     # Processes that start together migrate one after the other; the lock ends with the transaction.
     await connection.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", lock)
     await connection.execute(f"CREATE TABLE IF NOT EXISTS {table} (version integer NOT NULL)")
     version = int(await connection.fetchval(f"SELECT coalesce(max(version), 0) FROM {table}"))  # noqa: S608 - a name of ours
-    if version > steps[-1].version:
-        raise LedgerNewer(newer.format(version=version, known=steps[-1].version))
+    if version:
+        check_version(version, steps, what=what)
     for step in steps:
         if step.version > version:
             await connection.execute(step.sql)
             await connection.execute(f"INSERT INTO {table} (version) VALUES ($1)", step.version)  # noqa: S608
-    return version
+
+
+def check_version(version: int, steps: Sequence[Migration], *, what: str) -> None:
+    """Check that this Moot can read tables of a version; `what` holds them.
+
+    Raises LedgerNewer when the version is beyond the last of `steps`, LedgerOlder when it is below the first.
+    """
+    if version > steps[-1].version:
+        raise LedgerNewer(
+            f"{what} has version {version}, this Moot knows {steps[-1].version}; upgrade Moot, "
+            "or point MOOT_HOME or MOOT_LEDGER elsewhere"
+        )
+    if version < steps[0].version:
+        raise LedgerOlder(
+            f"{what} was written by a Moot from before its first release (version {version}, the first is {steps[0].version}), "
+            "which this one does not read; point MOOT_HOME or MOOT_LEDGER elsewhere"
+        )
 
 
 def load_migrations(database: str) -> list[Migration]:

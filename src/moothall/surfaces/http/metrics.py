@@ -108,7 +108,7 @@ def _describe_stats(stats: RunnerStats) -> Iterator[Metric]:
     yield _gauge("moot_provider_calls", "Calls of providers under way.", stats.calls)
     yield _gauge("moot_provider_waits", "How often a call had to wait for a provider's limits.", stats.provider_waits)
     sessions = GaugeMetricFamily("moot_sessions", "Sessions that their runner knows, by state.", labels=["state"])
-    for state, count in sorted(stats.standings.items()):
+    for state, count in sorted(stats.statuses.items()):
         sessions.add_metric([state], count)
     yield sessions
 
