@@ -12,7 +12,7 @@ from checks.stage import DEADLINE, MOOT, Stage, installed
 from tests.acceptance.outside_agents.obedient_agent import find_tools
 
 from moothall.surfaces.api.toolsets import MOST_TOOLS
-from moothall.surfaces.cli.settings_edit import parse_toml
+from moothall.surfaces.invitations.settings_edit import parse_toml
 from moothall_testkit.stub_server import StubServer
 
 pytestmark = pytest.mark.timeout(2 * DEADLINE)

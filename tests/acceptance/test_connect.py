@@ -12,8 +12,8 @@ from mcp import Client, StdioServerParameters
 from tests.acceptance.doors import Cli, Item, held, write_script
 from tests.acceptance.mcp_doors import plain, refused
 
-from moothall.surfaces.cli.agent_clients import CLIENTS
-from moothall.surfaces.cli.settings_edit import parse_json
+from moothall.surfaces.invitations.agent_clients import CLIENTS
+from moothall.surfaces.invitations.settings_edit import parse_json
 
 JSON_CLIENTS = [key for key, client in CLIENTS.items() if client.form == "json"]
 COMMENTED = """\

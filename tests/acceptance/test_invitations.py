@@ -16,7 +16,7 @@ from tests.acceptance.mcp_doors import Json, Server, plain, sdk, serving
 from tests.acceptance.outside_agents.obedient_agent import find_tools, follow_prompt
 
 from moothall.surfaces.api.toolsets import MOST_TOKENS, MOST_TOOLS, estimate_tokens
-from moothall.surfaces.cli.agent_clients import CLIENTS
+from moothall.surfaces.invitations.agent_clients import CLIENTS
 
 RUNS: dict[str, tuple[str, ...]] = {
     "persona": ("--turns", "2"),

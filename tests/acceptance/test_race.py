@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.wire import DEADLINE, Wire, serve_within
+from tests.support.wire import DEADLINE, ApiModel, serve_within
 
 RACES = 50
 SEATS = ("ada", "bob", "cy")
@@ -22,7 +22,7 @@ OWN: Mapping[str, str] = {"ada": "support oppose oppose", "bob": "oppose support
 class Agent(threading.Thread):
     """Waits for its turns and says what it always says, after a moment that chance decides."""
 
-    def __init__(self, wire: Wire, session: str, seat: str, wants: str, seed: int) -> None:
+    def __init__(self, wire: ApiModel, session: str, seat: str, wants: str, seed: int) -> None:
         super().__init__(daemon=True)
         self._wire, self._session, self._seat = wire, session, seat
         self._wants = wants.split()
@@ -55,7 +55,7 @@ class Agent(threading.Thread):
         return self._wire(method, deliberationId=self._session, participant=self._seat, **params)
 
 
-def race(wire: Wire, wants: Mapping[str, str], seed: int) -> tuple[Any, ...]:
+def race(wire: ApiModel, wants: Mapping[str, str], seed: int) -> tuple[Any, ...]:
     """Hold one debate, the agents started in any order; what came of it, without what names a line by its number."""
     session = wire.open(*SEATS)
     agents = [Agent(wire, session, seat, wants[seat], seed) for seat in SEATS]

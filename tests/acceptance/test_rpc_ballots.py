@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.support.wire import Wire, serve_within
+from tests.support.wire import ApiModel, serve_within
 
 from moothall.errors import BadAnswer, BadRoster, BadSetting, KeyReused, NotAllowed, OutOfTurn, UnknownDecision, UnknownSeat
 
@@ -17,7 +17,7 @@ CONDITION = "benchmarks exist"
 
 
 @pytest.fixture(scope="module")
-def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiModel]:
     with serve_within(tmp_path_factory.mktemp("home")) as found:
         yield found
 
@@ -26,7 +26,7 @@ def vote_on(candidates: dict[str, int], **positions: str) -> list[dict[str, Any]
     return [{"candidate": candidates[seat], "position": position} for seat, position in positions.items()]
 
 
-def decide_with_condition(wire: Wire, **params: Any) -> str:
+def decide_with_condition(wire: ApiModel, **params: Any) -> str:
     """A debate with one candidate that is carried, on one condition."""
     session = wire.open(**params)
     wire.bring_to_vote(session, ada="Take SQLite")
@@ -41,7 +41,7 @@ def decide_with_condition(wire: Wire, **params: Any) -> str:
 # Ballots
 
 
-def test_a_bare_vote_with_several_candidates_is_answered_with_the_list(wire: Wire) -> None:
+def test_a_bare_vote_with_several_candidates_is_answered_with_the_list(wire: ApiModel) -> None:
     """D-6, D-7: the session is unchanged; a ballot on each of them is taken."""
     session = wire.open()
     candidates = wire.bring_to_vote(session, ada="S-ada", bob="S-bob")
@@ -69,7 +69,7 @@ def test_a_bare_vote_with_several_candidates_is_answered_with_the_list(wire: Wir
     }
 
 
-def test_a_vote_that_names_its_candidate_needs_no_ballot(wire: Wire) -> None:
+def test_a_vote_that_names_its_candidate_needs_no_ballot(wire: ApiModel) -> None:
     """D-7."""
     session = wire.open()
     candidates = wire.bring_to_vote(session, ada="S-ada", bob="S-bob")
@@ -91,7 +91,7 @@ def test_a_vote_that_names_its_candidate_needs_no_ballot(wire: Wire) -> None:
     )
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_careless_ballot_is_taken_or_refused_and_never_half_taken(wire: Wire, ballot: list[dict[str, Any]]) -> None:
+def test_a_careless_ballot_is_taken_or_refused_and_never_half_taken(wire: ApiModel, ballot: list[dict[str, Any]]) -> None:
     """D-6: a refusal says what was expected and leaves the session as it was."""
     session = wire.open("ada", "bob")
     wire.bring_to_vote(session, ada="S-ada", bob="S-bob")
@@ -104,7 +104,7 @@ def test_a_careless_ballot_is_taken_or_refused_and_never_half_taken(wire: Wire, 
         assert wire.read(session)["waitingFor"] == ["bob"]
 
 
-def test_where_a_deliberation_stands_is_told_in_one_answer(wire: Wire) -> None:
+def test_where_a_deliberation_stands_is_told_in_one_answer(wire: ApiModel) -> None:
     """D-4, D-7: options, settings, deadlines, candidates; the tally only after the vote."""
     session = wire.open(options=["S-ada", "S-bob"], protocol="consensus", quorum=2, rounds=2, patienceSeconds=3600)
     for seat in ("ada", "bob", "cy"):
@@ -130,7 +130,7 @@ def test_where_a_deliberation_stands_is_told_in_one_answer(wire: Wire) -> None:
 # Sealed votes
 
 
-def list_doors(wire: Wire, session: str, reader: Wire) -> dict[str, str]:
+def list_doors(wire: ApiModel, session: str, reader: ApiModel) -> dict[str, str]:
     """What each door shows of a session to a reader, as text."""
     given = {"deliberationId": session}
     seat = {"participant": "bob"} if reader is wire else {}
@@ -150,7 +150,7 @@ def list_doors(wire: Wire, session: str, reader: Wire) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("is_ahead", [False, True])
-def test_a_sealed_vote_is_seen_through_no_door(wire: Wire, is_ahead: bool) -> None:
+def test_a_sealed_vote_is_seen_through_no_door(wire: ApiModel, is_ahead: bool) -> None:
     """D-23: until all are in, by nobody but its author; also one that is cast before the vote has begun."""
     session = wire.open()
     if is_ahead:
@@ -179,7 +179,7 @@ def test_a_sealed_vote_is_seen_through_no_door(wire: Wire, is_ahead: bool) -> No
     assert [door for door in ("getDeliberation", "wait", "entries", "minutes", "page") if SECRET not in opened[door]] == []
 
 
-def test_nothing_refers_to_a_line_that_is_sealed(wire: Wire) -> None:
+def test_nothing_refers_to_a_line_that_is_sealed(wire: ApiModel) -> None:
     """D-19, D-23: support of a proposal that nobody has read yet is refused; the session is unchanged."""
     session = wire.open()
     wire.say(session, "ada", "propose")
@@ -192,7 +192,7 @@ def test_nothing_refers_to_a_line_that_is_sealed(wire: Wire) -> None:
 # Obligations
 
 
-def test_a_condition_of_a_carried_decision_is_an_obligation_until_it_is_settled(wire: Wire) -> None:
+def test_a_condition_of_a_carried_decision_is_an_obligation_until_it_is_settled(wire: ApiModel) -> None:
     """D-12, D-22: in the deliberation, the decision, the thread and the page; settled once, however often it is reported."""
     thread = wire("cstp.createThread", title="stores")["thread"]
     session = decide_with_condition(wire, thread=thread)
@@ -229,7 +229,7 @@ def test_a_condition_of_a_carried_decision_is_an_obligation_until_it_is_settled(
     assert "failed" in wire("moot.exportSession", sessionId=session, form="minutes")["text"]
 
 
-def test_what_is_no_obligation_is_refused(wire: Wire) -> None:
+def test_what_is_no_obligation_is_refused(wire: ApiModel) -> None:
     """D-6, D-22."""
     session = decide_with_condition(wire)
     with pytest.raises(BadSetting, match="has no obligation 2; it has 1 to 1"):
@@ -245,7 +245,7 @@ def test_what_is_no_obligation_is_refused(wire: Wire) -> None:
         wire.as_seat(other, "cy")("cstp.listObligations", decisionId=session)
 
 
-def test_a_condition_of_what_was_not_carried_obliges_nobody(wire: Wire) -> None:
+def test_a_condition_of_what_was_not_carried_obliges_nobody(wire: ApiModel) -> None:
     """D-22."""
     session = wire.open()
     wire.bring_to_vote(session, ada="Take SQLite")
@@ -259,7 +259,7 @@ def test_a_condition_of_what_was_not_carried_obliges_nobody(wire: Wire) -> None:
 # Who spoke
 
 
-def test_one_call_tells_a_decision_with_all_that_led_to_it(wire: Wire) -> None:
+def test_one_call_tells_a_decision_with_all_that_led_to_it(wire: ApiModel) -> None:
     """M-12, D-13: options, order, who argued what, candidates, votes with what moved them and their door, outcome."""
     session = wire.open(options=["sqlite", "postgres"])
     bob = wire.as_seat(session, "bob")
@@ -302,7 +302,7 @@ def test_one_call_tells_a_decision_with_all_that_led_to_it(wire: Wire) -> None:
 # Families
 
 
-def test_seven_agents_of_one_family_do_not_outvote_as_seven(wire: Wire) -> None:
+def test_seven_agents_of_one_family_do_not_outvote_as_seven(wire: ApiModel) -> None:
     """D-20: they count as what they are; the same votes of unrelated agents carry more."""
     clan, others = [f"clan-{number}" for number in range(7)], ["free-1", "free-2"]
 
@@ -325,7 +325,7 @@ def test_seven_agents_of_one_family_do_not_outvote_as_seven(wire: Wire) -> None:
     assert stated["consensusType"] == "contested"
 
 
-def test_a_family_is_stated_at_the_opening_by_a_token_or_on_joining(wire: Wire) -> None:
+def test_a_family_is_stated_at_the_opening_by_a_token_or_on_joining(wire: ApiModel) -> None:
     """D-20: and is kept with the decision."""
     session = wire.open({"id": "ada", "family": "gpt-5"}, "bob", "cy")
     wire.as_seat(session, "bob", family="claude")("cstp.contribute", deliberationId=session, type="propose", text="p")
@@ -339,7 +339,7 @@ def test_a_family_is_stated_at_the_opening_by_a_token_or_on_joining(wire: Wire) 
     wire.run(wire.moot.replay(session))
 
 
-def test_a_family_is_not_changed_against_a_token_the_opening_or_a_vote(wire: Wire) -> None:
+def test_a_family_is_not_changed_against_a_token_the_opening_or_a_vote(wire: ApiModel) -> None:
     """D-6, D-20: nothing is written when it is refused; the same family again is no change."""
     session = wire.open({"id": "ada", "family": "gpt"}, "bob", "cy")
     bob = wire.as_seat(session, "bob", family="claude")
@@ -366,7 +366,7 @@ def test_a_family_is_not_changed_against_a_token_the_opening_or_a_vote(wire: Wir
 # Pages
 
 
-def test_joining_answers_by_page_however_much_was_said(wire: Wire) -> None:
+def test_joining_answers_by_page_however_much_was_said(wire: ApiModel) -> None:
     """D-4, D-16: no answer is longer than a page; the pages together hold every line once."""
     session = wire.open("ada", "bob")
     for seat in ("ada", "bob"):
@@ -384,7 +384,7 @@ def test_joining_answers_by_page_however_much_was_said(wire: Wire) -> None:
     assert pages > 2
 
 
-def test_lines_that_come_to_light_together_are_cut_rather_than_split(wire: Wire) -> None:
+def test_lines_that_come_to_light_together_are_cut_rather_than_split(wire: ApiModel) -> None:
     """D-4: what was blind comes to light at one entry; each is shortened and says so."""
     seats = [f"seat-{number}" for number in range(30)]
     session = wire.open(*seats)
@@ -399,7 +399,7 @@ def test_lines_that_come_to_light_together_are_cut_rather_than_split(wire: Wire)
     assert len(wire.read(session)["contributions"][0]["text"]) == 19_000
 
 
-def test_trust_tells_accuracy_and_the_brier_score_of_each_category(wire: Wire) -> None:
+def test_trust_tells_accuracy_and_the_brier_score_of_each_category(wire: ApiModel) -> None:
     """D-14."""
     session = decide_with_condition(wire, category="stores")
     wire("cstp.reviewDecision", decisionId=session, outcome="success")

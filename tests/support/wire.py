@@ -19,7 +19,7 @@ DEADLINE = 60.0
 T = TypeVar("T")
 
 
-class Wire:
+class ApiModel:
     """A server's calls, as one caller makes them; `as_seat` is somebody with a token."""
 
     def __init__(self, context: ServerContext, loop: asyncio.AbstractEventLoop, caller: Caller | None = None) -> None:
@@ -39,14 +39,14 @@ class Wire:
         found = TABLE[method] if method in TABLE else TOOLS[method]
         return self.run(found.invoke(Call(context=self.context, caller=self._caller), params))
 
-    def as_seat(self, session: str, seat: str, family: str = "") -> "Wire":
+    def as_seat(self, session: str, seat: str, family: str = "") -> "ApiModel":
         async def identify() -> Caller:
             issued = await self.moot.access.issue("seat", session=session, seat=seat, family=family, lasts=timedelta(days=1))
             identity = await self.moot.access.identify(issued.secret)
             assert isinstance(identity, Identity)
             return Caller.from_identity(identity)
 
-        return Wire(self.context, self._loop, self.run(identify()))
+        return ApiModel(self.context, self._loop, self.run(identify()))
 
     def open(self, *seats: Any, **params: Any) -> str:
         asked = {"topic": "Which store?", "stakes": "high", "participants": list(seats or ("ada", "bob", "cy")), **params}
@@ -75,7 +75,7 @@ class Wire:
 
 
 @contextmanager
-def serve_within(home: Path) -> Iterator[Wire]:
+def serve_within(home: Path) -> Iterator[ApiModel]:
     """Serve calls on a ledger in memory, on an event loop in a thread of its own."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -91,7 +91,7 @@ def serve_within(home: Path) -> Iterator[Wire]:
 
     serving = asyncio.run_coroutine_threadsafe(serve(), loop)
     try:
-        yield Wire(asyncio.run_coroutine_threadsafe(ready.get(), loop).result(DEADLINE), loop)
+        yield ApiModel(asyncio.run_coroutine_threadsafe(ready.get(), loop).result(DEADLINE), loop)
     finally:
         loop.call_soon_threadsafe(ended.set)
         serving.result(DEADLINE)

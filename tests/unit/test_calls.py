@@ -22,7 +22,7 @@ LISTS = {
 def test_every_call_is_of_one_session_or_refused_to_a_token_that_is_for_one(name: str) -> None:
     method: Method[object, object] = TABLE[name]  # type: ignore[type-var]
     names = set(method.input_schema().get("properties", {}))
-    assert method.is_of_all or names & SESSION_NAMES or name in LISTS
+    assert method.needs_unbound_token or names & SESSION_NAMES or name in LISTS
 
 
 @pytest.mark.parametrize("name", [name for name, method in TABLE.items() if method.needs != "read" and not method.waits])

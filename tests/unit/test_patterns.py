@@ -36,8 +36,8 @@ MATCHED = {
     "moothall.protocols.roundtable.files._SKIPPED",
     "moothall.surfaces.api.chat_tasks._TASK",
     "moothall.surfaces.api.chat_tasks._TITLE_ZH",
-    "moothall.surfaces.cli.settings_edit._LINE_END",
-    "moothall.surfaces.cli.settings_edit._SPACE",
+    "moothall.surfaces.invitations.settings_edit._LINE_END",
+    "moothall.surfaces.invitations.settings_edit._SPACE",
 }
 """Patterns that are held against the beginning of a text only, never looked for in it."""
 

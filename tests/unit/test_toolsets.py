@@ -45,7 +45,7 @@ def test_a_role_is_shown_only_what_it_may_call(kind: str) -> None:
     for role, names in shown.items():
         for name in names:
             Caller(role=role, session="s").check(TOOLS[name].needs)  # type: ignore[arg-type]
-            assert not TOOLS[name].is_of_all, (role, name)
+            assert not TOOLS[name].needs_unbound_token, (role, name)
 
 
 def test_a_seat_is_not_asked_for_what_its_token_says() -> None:

@@ -8,7 +8,7 @@ from pydantic import AliasChoices, Field
 from moothall.domain.topic import Stakes
 from moothall.memory.validation import LONGEST_WINDOW
 from moothall.surfaces.api.memory_shapes import Note
-from moothall.surfaces.api.method import Wire
+from moothall.surfaces.api.method import ApiModel
 from moothall.surfaces.api.shapes import IdempotencyKey, Score, Short
 
 Seconds = Annotated[float | None, Field(gt=0, le=LONGEST_WINDOW)]
@@ -34,7 +34,7 @@ AgentName = Annotated[
 ]
 
 
-class MayParams(Wire):
+class MayParams(ApiModel):
     agent: AgentName = None
     confidence: Score
     category: Short = ""
@@ -42,7 +42,7 @@ class MayParams(Wire):
     tags: Annotated[list[Short], Field(max_length=32)] = []
 
 
-class MayOut(Wire):
+class MayOut(ApiModel):
     allowed: bool
     open_circuits: list[str] = []
     rules: list[str] = []
@@ -51,7 +51,7 @@ class MayOut(Wire):
     note: str
 
 
-class RecordParams(Wire):
+class RecordParams(ApiModel):
     agent: AgentName = None
     topic: Annotated[str, Field(min_length=1, max_length=4_000)]
     decision: Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -70,7 +70,7 @@ class RecordParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class RecordOut(Wire):
+class RecordOut(ApiModel):
     status: Literal["recorded", "deliberation_required"]
     decision_id: str | None = None
     deliberation_id: str | None = None
@@ -82,22 +82,22 @@ class RecordOut(Wire):
     note: str
 
 
-class CircuitParams(Wire):
+class CircuitParams(ApiModel):
     scope: Scope = "global"
 
 
-class ResetParams(Wire):
+class ResetParams(ApiModel):
     scope: Scope
     note: Note = ""
     idempotency_key: IdempotencyKey = ""
 
 
-class ProbeOut(Wire):
+class ProbeOut(ApiModel):
     decision: str
     deadline: datetime
 
 
-class CircuitOut(Wire):
+class CircuitOut(ApiModel):
     scope: str
     state: Literal["closed", "open", "half_open"]
     failures: int
@@ -109,12 +109,12 @@ class CircuitOut(Wire):
     least_sources: int = Field(description="How many it takes, besides the threshold, to open the circuit.")
 
 
-class CategoryConfidenceIn(Wire):
+class CategoryConfidenceIn(ApiModel):
     category: Annotated[str, Field(min_length=1, max_length=100)]
     least: Score
 
 
-class PolicyOut(Wire):
+class PolicyOut(ApiModel):
     failures: int
     window_seconds: float
     cooldown_seconds: float
@@ -128,7 +128,7 @@ class PolicyOut(Wire):
     global_sources: int
 
 
-class PolicyParams(Wire):
+class PolicyParams(ApiModel):
     """What is left out stays as it is; an empty list clears."""
 
     failures: Annotated[int | None, Field(ge=1, le=1_000, description="Failures in the window that open a circuit.")] = None
@@ -147,6 +147,6 @@ class PolicyParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class BreakersOut(Wire):
+class BreakersOut(ApiModel):
     breakers: list[CircuitOut]
     policy: PolicyOut

@@ -18,11 +18,11 @@ from moothall.surfaces.api.breaker_shapes import (
     RecordParams,
     ResetParams,
 )
-from moothall.surfaces.api.method import Call, Method, Nothing, build_method
+from moothall.surfaces.api.method import Call, Method, NoParams, build_method
 
 
 async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
-    agent = call.caller.speak_as(params.agent, "agent")
+    agent = call.caller.resolve_speaker(params.agent, "agent")
     wanted = SoloDecision(
         agent=agent,
         topic="",
@@ -50,7 +50,7 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
 async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
     caller = call.caller
-    agent = caller.speak_as(params.agent, "agent")
+    agent = caller.resolve_speaker(params.agent, "agent")
     if caller.role in {"agent", "recorder"} and params.participants:
         raise NotAllowed("participants: who records a decision does not choose its own reviewers; leave them out")
     wanted = SoloDecision(
@@ -98,7 +98,7 @@ async def get_circuit_state(call: Call, params: CircuitParams) -> CircuitOut:
     return CircuitOut.model_validate(await (await call.moot.recall()).circuit(params.scope))
 
 
-async def list_breakers(call: Call, params: Nothing) -> BreakersOut:
+async def list_breakers(call: Call, params: NoParams) -> BreakersOut:
     memory = await call.moot.recall()
     return BreakersOut(
         breakers=[CircuitOut.model_validate(each) for each in await memory.breakers()],
@@ -112,7 +112,7 @@ async def reset_circuit(call: Call, params: ResetParams) -> CircuitOut:
     return CircuitOut.model_validate(found)
 
 
-async def get_policy(call: Call, params: Nothing) -> PolicyOut:
+async def get_policy(call: Call, params: NoParams) -> PolicyOut:
     return PolicyOut.model_validate(await call.moot.memory.policy())
 
 
@@ -153,5 +153,5 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method("cstp.setPolicy", "Change the rules for deciding alone from now on; what is left out stays.", set_policy),
 )
 
-BREAKER_METHODS: tuple[Method[Any, Any], ...] = tuple(replace(each, is_of_all=True) for each in _METHODS)
+BREAKER_METHODS: tuple[Method[Any, Any], ...] = tuple(replace(each, needs_unbound_token=True) for each in _METHODS)
 """Rules and circuits are of all sessions."""

@@ -78,7 +78,7 @@ async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, 
         try:
             snapshot = await call.moot.engine.load_snapshot(session)
         except UnknownSession:
-            await call.context.run_to_end(_open_meeting(call, chat, model, question, attempt))
+            await call.context.run_shielded(_open_meeting(call, chat, model, question, attempt))
             return ChatMeeting(session=session, opened_at=await _load_opening_time(call, session), had_ended=False)
         opened_at = await _load_opening_time(call, session)
         if key and not _is_same(snapshot, question):

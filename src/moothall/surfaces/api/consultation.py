@@ -14,14 +14,14 @@ from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.method import Call, Method, Wire
+from moothall.surfaces.api.method import ApiModel, Call, Method
 from moothall.surfaces.api.session_shapes import SeatRef
 from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn
 
 ConsultText = Annotated[str, Field(max_length=8_000)]
 
 
-class ConsultParams(Wire):
+class ConsultParams(ApiModel):
     session_id: Annotated[
         str | None,
         Field(
@@ -46,7 +46,7 @@ class ConsultParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class ConsultOut(Wire):
+class ConsultOut(ApiModel):
     session_id: str
     status: Literal["answered", "unknown", "failed", "refused", "pending"] = Field(
         description="unknown: the participant that was asked does not know."
@@ -64,9 +64,9 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     loop = asyncio.get_running_loop()
     ends = loop.time() + params.timeout_seconds
     if params.session_id is None:
-        session, seat, after = await call.context.run_to_end(_open_consultation(call, params))
+        session, seat, after = await call.context.run_shielded(_open_consultation(call, params))
     else:
-        session, seat, after = await call.context.run_to_end(_request_consultation(call, params, params.session_id))
+        session, seat, after = await call.context.run_shielded(_request_consultation(call, params, params.session_id))
     while True:
         snapshot = await call.moot.engine.load_snapshot(session)
         line = await _find_line(call, session, seat, after)
@@ -82,7 +82,7 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
 async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
     """A seat asks in place of the answer that it is asked for."""
     name = parse_session_id(session)
-    seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
     opened = (await call.moot.engine.load_snapshot(name)).session_state.opened
     if opened.consult is None:
         raise BadSetting(f"session {name!r} does not allow consultations; open a session with consult = true")

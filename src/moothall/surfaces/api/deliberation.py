@@ -165,7 +165,7 @@ async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:
 
 async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     session = params.deliberation_id
-    seat = call.caller.seat_for(session, params.participant)
+    seat = call.caller.resolve_seat(session, params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True)
     door = await call.find_door(session, seat)
     await _state_family(call, session, seat, "")
@@ -255,7 +255,7 @@ def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
 
 async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
     session = params.deliberation_id
-    seat = call.caller.seat_for(session, params.participant)
+    seat = call.caller.resolve_seat(session, params.participant)
     turn = await call.deliberations.wait(
         session,
         seat,
@@ -269,7 +269,7 @@ async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
 
 async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
     session = params.deliberation_id
-    seat = call.caller.seat_for(session, params.participant)
+    seat = call.caller.resolve_seat(session, params.participant)
     await _state_family(call, session, seat, params.family.strip())
     reader = _find_reader(call.caller, seat)
     turn = await call.deliberations.wait(session, seat, reader=reader, cursor=params.cursor, timeout=0)
@@ -383,7 +383,7 @@ async def _load_timeline(call: Call, session: str) -> Any:
 
 async def find_result(call: Call, session: str) -> ResultOut | None:
     """The result of a deliberation that has ended; None while it goes on, or if it was cancelled."""
-    return await call.context.get_part(_Results).find(parse_session_id(session))
+    return await call.context.get_or_create(_Results).find(parse_session_id(session))
 
 
 class _Results:
@@ -415,7 +415,7 @@ OPEN = Method(
     params=OpenParams,
     result=OpenedOut,
     handler=open_deliberation,
-    is_of_all=True,
+    needs_unbound_token=True,
 )
 CONTRIBUTE = Method(
     name="cstp.contribute",

@@ -8,15 +8,15 @@ from pydantic import Field
 from moothall.app.demos import build_demo_options, list_demos, load_demo
 from moothall.domain.facts import Language
 from moothall.participants.demo import Pace
-from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.shapes import IdempotencyKey
 
 
-class ListDemosParams(Wire):
+class ListDemosParams(ApiModel):
     language: Language = "en"
 
 
-class DemoOut(Wire):
+class DemoOut(ApiModel):
     name: str
     protocol: str
     title: str = Field(description="Its question in a few words.")
@@ -24,18 +24,18 @@ class DemoOut(Wire):
     language: Language
 
 
-class DemosOut(Wire):
+class DemosOut(ApiModel):
     demos: list[DemoOut]
 
 
-class PlayDemoParams(Wire):
+class PlayDemoParams(ApiModel):
     name: Annotated[str, Field(min_length=1, max_length=80, description="The demo's name, from moothall.listDemos.")]
     language: Language = "en"
     pace: Annotated[Pace, Field(description="How fast it plays; fast does not wait at all.")] = "reading"
     idempotency_key: IdempotencyKey = ""
 
 
-class PlayedDemoOut(Wire):
+class PlayedDemoOut(ApiModel):
     session_id: str
     demo: str
     language: Language
@@ -71,6 +71,6 @@ DEMO_METHODS: tuple[Method[Any, Any], ...] = (
             "demo, and stays out of decision memory, trust and breakers. Watch it like any session.",
             play_demo,
         ),
-        is_of_all=True,
+        needs_unbound_token=True,
     ),
 )

@@ -50,7 +50,7 @@ from moothall.surfaces.api.memory_shapes import (
     TrustOut,
     TrustParams,
 )
-from moothall.surfaces.api.method import Call, Method, Nothing, build_method
+from moothall.surfaces.api.method import Call, Method, NoParams, build_method
 from moothall.surfaces.api.shapes import ObligationOut, StandingOut
 from moothall.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
 
@@ -233,12 +233,12 @@ async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
     )
 
 
-async def list_sources(call: Call, params: Nothing) -> SourcesOut:
+async def list_sources(call: Call, params: NoParams) -> SourcesOut:
     found = await (await call.moot.recall()).sources()
     return SourcesOut(sources=[TrustOut.model_validate(record) for record in found])
 
 
-async def get_amplification_stats(call: Call, params: Nothing) -> AmplificationsOut:
+async def get_amplification_stats(call: Call, params: NoParams) -> AmplificationsOut:
     found = await (await call.moot.recall()).amplification()
     return AmplificationsOut(protocols=[AmplificationOut.model_validate(each) for each in found if each.protocol != ALONE])
 
@@ -302,7 +302,7 @@ async def settle_question(call: Call, params: SettleThreadParams) -> ThreadOut:
     return ThreadOut.model_validate(found)
 
 
-async def list_threads(call: Call, params: Nothing) -> ThreadsOut:
+async def list_threads(call: Call, params: NoParams) -> ThreadsOut:
     return ThreadsOut(threads=[ThreadOut.model_validate(each) for each in await (await call.moot.recall()).threads()])
 
 
@@ -379,6 +379,6 @@ _METHODS: tuple[Method[Any, Any], ...] = (
 _OF_ONE: Final = {get_decision, search_decisions, list_obligations, settle_obligation}
 
 MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    each if each.handler in _OF_ONE else replace(each, is_of_all=True) for each in _METHODS
+    each if each.handler in _OF_ONE else replace(each, needs_unbound_token=True) for each in _METHODS
 )
 """What outlives sessions is of all of them; one decision is its own session's, and every seat may search."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AliasChoices, Field
 
 from moothall.memory.facts import ObligationState, Outcome, ThreadStatus
-from moothall.surfaces.api.method import Wire
+from moothall.surfaces.api.method import ApiModel
 from moothall.surfaces.api.shapes import (
     CandidateOut,
     ContributionOut,
@@ -41,7 +41,7 @@ AgentRef = Annotated[
 Note = Annotated[str, Field(max_length=4_000)]
 
 
-class ReviewOut(Wire):
+class ReviewOut(ApiModel):
     at: datetime
     outcome: Outcome
     choice: str = ""
@@ -49,7 +49,7 @@ class ReviewOut(Wire):
     by: str = ""
 
 
-class MemberOut(Wire):
+class MemberOut(ApiModel):
     source: str
     seat: str
     family: str = ""
@@ -59,7 +59,7 @@ class MemberOut(Wire):
     confidence: float | None = None
 
 
-class DecisionOut(Wire):
+class DecisionOut(ApiModel):
     decision_id: str
     protocol: str
     topic: str
@@ -97,7 +97,7 @@ class DecisionTraceOut(DecisionOut):
     changed_minds: list[MovedOut] = []
 
 
-class ObligationsParams(Wire):
+class ObligationsParams(ApiModel):
     decision_id: Annotated[
         str | None,
         Field(
@@ -112,11 +112,11 @@ class ListedObligationOut(ObligationOut):
     topic: str = Field(default="", description="The question that was decided.")
 
 
-class ObligationsOut(Wire):
+class ObligationsOut(ApiModel):
     obligations: list[ListedObligationOut]
 
 
-class SettleObligationParams(Wire):
+class SettleObligationParams(ApiModel):
     decision_id: DecisionRef
     number: Annotated[int, Field(ge=1, description="Its number within the decision.")]
     state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")]
@@ -124,7 +124,7 @@ class SettleObligationParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class ReviewParams(Wire):
+class ReviewParams(ApiModel):
     decision_id: DecisionRef
     outcome: Outcome
     choice: Annotated[Short, Field(description="The choice that proved right, if known.")] = ""
@@ -135,21 +135,21 @@ class ReviewParams(Wire):
 SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
 
 
-class SearchParams(Wire):
+class SearchParams(ApiModel):
     query: Annotated[str, Field(min_length=1, max_length=1_000)]
     within: SearchWithin = "all"
     category: Short | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 10
 
 
-class SessionFoundOut(Wire):
+class SessionFoundOut(ApiModel):
     session_id: str
     protocol: str
     topic: str
     status: str
 
 
-class FoundOut(Wire):
+class FoundOut(ApiModel):
     decision_id: str
     score: float
     snippet: str
@@ -159,7 +159,7 @@ class FoundOut(Wire):
     outcome: Outcome | None = None
 
 
-class ThreadFoundOut(Wire):
+class ThreadFoundOut(ApiModel):
     thread: str
     title: str
     status: ThreadStatus
@@ -167,13 +167,13 @@ class ThreadFoundOut(Wire):
     open_questions: list[str]
 
 
-class SourceFoundOut(Wire):
+class SourceFoundOut(ApiModel):
     source: str
     trust: float
     cases: int
 
 
-class SearchOut(Wire):
+class SearchOut(ApiModel):
     decisions: list[FoundOut]
     threads: list[ThreadFoundOut] = []
     sources: list[SourceFoundOut] = Field(
@@ -182,7 +182,7 @@ class SearchOut(Wire):
     deliberations: list[SessionFoundOut] = Field(default=[], description="Sessions that go on.")
 
 
-class DecisionsParams(Wire):
+class DecisionsParams(ApiModel):
     category: Short | None = None
     protocol: Short | None = None
     outcome: Outcome | Literal["unreviewed"] | None = None
@@ -191,20 +191,20 @@ class DecisionsParams(Wire):
     limit: Annotated[int, Field(ge=1, le=1_000)] = 50
 
 
-class DecisionsOut(Wire):
+class DecisionsOut(ApiModel):
     decisions: list[DecisionOut]
 
 
-class DecisionParams(Wire):
+class DecisionParams(ApiModel):
     decision_id: DecisionRef
 
 
-class TrustParams(Wire):
+class TrustParams(ApiModel):
     source: AgentRef
     category: Short = ""
 
 
-class CategoryTrustOut(Wire):
+class CategoryTrustOut(ApiModel):
     category: str
     cases: int
     brier: float | None = None
@@ -212,7 +212,7 @@ class CategoryTrustOut(Wire):
     accuracy: float
 
 
-class TrustOut(Wire):
+class TrustOut(ApiModel):
     source: str
     category: str = ""
     trust: float = Field(description="0 to 1; 0.5 without a record.")
@@ -222,16 +222,16 @@ class TrustOut(Wire):
     categories: list[CategoryTrustOut] = []
 
 
-class SourcesOut(Wire):
+class SourcesOut(ApiModel):
     sources: list[TrustOut]
 
 
-class ShareOut(Wire):
+class ShareOut(ApiModel):
     right: float
     of: int
 
 
-class AmplificationOut(Wire):
+class AmplificationOut(ApiModel):
     protocol: str
     cases: int
     partial: int
@@ -251,11 +251,11 @@ class AmplificationOut(Wire):
     members_blank: int = Field(default=0, description="Members of all cases without a blind choice on record.")
 
 
-class AmplificationsOut(Wire):
+class AmplificationsOut(ApiModel):
     protocols: list[AmplificationOut]
 
 
-class LinkOut(Wire):
+class LinkOut(ApiModel):
     decision: str
     steps: int
     is_known: bool
@@ -264,7 +264,7 @@ class LinkOut(Wire):
     outcome: Outcome | None = None
 
 
-class ChainOut(Wire):
+class ChainOut(ApiModel):
     decision: str
     built_on: list[LinkOut]
     basis_of: list[LinkOut]
@@ -272,11 +272,11 @@ class ChainOut(Wire):
     stands_on_failure: bool
 
 
-class ThreadParams(Wire):
+class ThreadParams(ApiModel):
     thread: Annotated[Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")]
 
 
-class CreateThreadParams(Wire):
+class CreateThreadParams(ApiModel):
     title: Annotated[str, Field(min_length=1, max_length=4_000)]
     category: Short = ""
     thread: Annotated[Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")] = (
@@ -306,7 +306,7 @@ class SettleThreadParams(ThreadParams):
     idempotency_key: IdempotencyKey = ""
 
 
-class QuestionOut(Wire):
+class QuestionOut(ApiModel):
     number: int
     text: str
     by: str
@@ -315,7 +315,7 @@ class QuestionOut(Wire):
     settled_at: datetime | None = None
 
 
-class ThreadDecisionOut(Wire):
+class ThreadDecisionOut(ApiModel):
     decision: str
     is_kept: bool
     topic: str = ""
@@ -324,7 +324,7 @@ class ThreadDecisionOut(Wire):
     outcome: Outcome | None = None
 
 
-class ThreadOut(Wire):
+class ThreadOut(ApiModel):
     thread: str
     title: str
     category: str
@@ -339,11 +339,11 @@ class ThreadOut(Wire):
     open_obligations: list[ObligationOut] = []
 
 
-class ThreadsOut(Wire):
+class ThreadsOut(ApiModel):
     threads: list[ThreadOut]
 
 
-class HappeningOut(Wire):
+class HappeningOut(ApiModel):
     at: datetime
     kind: str
     text: str = ""
@@ -352,12 +352,12 @@ class HappeningOut(Wire):
     question: int = 0
 
 
-class CountOut(Wire):
+class CountOut(ApiModel):
     kind: str
     number: int
 
 
-class ResumedOut(Wire):
+class ResumedOut(ApiModel):
     thread: ThreadOut
     last_visit: datetime | None = None
     missed: list[HappeningOut]

@@ -26,7 +26,7 @@ MOST_NAMED: Final = 10
 TRACE_HEADER: Final = "traceparent"
 
 
-class Wire(BaseModel):
+class ApiModel(BaseModel):
     """What crosses the wire: camelCase there, nothing unknown let through."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True)
@@ -55,7 +55,7 @@ def list_spellings(name: str, alias: object) -> list[str]:
     return [name, *(each for each in choices if isinstance(each, str))]
 
 
-class Nothing(Wire):
+class NoParams(ApiModel):
     """No parameters."""
 
 
@@ -109,12 +109,12 @@ class Caller:
         if self.session:
             raise NotAllowed(f"your token is valid only for the session {self.session!r}; {what} needs a token for all sessions")
 
-    def seat_for(self, session: str, given: str | None, name: str = "participant") -> str:
+    def resolve_seat(self, session: str, given: str | None, name: str = "participant") -> str:
         """The seat that this caller speaks for, given as the parameter `name`; raises NotAllowed when it is another's."""
         self.check_session(session)
-        return self.speak_as(given, name)
+        return self.resolve_speaker(given, name)
 
-    def speak_as(self, given: str | None, name: str) -> str:
+    def resolve_speaker(self, given: str | None, name: str) -> str:
         """The name under which this caller speaks, given as the parameter `name`; raises NotAllowed when it is another's."""
         if self.is_named:
             if given is not None and given != self.seat:
@@ -131,22 +131,23 @@ def _with_article(role: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    """What calls work on.
-
-    `root` is the folder whose conferences they may reach; `relays` those that are driven from here. `told` are sessions as they
-    were last told, each good while nothing was added to its ledger.
-    """
+    """What calls work on."""
 
     moot: Moot
     runner: Runner
     deliberations: Deliberations
     root: Path = field(default_factory=Path.cwd)
+    """The folder whose conferences calls may reach."""
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)
+    """Changes that are carried through, whether or not their caller still waits."""
     relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-    told: dict[str, object] = field(default_factory=dict)
+    """The conferences that are driven from here."""
+    swarm_timelines: dict[str, object] = field(default_factory=dict)
+    """The timelines of the swarms last asked for, each valid while nothing was added to its ledger."""
     parts: dict[type, Any] = field(default_factory=dict)
+    """The instances that `get_or_create` has made."""
 
-    def get_part(self, kind: "Callable[[ServerContext], T]") -> T:
+    def get_or_create(self, kind: "Callable[[ServerContext], T]") -> T:
         """The one instance of a class that works on this context, made at its first use."""
         key: Any = kind
         if key not in self.parts:
@@ -161,7 +162,7 @@ class ServerContext:
         found: FoldedSessions = self.parts[FoldedSessions]
         return found
 
-    async def run_to_end(self, work: Awaitable[T]) -> T:
+    async def run_shielded(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""
         task = asyncio.ensure_future(work)
         self.under_way.add(task)
@@ -191,8 +192,8 @@ class Call:
         return self.caller.door if self.caller.is_named else await self.moot.mark_owner(session, seat, self.caller.door)
 
 
-P = TypeVar("P", bound=Wire)
-R = TypeVar("R", bound=Wire)
+P = TypeVar("P", bound=ApiModel)
+R = TypeVar("R", bound=ApiModel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +201,7 @@ class Method(Generic[P, R]):
     """One call of the table. `tool` is its name in MCP, where it has one.
 
     One that `waits` may be broken off; any other that changes something is carried through once it has begun. One that
-    `is_of_all` sessions is refused to a token that is for one.
+    `needs_unbound_token` sessions is refused to a token that is for one.
     """
 
     name: str
@@ -210,7 +211,7 @@ class Method(Generic[P, R]):
     handler: Callable[[Call, P], Awaitable[R]]
     tool: str = ""
     waits: bool = False
-    is_of_all: bool = False
+    needs_unbound_token: bool = False
 
     @property
     def needs(self) -> Needs:
@@ -228,11 +229,11 @@ class Method(Generic[P, R]):
 
     async def _invoke(self, call: Call, params: object) -> dict[str, Any]:
         call.caller.check(self.needs)
-        if self.is_of_all:
+        if self.needs_unbound_token:
             call.caller.check_unbound(self.name)
         work = self.handler(call, self.params.model_validate(params))
         try:
-            found = await (work if self.is_reading or self.waits else call.context.run_to_end(work))
+            found = await (work if self.is_reading or self.waits else call.context.run_shielded(work))
         except UnknownSession as error:
             raise UnknownSession(await _list_known_sessions(call, str(error))) from error
         plain: dict[str, Any] = _drop_missing(found.model_dump(mode="json", by_alias=True))
@@ -276,12 +277,12 @@ _KEPT: Final = frozenset({"decision", "confidence"})
 
 
 @cache
-def _build_input_schema(shape: type[Wire]) -> dict[str, Any]:
+def _build_input_schema(shape: type[ApiModel]) -> dict[str, Any]:
     return shape.model_json_schema(by_alias=True)
 
 
 @cache
-def _build_output_schema(shape: type[Wire]) -> dict[str, Any]:
+def _build_output_schema(shape: type[ApiModel]) -> dict[str, Any]:
     return shape.model_json_schema(by_alias=True, mode="serialization")
 
 

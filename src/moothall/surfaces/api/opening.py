@@ -20,21 +20,24 @@ from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.demos import DemoOut, build_demos_out
-from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.opening_text import OPENING_TEXT
 from moothall.surfaces.api.session_shapes import OpenSessionParams, SessionParams
 from moothall.surfaces.api.sessions import build_open_options
 from moothall.surfaces.api.shapes import MOST_ENTRIES, FamilyRef, ParticipantIn, Short
+from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
+from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
+from moothall.surfaces.invitations.join_prompt import build_join_prompt
 
 LOCAL_URL: Final = "http://127.0.0.1:8760"
 INVITE_HOURS: Final = 168.0
 
 
-class OpeningParams(Wire):
+class OpeningParams(ApiModel):
     language: Language = "en"
 
 
-class SettingOut(Wire):
+class SettingOut(ApiModel):
     name: str
     type: str
     default: Any = None
@@ -42,51 +45,51 @@ class SettingOut(Wire):
     choices: list[str] = []
 
 
-class ProtocolOut(Wire):
+class ProtocolOut(ApiModel):
     name: str
     title: str
     summary: str
     settings: list[SettingOut]
 
 
-class PanelSeatOut(Wire):
+class PanelSeatOut(ApiModel):
     id: str
     stance: str = ""
 
 
-class PanelOut(Wire):
+class PanelOut(ApiModel):
     name: str
     title: str
     summary: str
     seats: list[PanelSeatOut]
 
 
-class FoundPlatformOut(Wire):
+class FoundPlatformOut(ApiModel):
     platform: str
     title: str
     found: bool
     note: str = ""
 
 
-class OpeningOut(Wire):
+class OpeningOut(ApiModel):
     protocols: list[ProtocolOut]
     panels: list[PanelOut]
     participants: list[FoundPlatformOut]
     demos: list[DemoOut] = []
 
 
-class RangeOut(Wire):
+class RangeOut(ApiModel):
     least: float
     most: float
 
 
-class PlannedSeatOut(Wire):
+class PlannedSeatOut(ApiModel):
     id: str
     platform: str
     stance: str = ""
 
 
-class PlanOut(Wire):
+class PlanOut(ApiModel):
     protocol: str
     language: Language
     seats: list[PlannedSeatOut]
@@ -104,7 +107,7 @@ class ForkParams(SessionParams):
     ] = {}
 
 
-class ForkOut(Wire):
+class ForkOut(ApiModel):
     session_id: str
 
 
@@ -117,13 +120,13 @@ class InviteParams(SessionParams):
     )
 
 
-class PasteOut(Wire):
+class PasteOut(ApiModel):
     client: str
     title: str
     text: str
 
 
-class InviteOut(Wire):
+class InviteOut(ApiModel):
     token_id: str
     token: str = Field(description="Shown once.")
     link: str = Field(description="Opens the seat in a browser, once, within a day.")
@@ -228,11 +231,8 @@ async def fork_session(call: Call, params: ForkParams) -> ForkOut:
 
 
 async def invite_seat(call: Call, params: InviteParams) -> InviteOut:
-    # Imported here: the texts for coding agents belong to the command line, and the tools are made from the table of calls.
+    # Imported here: the tools are made from the table of calls, which has this one.
     from moothall.surfaces.api.toolsets import find_conference_name, find_session_kind
-    from moothall.surfaces.cli.agent_clients import CLIENTS, Door
-    from moothall.surfaces.cli.invitations import INVITE_TICKET, build_login_link, render_entry
-    from moothall.surfaces.mcp.instructions import build_join_prompt
 
     call.caller.check_session(params.session_id)
     url = _parse_url(params.url)
@@ -293,5 +293,5 @@ _METHODS: tuple[Method[Any, Any], ...] = (
 )
 
 OPENING_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, is_of_all=each.handler in {get_opening, plan_session, fork_session}) for each in _METHODS
+    replace(each, needs_unbound_token=each.handler in {get_opening, plan_session, fork_session}) for each in _METHODS
 )

@@ -12,7 +12,7 @@ from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.json_blocks import render_quote
 from moothall.reports.outline import TimelineItem
-from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import SessionParams
 from moothall.surfaces.api.session_view import is_mine, select_allowed
 from moothall.surfaces.api.shapes import MOST_ENTRIES
@@ -35,7 +35,7 @@ class ViewParams(SessionParams):
     ] = None
 
 
-class ViewOut(Wire):
+class ViewOut(ApiModel):
     """A session in one value; docs/web-api.md has all fields."""
 
     model_config = ConfigDict(extra="allow")
@@ -53,7 +53,7 @@ class ItemsParams(SessionParams):
     limit: Annotated[int, Field(ge=1, le=MOST_ITEMS, description="At most so many items.")] = MOST_ITEMS
 
 
-class ItemsOut(Wire):
+class ItemsOut(ApiModel):
     session_id: str
     at: int = Field(description="The entry that is shown.")
     total: int
@@ -64,7 +64,7 @@ class TextParams(SessionParams):
     entry: Annotated[int, Field(ge=1, le=MOST_ENTRIES, description="The number of a card, as references have it.")]
 
 
-class TextOut(Wire):
+class TextOut(ApiModel):
     session_id: str
     entry: int
     text: str
@@ -73,7 +73,7 @@ class TextOut(Wire):
 
 async def get_view(call: Call, params: ViewParams) -> ViewOut:
     call.caller.check_session(params.session_id)
-    session, store = parse_session_id(params.session_id), call.context.get_part(ViewStore)
+    session, store = parse_session_id(params.session_id), call.context.get_or_create(ViewStore)
     live = await store.load(session)
     if params.at is None:
         fields, items, places = live.fields, live.items, list_changed_places(live, params.since)
@@ -106,7 +106,7 @@ def _find_begin(items: Sequence[TimelineItem], places: Sequence[int], near: int 
 
 async def get_items(call: Call, params: ItemsParams) -> ItemsOut:
     call.caller.check_session(params.session_id)
-    session, store = parse_session_id(params.session_id), call.context.get_part(ViewStore)
+    session, store = parse_session_id(params.session_id), call.context.get_or_create(ViewStore)
     live = await store.load(session)
     items = live.items if params.at is None else (await store.load_at(session, params.at)).items
     places = range(params.begin, min(params.begin + params.limit, len(items)))
@@ -115,7 +115,7 @@ async def get_items(call: Call, params: ItemsParams) -> ItemsOut:
 
 async def get_text(call: Call, params: TextParams) -> TextOut:
     call.caller.check_session(params.session_id)
-    folded = await call.context.get_part(ViewStore).folded.load(parse_session_id(params.session_id))
+    folded = await call.context.get_or_create(ViewStore).folded.load(parse_session_id(params.session_id))
     timeline = unwrap_timeline(folded.timeline)
     line = next((line for line in timeline.lines if line.id == params.entry), None)
     if line is None:

@@ -13,7 +13,7 @@ from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadAnswer, BadSetting, UnknownAsk, UnknownSeat
 from moothall.reports.two_languages import TwoLanguages, both, in_each_language
-from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import AskOut, SeatRef, SessionParams, WrittenOut
 from moothall.surfaces.api.sessions import build_ask_out
 from moothall.surfaces.api.shapes import IdempotencyKey
@@ -39,12 +39,12 @@ class PersonSeatParams(SessionParams):
     seat: SeatRef = None
 
 
-class ChoiceOut(Wire):
+class ChoiceOut(ApiModel):
     value: str
     text: str
 
 
-class PersonStepOut(Wire):
+class PersonStepOut(ApiModel):
     key: str
     text: str
     kind: str
@@ -59,12 +59,12 @@ class PersonStepOut(Wire):
     numbers: list[int] = Field(default=[], description="The entries that may be named.")
 
 
-class CommandOut(Wire):
+class CommandOut(ApiModel):
     word: str
     text: str
 
 
-class PersonAskOut(Wire):
+class PersonAskOut(ApiModel):
     """What a person is asked, in the words of the protocol; `ask` is the same for programs."""
 
     ask: AskOut
@@ -74,7 +74,7 @@ class PersonAskOut(Wire):
     commands: list[CommandOut] = Field(description="Words that stand for a whole answer, such as /pass.")
 
 
-class PersonAsksOut(Wire):
+class PersonAsksOut(ApiModel):
     session_id: str
     asks: list[PersonAskOut]
 
@@ -91,7 +91,7 @@ class PersonAnswerParams(PersonSeatParams):
 
 async def get_person_asks(call: Call, params: PersonSeatParams) -> PersonAsksOut:
     name = parse_session_id(params.session_id)
-    seat = call.caller.seat_for(name, params.seat, "seat")
+    seat = call.caller.resolve_seat(name, params.seat, "seat")
     known = [each.id for each in (await call.moot.engine.load_snapshot(name)).session_state.seats]
     if seat not in known:
         raise UnknownSeat(f"{seat!r} has no seat in {name!r}; the seats are: {', '.join(known)}")
@@ -101,7 +101,7 @@ async def get_person_asks(call: Call, params: PersonSeatParams) -> PersonAsksOut
 
 async def answer_as_person(call: Call, params: PersonAnswerParams) -> WrittenOut:
     name = parse_session_id(params.session_id)
-    seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
     ask = AskId(params.ask)
     open_asks = [each for each in await call.moot.engine.list_outstanding(name) if each.ask.seat == seat]
     brief = next((each.brief for each in open_asks if each.ask.id == ask), None)

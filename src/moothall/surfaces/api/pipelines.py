@@ -14,12 +14,12 @@ from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.pipeline.timeline import PipelineTimeline, build_decision, list_step_lines
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import SessionParams
 from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
 
 
-class OpenPipelineParams(Wire):
+class OpenPipelineParams(ApiModel):
     pipeline: Annotated[
         str, Field(min_length=1, max_length=200_000, description="The pipeline as TOML, or the name of one that ships with Moot.")
     ]
@@ -29,7 +29,7 @@ class OpenPipelineParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class StepOut(Wire):
+class StepOut(ApiModel):
     number: int
     name: str
     agent: str
@@ -38,7 +38,7 @@ class StepOut(Wire):
     done: int = Field(description="How often it was done.")
 
 
-class ConsultationOut(Wire):
+class ConsultationOut(ApiModel):
     seat: str
     to: str
     status: Literal["answered", "unknown", "failed", "open"]
@@ -47,7 +47,7 @@ class ConsultationOut(Wire):
     record: str = ""
 
 
-class PipelineOut(Wire):
+class PipelineOut(ApiModel):
     session_id: str
     status: Literal["thinking", "parked", "concluded", "cancelled"]
     ended_by: str | None = None
@@ -126,7 +126,7 @@ PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
             open_pipeline,
             "open_pipeline",
         ),
-        is_of_all=True,
+        needs_unbound_token=True,
     ),
     build_method(
         "moot.getPipeline",

@@ -20,7 +20,7 @@ from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moothall.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
 from moothall.protocols.roundtable.state import Status
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.method import Call, Method, Nothing, Wire, build_method
+from moothall.surfaces.api.method import ApiModel, Call, Method, NoParams, build_method
 from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn
 
 log = logging.getLogger("moot")
@@ -31,7 +31,7 @@ ConferenceRef = Annotated[str, Field(max_length=64, description="The conference'
 RoleRef = Annotated[str | None, Field(max_length=64, description="Who speaks; may be omitted with a seat's token.")]
 
 
-class ConferenceParams(Wire):
+class ConferenceParams(ApiModel):
     conference: ConferenceRef
 
 
@@ -74,7 +74,7 @@ class SkipParams(ConferenceParams):
     why: Annotated[str, Field(max_length=2_000)] = ""
 
 
-class ConferenceOut(Wire):
+class ConferenceOut(ApiModel):
     conference: str
     session_id: str
     status: Status
@@ -91,16 +91,16 @@ class ConferenceOut(Wire):
     is_relayed: Annotated[bool, Field(description="Whether this server drives the roles that have a platform.")]
 
 
-class ConferencesOut(Wire):
+class ConferencesOut(ApiModel):
     conferences: list[ConferenceOut]
 
 
-class SpeechOut(Wire):
+class SpeechOut(ApiModel):
     file: str
     text: str
 
 
-class JoinedOut(Wire):
+class JoinedOut(ApiModel):
     is_your_turn: bool
     message: Annotated[str, Field(description="What to answer and do, where it is not.")]
     status: Status
@@ -115,7 +115,7 @@ class JoinedOut(Wire):
     shortened: Annotated[list[str], Field(description="Files of which the speeches show only a part.")]
 
 
-class SaidOut(Wire):
+class SaidOut(ApiModel):
     file: str
     status: Status
     next_speaker: str
@@ -124,17 +124,17 @@ class SaidOut(Wire):
     message: Annotated[str, Field(description="What to do if minutes came back because sections were missing.")] = ""
 
 
-class CheckedOut(Wire):
+class CheckedOut(ApiModel):
     conference: str
     damage: list[str]
 
 
-class RepairedOut(Wire):
+class RepairedOut(ApiModel):
     conference: str
     done: list[str]
 
 
-class MinutesOut(Wire):
+class MinutesOut(ApiModel):
     conference: str
     status: Status
     minutes: str | None = None
@@ -143,7 +143,7 @@ class MinutesOut(Wire):
     ] = []
 
 
-class ConferenceInputOut(Wire):
+class ConferenceInputOut(ApiModel):
     conference: str
     file: str | None
     is_repeated: bool
@@ -184,7 +184,7 @@ async def _authorize_reader(call: Call, name: str) -> ConferenceProject:
 async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[ConferenceProject, str]:
     """The hall and the role that this caller speaks for; raises NotAllowed."""
     hall = _build_project(call)
-    return hall, call.caller.seat_for(await hall.find_session(name) or name, given, "role")
+    return hall, call.caller.resolve_seat(await hall.find_session(name) or name, given, "role")
 
 
 async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
@@ -208,7 +208,7 @@ def _build_role(call: Call, given: str | RoleIn) -> Seat:
     return replace(seat, instructions="\n".join(part for part in (described, seat.instructions) if part))
 
 
-async def list_conferences(call: Call, params: Nothing) -> ConferencesOut:
+async def list_conferences(call: Call, params: NoParams) -> ConferencesOut:
     hall, found = _build_project(call), []
     for name in hall.names():
         if call.caller.session and call.caller.session != await hall.find_session(name):
@@ -382,5 +382,5 @@ _METHODS: tuple[Method[Any, Any], ...] = (
 )
 
 ROUNDTABLE_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, is_of_all=each.handler is new_conference) for each in _METHODS
+    replace(each, needs_unbound_token=each.handler is new_conference) for each in _METHODS
 )

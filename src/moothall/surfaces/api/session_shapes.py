@@ -9,7 +9,7 @@ from moothall.app.deliberations import MOST_WAIT_SECONDS
 from moothall.domain.facts import Language
 from moothall.domain.topic import LONGEST_FILE, MOST_FILES, Stakes
 from moothall.scoring.strength import Strength
-from moothall.surfaces.api.method import Wire
+from moothall.surfaces.api.method import ApiModel
 from moothall.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
 
 PAGE: Final = 200
@@ -35,7 +35,7 @@ SeatRef = Annotated[
 ]
 
 
-class SessionParams(Wire):
+class SessionParams(ApiModel):
     session_id: SessionRef
 
 
@@ -47,7 +47,7 @@ class GetSessionParams(SessionParams):
     at: EntryNumber = None
 
 
-class BudgetIn(Wire):
+class BudgetIn(ApiModel):
     """Limits of a session; what is left out has none, but for the turns."""
 
     turns: Annotated[int | None, Field(ge=1, le=100_000)] = None
@@ -56,12 +56,12 @@ class BudgetIn(Wire):
     seconds: Annotated[float | None, Field(gt=0, le=1e9)] = None
 
 
-class ContextIn(Wire):
+class ContextIn(ApiModel):
     name: Short
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_FILE)]
 
 
-class OpenSessionParams(Wire):
+class OpenSessionParams(ApiModel):
     topic: Annotated[str, Field(min_length=1, max_length=20_000)]
     protocol: Annotated[str, Field(max_length=100, description="persona, debate, advisory, consensus, roundtable, swarm.")] = (
         "persona"
@@ -90,7 +90,7 @@ class OpenSessionParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class SessionOut(Wire):
+class SessionOut(ApiModel):
     session_id: str
     protocol: str
     topic: str
@@ -105,17 +105,17 @@ class SessionOut(Wire):
     is_demo: bool = Field(default=False, description="Whether it is a demo: its words were written in advance.")
 
 
-class SessionsOut(Wire):
+class SessionsOut(ApiModel):
     sessions: list[SessionOut]
 
 
-class ListSessionsParams(Wire):
+class ListSessionsParams(ApiModel):
     status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all"
     query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = ""
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 
-class SessionDecisionOut(Wire):
+class SessionDecisionOut(ApiModel):
     session_id: str
     status: Literal["thinking", "parked", "concluded", "cancelled"]
     parked: str = Field(default="", description="Why a parked session cannot go on now; resume_session tries again.")
@@ -131,7 +131,7 @@ class EntriesParams(SessionParams):
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
 
 
-class EntriesOut(Wire):
+class EntriesOut(ApiModel):
     session_id: str
     entries: list[dict[str, Any]]
     head: int
@@ -142,7 +142,7 @@ class AsksParams(SessionParams):
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0
 
 
-class AskOut(Wire):
+class AskOut(ApiModel):
     ask: str
     seat: str
     kind: str
@@ -153,7 +153,7 @@ class AskOut(Wire):
     briefing: str
 
 
-class AsksOut(Wire):
+class AsksOut(ApiModel):
     session_id: str
     status: Literal["thinking", "parked", "ended"]
     asks: list[AskOut]
@@ -169,7 +169,7 @@ class AnswerParams(SessionParams):
     idempotency_key: IdempotencyKey = ""
 
 
-class WrittenOut(Wire):
+class WrittenOut(ApiModel):
     session_id: str
     entry: int | None = Field(default=None, description="The entry that was written; none where nothing changed.")
 
@@ -200,18 +200,18 @@ class ExportParams(SessionParams):
     form: Short = "minutes"
 
 
-class ExportOut(Wire):
+class ExportOut(ApiModel):
     session_id: str
     form: str
     text: str
 
 
-class VerifyOut(Wire):
+class VerifyOut(ApiModel):
     session_id: str
     fault: str | None = None
     head: str
     entries: int
 
 
-class ProtocolsOut(Wire):
+class ProtocolsOut(ApiModel):
     protocols: list[str]

@@ -28,7 +28,7 @@ from moothall.reports.decision import Decision, summarize_choice
 from moothall.reports.terminal import render_decision_lines
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
-from moothall.surfaces.api.method import Call, Method, Nothing, build_method
+from moothall.surfaces.api.method import Call, Method, NoParams, build_method
 from moothall.surfaces.api.page_export import export_text
 from moothall.surfaces.api.session_shapes import (
     AnswerParams,
@@ -176,7 +176,7 @@ async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
 
 async def get_asks(call: Call, params: AsksParams) -> AsksOut:
     name = parse_session_id(params.session_id)
-    seat = call.caller.seat_for(name, params.seat) if call.caller.is_named or params.seat is not None else None
+    seat = call.caller.resolve_seat(name, params.seat) if call.caller.is_named or params.seat is not None else None
     call.caller.check_session(name)
 
     async def find_asks() -> Wait[list[OutstandingAsk]]:
@@ -241,7 +241,7 @@ def build_ask_out(each: OutstandingAsk) -> AskOut:
 
 async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
     name = parse_session_id(params.session_id)
-    seat = parse_seat_id(call.caller.seat_for(name, params.seat, "seat"))
+    seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
     door = await call.find_door(name, seat)
     if params.ask is None:
         entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key, via=door)
@@ -338,7 +338,7 @@ async def verify_session(call: Call, params: SessionParams) -> VerifyOut:
     return VerifyOut(session_id=params.session_id, fault=fault, head=records[-1].hash.hex(), entries=len(records))
 
 
-async def list_protocols(call: Call, params: Nothing) -> ProtocolsOut:
+async def list_protocols(call: Call, params: NoParams) -> ProtocolsOut:
     return ProtocolsOut(protocols=sorted(load_protocols()))
 
 
@@ -383,5 +383,5 @@ _METHODS: tuple[Method[Any, Any], ...] = (
 )
 
 SESSION_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, waits=each.handler is get_asks, is_of_all=each.handler is open_session) for each in _METHODS
+    replace(each, waits=each.handler is get_asks, needs_unbound_token=each.handler is open_session) for each in _METHODS
 )

@@ -13,7 +13,7 @@ from moothall.memory.facts import ObligationState
 from moothall.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.strength import Strength
-from moothall.surfaces.api.method import Wire
+from moothall.surfaces.api.method import ApiModel
 
 IdempotencyKey = Annotated[str, Field(max_length=100, description="A repeated call with the same key counts once.")]
 Short = Annotated[str, Field(max_length=100)]
@@ -49,7 +49,7 @@ PAGE: Final = 200
 MOST_ENTRIES: Final = 10**12
 
 
-class ParticipantIn(Wire):
+class ParticipantIn(ApiModel):
     """A seat. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
 
     id: Annotated[str, Field(max_length=64)]
@@ -60,7 +60,7 @@ class ParticipantIn(Wire):
     family: FamilyRef = ""
 
 
-class OpenParams(Wire):
+class OpenParams(ApiModel):
     topic: Annotated[str, Field(min_length=1, max_length=20_000)]
     participants: Annotated[list[str | ParticipantIn], Field(min_length=2, max_length=64)]
     protocol: Annotated[
@@ -92,7 +92,7 @@ class OpenParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class EarlierOut(Wire):
+class EarlierOut(ApiModel):
     decision_id: str
     topic: str
     decision: str | None = None
@@ -100,7 +100,7 @@ class EarlierOut(Wire):
     snippet: str
 
 
-class ParticipantOut(Wire):
+class ParticipantOut(ApiModel):
     id: str
     platform: str
     stance: str = ""
@@ -110,7 +110,7 @@ class ParticipantOut(Wire):
     may_contribute: list[str] = Field(description="The types that it may contribute now.")
 
 
-class StandingOut(Wire):
+class StandingOut(ApiModel):
     """Where a deliberation stands."""
 
     deliberation_id: str
@@ -131,13 +131,13 @@ class OpenedOut(StandingOut):
     earlier_decisions: list[EarlierOut] = Field(default=[], description="Earlier decisions on similar topics.")
 
 
-class TakenIn(Wire):
+class TakenIn(ApiModel):
     entry: Annotated[int, Field(ge=1, description="The number of the line that holds the advice.")]
     how: AdviceOutcome
     why: Annotated[str, Field(max_length=2_000)] = ""
 
 
-class CandidateVoteIn(Wire):
+class CandidateVoteIn(ApiModel):
     candidate: Annotated[int, Field(ge=1, description="The number of the candidate's line.")]
     position: VotePosition
     condition: Annotated[str, Field(max_length=2_000)] = ""
@@ -145,7 +145,7 @@ class CandidateVoteIn(Wire):
     confidence: Score | None = None
 
 
-class ContributeParams(Wire):
+class ContributeParams(ApiModel):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     type: ContributionType
@@ -177,7 +177,7 @@ class ContributeParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class ContributionOut(Wire):
+class ContributionOut(ApiModel):
     id: int = Field(description="The line's number, for refersTo.")
     entry: int = Field(description="Its entry in the ledger.")
     at: str
@@ -206,7 +206,7 @@ class ContributionOut(Wire):
     mends: list[str] | None = Field(default=None, description="What was changed to read it.")
 
 
-class ContributedOut(Wire):
+class ContributedOut(ApiModel):
     deliberation_id: str
     entry: int
     id: int | None = Field(default=None, description="The line's number; none for a pass.")
@@ -216,7 +216,7 @@ class ContributedOut(Wire):
     note: str
 
 
-class VoteOut(Wire):
+class VoteOut(ApiModel):
     position: str
     confidence: float
     condition: str = ""
@@ -227,14 +227,14 @@ class VoteOut(Wire):
     model: str | None = None
 
 
-class CandidateOut(Wire):
+class CandidateOut(ApiModel):
     candidate: int = Field(description="Its line, for refersTo and ballot.")
     participant: str = Field(description="Who wrote it.")
     choice: str = ""
     text: str = Field(description="Its beginning; the contribution of this number has all of it.")
 
 
-class TallyOut(Wire):
+class TallyOut(ApiModel):
     """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and its posterior."""
 
     candidate: int
@@ -244,7 +244,7 @@ class TallyOut(Wire):
     confidence: float | None = None
 
 
-class ObligationOut(Wire):
+class ObligationOut(ApiModel):
     """A condition of a decision that was carried."""
 
     decision_id: Annotated[str, Field(validation_alias=AliasChoices("decisionId", "decision_id", "decision"))]
@@ -258,34 +258,34 @@ class ObligationOut(Wire):
     settled_at: datetime | None = None
 
 
-class DeadlineOut(Wire):
+class DeadlineOut(ApiModel):
     participant: str
     phase: str
     deadline: str = Field(description="When its patience ends.")
 
 
-class DissentOut(Wire):
+class DissentOut(ApiModel):
     participant: str
     kind: str
     text: str
     id: int | None = Field(default=None, description="The line's number.")
 
 
-class LostOut(Wire):
+class LostOut(ApiModel):
     participant: str
     times: int
     last: str
     weight_share: float
 
 
-class MovedOut(Wire):
+class MovedOut(ApiModel):
     participant: str
     before: str
     after: str | None = None
     moved_by: int | None = None
 
 
-class ResultOut(Wire):
+class ResultOut(ApiModel):
     """The resolution, computed from the record."""
 
     deliberation_id: str
@@ -314,13 +314,13 @@ class ResultOut(Wire):
     tally: list[TallyOut] = Field(default=[], description="What each candidate got, the motion first.")
 
 
-class CloseParams(Wire):
+class CloseParams(ApiModel):
     deliberation_id: DeliberationRef
     force: Annotated[bool, Field(description="Close although no vote was cast.")] = False
     idempotency_key: IdempotencyKey = ""
 
 
-class GetParams(Wire):
+class GetParams(ApiModel):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     since: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Skip what could be read up to this entry (a cursor).")] = 0
@@ -328,14 +328,14 @@ class GetParams(Wire):
     at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As it stood after this entry. Default: now.")] = None
 
 
-class ChallengeOut(Wire):
+class ChallengeOut(ApiModel):
     id: int
     participant: str
     state: str
     by: int | None = None
 
 
-class SilenceOut(Wire):
+class SilenceOut(ApiModel):
     participant: str
     phase: str
     entry: int
@@ -359,7 +359,7 @@ class DeliberationOut(StandingOut):
     obligations: list[ObligationOut] = []
 
 
-class WaitParams(Wire):
+class WaitParams(ApiModel):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     cursor: Annotated[
@@ -368,7 +368,7 @@ class WaitParams(Wire):
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS)] = 45.0
 
 
-class TurnAskOut(Wire):
+class TurnAskOut(ApiModel):
     id: str
     phase: str
     expected: list[str] = Field(description="The types that may be contributed now.")
@@ -377,7 +377,7 @@ class TurnAskOut(Wire):
     briefing: str = Field(description="The question and what was said, as this seat may see it.")
 
 
-class TurnOut(Wire):
+class TurnOut(ApiModel):
     status: Literal["your_turn", "pending", "closed"]
     cursor: int
     note: str
@@ -388,7 +388,7 @@ class TurnOut(Wire):
     result: ResultOut | None = None
 
 
-class JoinParams(Wire):
+class JoinParams(ApiModel):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     family: FamilyRef = ""
@@ -396,14 +396,14 @@ class JoinParams(Wire):
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
 
 
-class ListParams(Wire):
+class ListParams(ApiModel):
     status: Literal["open", "parked", "closed", "all"] = "all"
     participant: ParticipantRef = None
     query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = ""
     limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 
-class ListedOut(Wire):
+class ListedOut(ApiModel):
     deliberation_id: str
     protocol: str
     topic: str
@@ -418,5 +418,5 @@ class ListedOut(Wire):
     strength: str = Field(description="What the decision is worth, in one word.")
 
 
-class ListOut(Wire):
+class ListOut(ApiModel):
     deliberations: list[ListedOut]

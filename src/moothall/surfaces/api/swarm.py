@@ -21,7 +21,7 @@ from moothall.protocols.swarm.records.blackboard import build_board_json, build_
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import (
     AnswerParams,
     AskOut,
@@ -37,11 +37,11 @@ from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
 
 MOST_AGENTS: Final = 64
 NEWEST: Final = 20
-MOST_TOLD: Final = 16
-"""Swarms that are kept as they were told, the last asked for."""
+MAX_TIMELINES: Final = 16
+"""Timelines that are cached, those last asked for."""
 
 
-class OpenSwarmParams(Wire):
+class OpenSwarmParams(ApiModel):
     task: Annotated[str, Field(min_length=1, max_length=20_000)]
     agents: Annotated[
         int | None, Field(ge=2, le=MOST_AGENTS, description="Number of explorers. Default: the number of seats, or 5.")
@@ -70,7 +70,7 @@ class OpenSwarmParams(Wire):
     idempotency_key: IdempotencyKey = ""
 
 
-class SwarmOut(Wire):
+class SwarmOut(ApiModel):
     session_id: str
     status: Literal["exploring", "parked", "concluded", "cancelled"]
     round: int
@@ -93,13 +93,13 @@ class SwarmStatusParams(SessionParams):
     at: EntryNumber = None
 
 
-class RoundParams(Wire):
+class RoundParams(ApiModel):
     session_id: SessionRef
     seat: SeatRef = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0
 
 
-class RoundOut(Wire):
+class RoundOut(ApiModel):
     session_id: str
     status: Literal["your_turn", "pending", "ended"]
     ask: AskOut | None = Field(
@@ -108,7 +108,7 @@ class RoundOut(Wire):
     next: str
 
 
-class ReportParams(Wire):
+class ReportParams(ApiModel):
     session_id: SessionRef
     seat: SeatRef = None
     ask: Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")] = (
@@ -189,7 +189,7 @@ def _keep_newest(value: Any) -> Any:
 
 async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
     await _find_swarm_plugin(call, params.session_id)
-    seat = call.caller.seat_for(params.session_id, params.seat, "seat")
+    seat = call.caller.resolve_seat(params.session_id, params.seat, "seat")
     found = await get_asks(call, AsksParams(session_id=params.session_id, seat=seat, timeout_seconds=params.timeout_seconds))
     if found.asks:
         return RoundOut(
@@ -205,7 +205,7 @@ async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
 
 async def submit_report(call: Call, params: ReportParams) -> WrittenOut:
     await _find_swarm_plugin(call, params.session_id)
-    seat = parse_seat_id(call.caller.seat_for(params.session_id, params.seat, "seat"))
+    seat = parse_seat_id(call.caller.resolve_seat(params.session_id, params.seat, "seat"))
     given = AnswerParams(
         session_id=params.session_id, seat=seat, ask=params.ask, answer=params.report, idempotency_key=params.idempotency_key
     )
@@ -222,17 +222,17 @@ async def _find_swarm_plugin(call: Call, session: str) -> AnyPlugin:
 
 
 async def _load_timeline(call: Call, session: str) -> SwarmTimeline:
-    """The swarm as it is told; told anew only when something was added."""
+    """The timeline of a swarm; built again only when something was added."""
     await _find_swarm_plugin(call, session)
-    told = call.context.told
+    timelines = call.context.swarm_timelines
     snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
-    timeline = told.pop(session, None)
+    timeline = timelines.pop(session, None)
     if not isinstance(timeline, SwarmTimeline) or timeline.seq != snapshot.seq:
         timeline = await call.moot.load_timeline(session)
         assert isinstance(timeline, SwarmTimeline), "a swarm has a SwarmTimeline"
-    told[session] = timeline
-    while len(told) > MOST_TOLD:
-        del told[next(iter(told))]
+    timelines[session] = timeline
+    while len(timelines) > MAX_TIMELINES:
+        del timelines[next(iter(timelines))]
     return timeline
 
 
@@ -266,5 +266,5 @@ _METHODS: tuple[Method[Any, Any], ...] = (
 )
 
 SWARM_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, waits=each.handler is wait_for_round, is_of_all=each.handler is open_swarm) for each in _METHODS
+    replace(each, waits=each.handler is wait_for_round, needs_unbound_token=each.handler is open_swarm) for each in _METHODS
 )

@@ -6,7 +6,7 @@ no more: at most `MOST_TOOLS` tools of `MOST_TOKENS` tokens together. A tool tha
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from moothall.app.deliberations import find_council_rules
 from moothall.domain.facts import Opened
@@ -17,14 +17,12 @@ from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.method import Call, Method, list_spellings
 from moothall.surfaces.api.methods import TOOLS
 from moothall.surfaces.api.rights import Role
+from moothall.surfaces.invitations.join_prompt import SessionKind
 
 MOST_TOOLS: Final = 8
 MOST_TOKENS: Final = 3_000
 CHARACTERS_PER_TOKEN: Final = 4
 """The usual estimate for English and JSON; good enough for a limit, and it needs no tokenizer."""
-
-SessionKind = Literal["deliberation", "meeting", "swarm", "conference"]
-"""How somebody from outside takes part: by which tools. A `meeting` is a session of any other protocol."""
 
 CONSULT: Final = ("consult", "get_asks", "answer_ask")
 """What a seat needs besides where seats may consult each other: it is consulted through an ask."""

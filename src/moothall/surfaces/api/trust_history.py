@@ -8,16 +8,16 @@ from pydantic import Field
 
 from moothall.memory.track_records import compute_score, compute_standing
 from moothall.surfaces.api.memory_shapes import AgentRef
-from moothall.surfaces.api.method import Call, Method, Wire, build_method
+from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 
 MOST_CASES: Final = 200
 
 
-class TrustHistoryParams(Wire):
+class TrustHistoryParams(ApiModel):
     source: AgentRef
 
 
-class TrustCaseOut(Wire):
+class TrustCaseOut(ApiModel):
     decision: str
     topic: str
     at: datetime = Field(description="When the outcome was reviewed.")
@@ -30,7 +30,7 @@ class TrustCaseOut(Wire):
     trust: float = Field(description="The trust after this case.")
 
 
-class TrustHistoryOut(Wire):
+class TrustHistoryOut(ApiModel):
     source: str
     cases: list[TrustCaseOut] = Field(description="The oldest first; of many the newest.")
 
@@ -75,6 +75,6 @@ TRUST_METHODS: tuple[Method[Any, Any], ...] = (
             "The reviewed decisions behind the trust in a participant or model, and the trust after each.",
             get_trust_history,
         ),
-        is_of_all=True,
+        needs_unbound_token=True,
     ),
 )

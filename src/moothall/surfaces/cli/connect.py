@@ -22,9 +22,9 @@ from moothall.disk.atomic_write import write_atomically
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.cli.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope
-from moothall.surfaces.cli.invitations import describe_server, render_yaml
-from moothall.surfaces.cli.settings_edit import (
+from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope
+from moothall.surfaces.invitations.entries import describe_server, render_yaml
+from moothall.surfaces.invitations.settings_edit import (
     parse_json,
     parse_toml,
     remove_json_entry,

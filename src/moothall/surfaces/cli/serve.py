@@ -25,9 +25,9 @@ from moothall.memory.facts import Role
 from moothall.memory.tokens import IssuedToken, Token, TokenStore, parse_token_id
 from moothall.ports.telemetry import Telemetry
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.cli.agent_clients import CLIENTS, Door
 from moothall.surfaces.cli.duration import Duration
-from moothall.surfaces.cli.invitations import INVITE_TICKET, build_login_link, describe_server, is_serving, render_invitation
+from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
+from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, describe_server, is_serving, render_invitation
 
 if TYPE_CHECKING:
     from moothall.surfaces.http.server_settings import ServerSettings
@@ -288,7 +288,7 @@ def invite(
 
     async def _build_prompt(moot: Moot, session: str, seat: str) -> str:
         from moothall.surfaces.api.toolsets import find_conference_name, find_session_kind
-        from moothall.surfaces.mcp.instructions import build_join_prompt
+        from moothall.surfaces.invitations.join_prompt import build_join_prompt
 
         snapshot = await moot.engine.load_snapshot(parse_session_id(session))
         opened = snapshot.session_state.opened

@@ -19,12 +19,12 @@ from moothall.surfaces.api.toolsets import (
     SEAT_TOOLS,
     SESSION_OBSERVER_TOOLS,
     SESSION_OWNER_TOOLS,
-    SessionKind,
     describe_tools,
     estimate_tokens,
     select_seat_tools,
 )
 from moothall.surfaces.cli import output as out
+from moothall.surfaces.invitations.join_prompt import SessionKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ def render_rights() -> str:
     roles = [role for role in ROLES if role != "local"]
     lines = [f"| call | {' | '.join(roles)} |", f"|---|{'---|' * len(roles)}"]
     for name, needs in NEEDS.items():
-        allowed = (needs in MAY[role] and not (role == "seat" and TABLE[name].is_of_all) for role in roles)
+        allowed = (needs in MAY[role] and not (role == "seat" and TABLE[name].needs_unbound_token) for role in roles)
         lines.append(f"| `{name}` | {' | '.join('yes' if each else '' for each in allowed)} |")
     return "\n".join(lines)
 

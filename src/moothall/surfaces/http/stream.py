@@ -119,7 +119,7 @@ class ViewHub:
 
     def __init__(self, context: ServerContext, *, queue: int = QUEUE) -> None:
         self._context = context
-        self._store = context.get_part(ViewStore)
+        self._store = context.get_or_create(ViewStore)
         self._queue = queue
         self.epoch = secrets.token_hex(4)
         self._number = 0

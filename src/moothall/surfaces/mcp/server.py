@@ -31,11 +31,12 @@ from moothall.surfaces.api.toolsets import (
     find_session_kind,
     select_tools,
 )
+from moothall.surfaces.invitations.join_prompt import build_join_prompt
 from moothall.surfaces.mcp.cancellation import CancelMiddleware
 from moothall.surfaces.mcp.greeting import INSTRUCTIONS, Greeting
-from moothall.surfaces.mcp.instructions import TIMELINE_MEANS, build_join_prompt
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
+TIMELINE_DESCRIPTION: Final = "The minutes of a session: the decision first, then everything that was said."
 MOST_LISTED: Final = 100
 
 log = logging.getLogger("moot")
@@ -136,7 +137,7 @@ class McpServer:
 
     async def _list_templates(self, ctx: Ctx, params: PageParams) -> types.ListResourceTemplatesResult:
         found = types.ResourceTemplate(
-            name="timeline", uri_template=TIMELINE, description=TIMELINE_MEANS, mime_type="text/markdown"
+            name="timeline", uri_template=TIMELINE, description=TIMELINE_DESCRIPTION, mime_type="text/markdown"
         )
         return types.ListResourceTemplatesResult(resource_templates=[found])
 

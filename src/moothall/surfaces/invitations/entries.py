@@ -8,8 +8,8 @@ import urllib.request
 from datetime import timedelta
 from typing import Any, Final
 
-from moothall.surfaces.cli.agent_clients import CLIENTS, NAME, AgentClient, Door
-from moothall.surfaces.cli.settings_edit import render_toml_table
+from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door
+from moothall.surfaces.invitations.settings_edit import render_toml_table
 
 PROBE_SECONDS: Final = 2.0
 INVITE_TICKET: Final = timedelta(days=1)

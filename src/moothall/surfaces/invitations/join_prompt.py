@@ -1,10 +1,12 @@
-"""What agents are told over MCP, and by an invitation: tools by their names, and how to use them one after another."""
+"""What an agent is told to do to take its seat: tools by their names, and how to use them one after another."""
 
-from typing import Final
+from typing import Final, Literal
 
 from moothall.domain.facts import Language
 from moothall.reports.two_languages import Both, both
-from moothall.surfaces.api.toolsets import SessionKind
+
+SessionKind = Literal["deliberation", "meeting", "swarm", "conference"]
+"""By which tools participants from outside take part. A `meeting` is a session of any other protocol."""
 
 _STEPS: Final[dict[SessionKind, Both[str]]] = {
     "deliberation": both(
@@ -63,8 +65,6 @@ _CONSULTED: Final = both(
     " When you are not sure, ask another seat with consult; when you are consulted, answer with answer_ask.",
     " 不确定时，用 consult 询问其他席位；被询问时，用 answer_ask 回答。",
 )
-
-TIMELINE_MEANS: Final = "The minutes of a session: the decision first, then everything that was said."
 
 
 def build_join_prompt(
