@@ -11,7 +11,7 @@ LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --genera
 # The tests start many processes: each would compile all of Moot again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run quick test test-agents test-page check web lint bench bench-decisions bench-swarm lock clean
+.PHONY: run quick test test-agents test-page check web catalogues lint bench bench-decisions bench-swarm lock clean
 
 run: $(VENV)/.run
 	@$(BIN)/moot $(if $(filter file,$(origin TOPIC)),try,run) "$(TOPIC)"
@@ -37,11 +37,16 @@ check: $(VENV)/.dev
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python checks/source_figures.py --tight
+	@$(BIN)/python checks/catalogues.py --check
 	@$(BIN)/python checks/page_build.py --check
 
 # The page's sources are in web/; what it builds is committed, so that installing Moot needs no Node.
 web: $(VENV)/.dev
 	@$(BIN)/python checks/page_build.py
+
+# The types of the texts, from the catalogues in src/moothall/locale.
+catalogues: $(VENV)/.dev
+	@$(BIN)/python checks/catalogues.py
 
 # Real coding agents from npm (about 1 GB, once), each pointed at a loopback stand-in for its model.
 test-agents: $(VENV)/.dev

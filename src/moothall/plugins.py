@@ -35,6 +35,8 @@ from moothall.domain.rulebook import Rulebook, fold
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.seeded_random import random_unit
 from moothall.errors import BadRoster, BadSetting, CallerError, MootError, WorldError
+from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
+from moothall.locale.texts import Catalogue, Texts
 from moothall.participants.kinds import ParticipantKind, SeatRequest
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 from moothall.ports.plugin import Plan, ProtocolPlugin
@@ -65,12 +67,11 @@ from moothall.reports.blocks import (
 )
 from moothall.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
 from moothall.reports.sections import build_default_report, build_report, start_decision
-from moothall.reports.shared_text import SharedReportText
 from moothall.reports.timeline import SessionTimeline, TimelineBase, TimelineLine, format_time
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 
 __all__ = [
     "FREE",
+    "SHARED_REPORT",
     "USER",
     "Answer",
     "AnswerForm",
@@ -89,6 +90,7 @@ __all__ = [
     "Bullets",
     "CallerError",
     "Card",
+    "Catalogue",
     "CloseCalled",
     "Closed",
     "ColumnChart",
@@ -150,9 +152,9 @@ __all__ = [
     "SourcedClaim",
     "Strong",
     "Table",
+    "Texts",
     "TimelineBase",
     "TimelineLine",
-    "TwoLanguages",
     "Usage",
     "Utterance",
     "WorldError",
@@ -160,7 +162,6 @@ __all__ = [
     "allow_text",
     "allow_values",
     "ask_id",
-    "both",
     "build_default_report",
     "build_report",
     "build_section",
@@ -168,7 +169,6 @@ __all__ = [
     "fast_replace",
     "fold",
     "format_time",
-    "in_each_language",
     "narrow_schema",
     "one_line",
     "quote_lines",

@@ -1,7 +1,6 @@
 """GUIDE.md as an agent uses it (R-15): a program does the steps that stand there, in both languages, and a wrong step fails."""
 
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from tests.acceptance.tables import Desk
@@ -11,10 +10,10 @@ from moothall.app.conferences.guide import read_guide
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.sections import find_missing_sections
 
-LANGUAGES = get_args(Language)
+LANGUAGES = ("en", "zh")
 INTRUDER = "## Stance\nI was first.\n## Analysis\nYes.\n## Response and questions\nNo?\n"
 INPUT = "The budget is halved."
 ROLES = ("ada", "bob", "cyd")
@@ -22,7 +21,7 @@ ROLES = ("ada", "bob", "cyd")
 
 def hold_conference(tmp_path: Path, language: Language, text: str, *, agrees: bool = False) -> None:
     """Hold a conference by this guide alone, with an input of the user's and a second agent for one role; check all of it."""
-    guide, words = Guide(text), PROMPT_TEXT[language]
+    guide, words = Guide(text), ROUNDTABLE_PROMPT[language]
     with Desk(tmp_path) as desk:
         roles = [Seat(id=SeatId(role), platform="mailbox") for role in ROLES]
         topic = "Which cache?" if language == "en" else "用哪种缓存？"

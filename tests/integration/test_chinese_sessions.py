@@ -18,9 +18,9 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId, SessionId
 from moothall.engine.events import EntryAdded
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.reports.loss_text import explain_outage
-from moothall.reports.shared_text import SHARED_REPORT_TEXT
 from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.render import show_decision, show_report
 
@@ -192,7 +192,7 @@ def test_a_chinese_session_has_no_english_in_what_people_read(tmp_path: Path, pr
 def test_every_cause_of_a_loss_has_a_name_in_both_languages() -> None:
     """M-11"""
     causes = {reason for reason, _ in LOSSES}
-    assert causes == set(SHARED_REPORT_TEXT["zh"].losses) == set(SHARED_REPORT_TEXT["en"].losses)
+    assert causes == set(SHARED_REPORT["zh"].losses) == set(SHARED_REPORT["en"].losses)
 
 
 def test_an_outage_names_every_seat_whatever_its_cause() -> None:

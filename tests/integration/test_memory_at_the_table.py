@@ -15,9 +15,10 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
 from moothall.domain.topic import Precedent, build_topic
+from moothall.locale.catalogues import PRECEDENTS
 from moothall.memory.facts import DecisionKept, Outcome
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.reports.precedents import LONGEST_MEMORY, PRECEDENT_TEXT, format_precedents
+from moothall.reports.precedents import LONGEST_MEMORY, format_precedents
 from moothall_testkit.careless_model import CarelessModel
 
 QUESTION = "Should the billing service move to a new database?"
@@ -162,7 +163,7 @@ def test_memory_is_bounded_and_what_others_wrote_is_always_quoted(
     """D-16: whatever an earlier decision says, its lines cannot pass as Moot's own."""
     text = format_precedents(language, build_precedents(texts, outcome, is_basis=is_basis))
     assert len(text) <= LONGEST_MEMORY
-    words = PRECEDENT_TEXT[language]
+    words = PRECEDENTS[language]
     heading, *lines = text.split("\n")
     assert heading == words.heading
     assert all(line.startswith(("| ", "[s")) or line == words.warning for line in lines)

@@ -20,12 +20,12 @@ from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.postgres import PostgresLedger
 from moothall.ledgers.postgres_limits import PostgresLimits
 from moothall.ledgers.postgres_queue import PostgresQueue
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import parse_platform
 from moothall.participants.provider_limits import LIMITS, LocalLimits, name_account, parse_limits, read_headers
 from moothall.ports.limits import Allowance, LimitReport
 from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText, note_waiting
-from moothall.reports.shared_text import SHARED_REPORT_TEXT
 from moothall.surfaces.api.server_context import open_server_context
 from moothall.surfaces.api.view_store import ViewStore
 from moothall.surfaces.cli.live import PlainView, SeatsView
@@ -161,7 +161,7 @@ def test_a_seat_that_waits_for_its_provider_is_not_lost() -> None:
 
 def test_whoever_watches_a_session_sees_who_waits_for_a_provider(tmp_path: Path) -> None:
     """N-4: in the events, in a terminal, in a log and in the view of the page; no longer than it lasts."""
-    allowed, told, sessions = asyncio.Event(), SHARED_REPORT_TEXT["zh"].held_up, set[str]()
+    allowed, told, sessions = asyncio.Event(), SHARED_REPORT["zh"].held_up, set[str]()
 
     class Waiting:
         async def ready(self) -> str | None:

@@ -21,6 +21,7 @@ from moothall.domain.topic import Topic
 from moothall.engine.snapshot import RecordWriter
 from moothall.engine.step import StepResult, step
 from moothall.ports.plugin import Plan
+from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Candidate,
     ConflictReview,
@@ -33,7 +34,6 @@ from moothall.protocols.swarm.answers import (
 )
 from moothall.protocols.swarm.facts import SwarmSettings
 from moothall.protocols.swarm.plugin import open_session
-from moothall.protocols.swarm.prompt_text import agent_name
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.ideas import compare_by_words
 from moothall.protocols.swarm.rules.round_start import weigh_directions

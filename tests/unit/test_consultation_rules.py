@@ -16,6 +16,7 @@ from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.rulebook import fold
 from moothall.errors import BadAnswer
+from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.protocols.consultation.facts import (
     FORMS,
     Advice,
@@ -29,7 +30,6 @@ from moothall.protocols.consultation.facts import (
     RecordLocation,
 )
 from moothall.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
-from moothall.protocols.consultation.prompt_text import PROMPT_TEXT
 from moothall.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
 from moothall.protocols.consultation.rules import MOST_FILINGS, ConsultingRulebook
 from moothall.protocols.consultation.state import Consultation, ConsultingState
@@ -353,7 +353,7 @@ def test_what_is_written_is_read_back(language: str, kind: ConsultKind) -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_prompt_offers_every_kind_of_consultation_and_reads_them(language: Language) -> None:
     """C-1: by the words of the prompt, in both languages; what is none of them is a question."""
-    words = PROMPT_TEXT[language]
+    words = CONSULTATION_PROMPT[language]
     for kind, name in words.kinds.items():
         assert name in words.rules
         assert f'"kind": "{kind}"' in words.rules or kind in words.rules

@@ -43,7 +43,7 @@ def absent(reason: Loss, detail: str = "") -> SkippedTurn:
     return SkippedTurn(number=2, at=datetime(2026, 1, 1, tzinfo=UTC), round=1, seat=ROLES[1], reason=reason, detail=detail)
 
 
-@pytest.mark.parametrize("language", get_args(Language))
+@pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("reason", get_args(Loss))
 def test_a_skipped_turn_says_its_reason_and_can_be_read_again(language: Language, reason: Loss) -> None:
     """R-10: for every reason there is, in both languages."""

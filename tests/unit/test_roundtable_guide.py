@@ -7,15 +7,15 @@ import pytest
 
 from moothall.app.conferences.guide import read_guide
 from moothall.domain.facts import Language
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import RoundtableSpeech
 from moothall.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, parse_skip_reason
 from moothall.protocols.roundtable.names import RESERVED
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moothall.protocols.roundtable.sections import find_missing_sections
 from moothall.protocols.roundtable.state import Status
 from moothall.protocols.roundtable.turn_file import KINDS, LONGEST_PROMPT, parse_turn_file
 
-LANGUAGES = get_args(Language)
+LANGUAGES = ("en", "zh")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -29,7 +29,7 @@ def test_the_example_in_the_guide_is_a_valid_turn(language: Language) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_guide_tells_everything_that_an_agent_needs(language: Language) -> None:
     """R-1, R-4, R-7, R-9, R-12: files, fields, states, the words of refusal, the marks, the names that are kept."""
-    guide, words = read_guide(language), PROMPT_TEXT[language]
+    guide, words = read_guide(language), ROUNDTABLE_PROMPT[language]
     for word in (AGENDA, TURN, MINUTES, GUIDE, *KINDS, *get_args(Status), "001_", "moderator", "aside/"):
         assert word in guide
     assert words.blocked in guide

@@ -11,9 +11,9 @@ from tests.support.play_swarm import Says, SwarmRun, build_deposit, build_swarm_
 
 from moothall.domain.effects import Ask, Brief
 from moothall.errors import BadSetting
+from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import Collision, SwarmBallot
 from moothall.protocols.swarm.facts import ConvergenceMeasured
-from moothall.protocols.swarm.prompt_text import agent_name
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.what_if import compute_what_if

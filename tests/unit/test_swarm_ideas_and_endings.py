@@ -15,6 +15,7 @@ from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, expl
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import BudgetExhausted, CloseCalled, InputGiven
 from moothall.domain.roster import MAILBOX
+from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Collision,
     ComparedPair,
@@ -35,7 +36,6 @@ from moothall.protocols.swarm.facts import (
     SwarmClosed,
     SwarmCompleted,
 )
-from moothall.protocols.swarm.prompt_text import agent_name
 from moothall.protocols.swarm.reports.timeline import build_decision
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm

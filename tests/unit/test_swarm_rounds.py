@@ -26,6 +26,7 @@ from moothall.domain.replace import fast_replace
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadRoster, BadSetting
 from moothall.protocols.swarm import prompts
+from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Collision,
     ComparedPair,
@@ -46,7 +47,6 @@ from moothall.protocols.swarm.facts import (
     SwarmOpened,
 )
 from moothall.protocols.swarm.plugin import open_session
-from moothall.protocols.swarm.prompt_text import agent_name
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.rules import compliance, convergence, ideas, operations, round_start, settle_round, shutdown
 from moothall.protocols.swarm.rules.execution import ExecutionProgress

@@ -16,6 +16,7 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.seeded_random import random_unit
+from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import Action, Candidate, Collision, IdeaVote, Operation, RoundReport, SwarmBallot
 from moothall.protocols.swarm.facts import (
     BarrierPassed,
@@ -28,7 +29,6 @@ from moothall.protocols.swarm.facts import (
     Violation,
 )
 from moothall.protocols.swarm.plugin import SWARM
-from moothall.protocols.swarm.prompt_text import agent_name
 from moothall.protocols.swarm.rules.collisions import build_invitations, choose_mode
 from moothall.protocols.swarm.rules.compliance import find_violations
 from moothall.protocols.swarm.rules.convergence import measure_convergence

@@ -16,6 +16,7 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
+from moothall.locale.catalogues import SWARM_REPORT
 from moothall.protocols.swarm.answers import (
     CheckVerdict,
     Collision,
@@ -32,7 +33,6 @@ from moothall.protocols.swarm.records.blackboard import render_blackboard, rende
 from moothall.protocols.swarm.records.files import file_name, folder_name, run_files, task_slug
 from moothall.protocols.swarm.reports.citations import check_citations
 from moothall.protocols.swarm.reports.live_lines import add_and_describe_entry
-from moothall.protocols.swarm.reports.report_text import REPORT_TEXT
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.rulebook import RULES
@@ -252,7 +252,7 @@ def test_a_synthesis_is_checked_against_the_findings_that_it_cites(
     text: str, cited: tuple[str, ...], unknown: tuple[str, ...]
 ) -> None:
     """S-33: a finding that does not exist is marked where it stands."""
-    found = check_citations(text, build_findings(3), REPORT_TEXT["en"])
+    found = check_citations(text, build_findings(3), SWARM_REPORT["en"])
     assert (found.cited, found.unknown) == (cited, unknown)
     assert all(f"{name} (⚠ no such finding)" in found.text for name in unknown)
     assert found.text.replace(" (⚠ no such finding)", "") == text
@@ -261,7 +261,7 @@ def test_a_synthesis_is_checked_against_the_findings_that_it_cites(
 @given(st.text(max_size=200), st.integers(0, 5))
 def test_a_check_of_citations_only_adds_marks(text: str, count: int) -> None:
     """S-33: whatever a writer writes, its words stay as they are."""
-    words = REPORT_TEXT["zh"]
+    words = SWARM_REPORT["zh"]
     found = check_citations(f"{text} finding-1 {text}", build_findings(count, "refuted"), words).text
     for mark in (f" ({words.no_such_finding})", f" ({words.refuted_finding})"):
         found = found.replace(mark, "")

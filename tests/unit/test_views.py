@@ -13,12 +13,13 @@ from moothall.domain.budget import Budget, Spent, Usage
 from moothall.domain.facts import Language, SessionCancelled, SessionImported
 from moothall.domain.ids import SeatId, SessionId
 from moothall.errors import BadImport
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.protocols.persona.context import ContextLedger, render_context_ledger
 from moothall.protocols.persona.facts import Draft, DraftClaim, PersonaSettings
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
 from moothall.reports.markdown import format_cell, format_table, quote_markdown
-from moothall.reports.shared_text import SHARED_REPORT_TEXT
+from moothall.reports.wording import format_money
 from moothall.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
 from moothall_testkit.snapshots import check_snapshot
 
@@ -509,7 +510,7 @@ def test_quotations_and_cells_hold_no_marks_of_their_own() -> None:
     ],
 )
 def test_a_price_that_nobody_knows_is_told_as_such(spent: Spent, told: str) -> None:
-    assert SHARED_REPORT_TEXT["en"].format_money(spent) == told
+    assert format_money(SHARED_REPORT["en"], spent) == told
 
 
 def test_a_decision_is_a_projection_at_any_time() -> None:

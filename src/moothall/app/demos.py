@@ -6,7 +6,7 @@ other session and marked on its opening, so that it stays out of decision memory
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import DEMO, Seat
 from moothall.domain.topic import build_topic
 from moothall.errors import BadSetting
+from moothall.locale.texts import DEFAULT_LANGUAGE
 from moothall.participants.demo import PACES, Pace, list_scripts
 
 FIRST = "persona"
@@ -58,6 +59,9 @@ class Demo:
 
     name: str
     language: Language
+    """The language of the session."""
+    script: str
+    """The name of the script: of the demo, and of the language in which its lines are written."""
     protocol: str
     title: str
     summary: str
@@ -66,19 +70,19 @@ class Demo:
 
 
 def list_demos(language: Language) -> list[Demo]:
-    """The demos of a language, in the order in which a newcomer may want to see them."""
-    return sorted(
-        (demo for demo in _load_demos().values() if demo.language == language), key=lambda demo: (demo.form.rank, demo.name)
-    )
+    """The demos, in the order in which a newcomer may want to see them. One that is not written in a language is in English."""
+    scripts = _load_demos()
+    names = {name for name, _ in scripts}
+    demos = [scripts.get((name, language)) or replace(scripts[name, DEFAULT_LANGUAGE], language=language) for name in names]
+    return sorted(demos, key=lambda demo: (demo.form.rank, demo.name))
 
 
 def load_demo(name: str, language: Language) -> Demo:
     """The demo of this name; raises BadSetting."""
-    found = _load_demos().get((name, language))
-    if found is None:
-        known = ", ".join(each.name for each in list_demos(language))
-        raise BadSetting(f"no demo is called {name[:80]!r}; the demos are: {known}")
-    return found
+    demos = {each.name: each for each in list_demos(language)}
+    if name not in demos:
+        raise BadSetting(f"no demo is called {name[:80]!r}; the demos are: {', '.join(demos)}")
+    return demos[name]
 
 
 def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "reading", hosted: bool = False) -> Options:
@@ -86,7 +90,7 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
     if pace not in PACES:
         raise BadSetting(f"pace = {pace!r}; expected one of: {', '.join(PACES)}")
     form = demo.form
-    platform = f"{DEMO}:{demo.name}.{demo.language}" + ("" if pace == "reading" else f"@{pace}")
+    platform = f"{DEMO}:{demo.script}" + ("" if pace == "reading" else f"@{pace}")
     options: Options = {
         "protocol": demo.protocol,
         "demo": demo.name,
@@ -127,7 +131,8 @@ def _load_demo(path: Path) -> Demo:
     form = DemoForm.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     return Demo(
         name=name,
-        language="zh" if language == "zh" else "en",
+        language=language,
+        script=f"{name}.{language}",
         protocol=form.protocol,
         title=form.title,
         summary=form.summary,

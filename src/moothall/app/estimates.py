@@ -8,33 +8,15 @@ from moothall.app.protocols import find_plugin
 from moothall.domain.facts import Opened
 from moothall.domain.roster import Seat, parse_kind
 from moothall.errors import UnknownPlatform
+from moothall.locale.catalogues import ESTIMATE
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.platforms import parse_platform
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 
 SHORT_PROMPT: Final = 900
 LONG_PROMPT: Final = 4_500
 """Tokens of a prompt at the beginning of a session, and of a long one: prompts are bounded."""
 CHARACTERS_PER_TOKEN: Final = 3.5
 _FREE: Final = frozenset({"embedded", "measure", "script"})
-
-
-class EstimateText(TwoLanguages):
-    """Every text, in one language."""
-
-    rough = both(
-        "A rough estimate: answers differ in length, and a session may end early.", "粗略估计：回答长短不一，会议也可能提前结束。"
-    )
-    no_price = both("The price of these is not known: {platforms}.", "以下平台的价格未知：{platforms}。")
-    outside = both("Not counted, because Moot does not ask them itself: {seats}.", "未计入（不由 Moot 直接询问）：{seats}。")
-    unknown = both(
-        "The protocol {name} does not say how much it asks; one call for each seat is counted.",
-        "协议 {name} 未说明会询问多少次；每个席位按一次计算。",
-    )
-    capped = both("The budget ends it earlier than the protocol would.", "预算会比协议更早结束会议。")
-
-
-ESTIMATE_TEXT = in_each_language(EstimateText)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +39,7 @@ class SessionEstimate:
 
 def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
     """Return what a session of this opening is expected to cost."""
-    plugin, words = find_plugin(opened), ESTIMATE_TEXT[opened.language]
+    plugin, words = find_plugin(opened), ESTIMATE[opened.language]
     notes = [words.rough]
     seats = {seat.id: seat for seat in opened.seats}
     asked = {name for name, seat in seats.items() if kinds.find(seat.platform).name in {MODEL, ADDRESS, "embedded", "command"}}

@@ -10,10 +10,12 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.plugins import load_kinds
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.domain.roster import Seat
 from moothall.errors import BadPanel, BadRoster, MootError
+from moothall.locale.texts import find_translation
 from moothall.participants.kinds import KindTable
 
 
@@ -36,7 +38,7 @@ class PanelForm(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str = ""
-    language: Language | None = None
+    language: KnownLanguage | None = None
     title: str = ""
     description: str = ""
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -64,7 +66,7 @@ def load_preset(name: str, language: Language) -> Panel:
     """Load a panel that ships with Moot; raises BadPanel."""
     if name not in list_presets():
         raise BadPanel(f"no panel is called {name!r}; known: {', '.join(list_presets())}, or give a .toml file")
-    path = _folder() / f"{name}.{language}.toml"
+    path = find_translation(Path(str(_folder())), name, language, "toml")
     return parse_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
 
 

@@ -39,12 +39,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from moothall.app.consultations import Consult
 from moothall.app.moot import Options
 from moothall.app.panels import Panel, SeatForm, parse_seat_word, resolve_platform_path
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, MootError
-
-_USUALLY: dict[Language, str] = {"en": "You usually consult: {pairs}.", "zh": "你通常咨询：{pairs}。"}
+from moothall.locale.catalogues import PIPELINE_PROMPT
+from moothall.locale.texts import DEFAULT_LANGUAGE, find_translation
 
 
 class _Form(BaseModel):
@@ -55,7 +56,7 @@ class HeadForm(_Form):
     """`[pipeline]`"""
 
     task: str = ""
-    language: Language | None = None
+    language: KnownLanguage | None = None
     patience: Annotated[float, Field(gt=0)] = 600.0
     consult_limit: Annotated[int, Field(ge=0, le=100)] = 3
     consult_total: Annotated[int, Field(ge=0, le=1_000)] = 24
@@ -109,7 +110,7 @@ def get_shipped_path(name: str, language: Language = "en") -> Path:
     """Return the file of a pipeline that ships with Moot; raises BadSetting."""
     if name not in list_shipped():
         raise BadSetting(f"no pipeline is called {name!r}; known: {', '.join(list_shipped())}, or give a .toml file")
-    return Path(str(_folder() / f"{name}.{language}.pipeline.toml"))
+    return find_translation(Path(str(_folder())), name, language, "pipeline.toml")
 
 
 def read_shipped_text(name: str, language: Language = "en") -> str:
@@ -189,7 +190,7 @@ def build_options(
 def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
     pairs = [pair for pair in form.pair if pair.asker == agent.id]
     partners = ", ".join(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs)
-    usual = _USUALLY[form.pipeline.language or "en"].format(pairs=partners) if pairs else ""
+    usual = PIPELINE_PROMPT[form.pipeline.language or DEFAULT_LANGUAGE].usual_partners.format(pairs=partners) if pairs else ""
     return Seat(
         id=parse_seat_id(agent.id),
         platform=resolve_platform_path(agent.platform, folder),

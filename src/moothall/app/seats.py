@@ -173,7 +173,7 @@ class Seating:
         participants = {seat.id: self(seat) for seat in seats}
         for seat in seats:
             kind = self.kinds.find(seat.platform)
-            if language not in kind.languages and ":" not in seat.platform:
+            if kind.languages is not None and language not in kind.languages and ":" not in seat.platform:
                 raise BadRoster(
                     f"seat {seat.id!r}: the embedded model speaks English only; for a Chinese meeting set a provider's key, "
                     "start a local model server, or give a GGUF file that speaks Chinese as embedded:FILE"

@@ -12,6 +12,7 @@ from moothall.app.consultations import Consult
 from moothall.app.panels import Panel
 from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import Budget
+from moothall.domain.language import validate_language
 from moothall.domain.roster import MOST_PATIENCE, Seat
 from moothall.domain.safe_text import fix_surrogates
 from moothall.domain.topic import Topic
@@ -64,8 +65,8 @@ def validate_options(options: Mapping[str, Any], known: Iterable[str]) -> None:
         types, expected = _EXPECTED[name]
         if not (value is None and name in _OPTIONAL) and not isinstance(value, types):
             raise BadSetting(f"{name} = {str(value)[:60]!r} is a {type(value).__name__}; expected {expected}")
-    if options.get("language") not in {None, "en", "zh"}:
-        raise BadSetting(f"language = {options['language']!r}; expected 'en' or 'zh'")
+    if options.get("language") is not None:
+        validate_language(options["language"])
     if isinstance(options.get("seats"), str):
         raise BadSetting(f"seats = {options['seats']!r} is one text; expected {_EXPECTED['seats'][1]}")
     if "protocol" in options and options.get("name", options["protocol"]) != options["protocol"]:

@@ -12,7 +12,7 @@ from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import AnswerRules, Brief
 from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
 from moothall.errors import BadAnswer
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
+from moothall.locale.catalogues import DERIVED_PERSON, DerivedPersonText
 
 WORDS: Final = "words"
 _ASK = re.compile(r"/ask\s++[@＠]?(?P<to>[\w-]{1,64})[\s:：,，]++(?P<question>\S.*)", re.DOTALL)
@@ -28,22 +28,6 @@ class KeptWords:
     text: str
 
 
-class DerivedPersonText(TwoLanguages):
-    """Every text, in one language."""
-
-    words = both("What do you say?", "你想说什么？")
-    field = both("{name}?", "{name}？")
-    optional = both("{name}? (Enter for none)", "{name}？（直接回车：不填）")
-    lines = both("{name}? One on each line. (Enter for none)", "{name}？每行一条。（直接回车：没有）")
-    number = both("{name}? A number{bounds}.", "{name}？请写数字{bounds}。")
-    between = both(" from {low} to {high}", "（{low} 到 {high}）")
-    yes = both("yes", "是")
-    no = both("no", "否")
-
-
-PERSON_TEXT = in_each_language(DerivedPersonText)
-
-
 def build_person_ask(rules: AnswerRules) -> PersonAsk:
     """Return what a person is asked for this brief; rules that are no brief bring questions of their own."""
     if rules.person is not None:
@@ -54,7 +38,7 @@ def build_person_ask(rules: AnswerRules) -> PersonAsk:
 
 def derive_person_ask(brief: Brief) -> PersonAsk:
     """Return questions for an answer whose protocol brings none: one for each field that fits on a line or on several."""
-    words = PERSON_TEXT[brief.language]
+    words = DERIVED_PERSON[brief.language]
     news = tuple(brief.perception.memory.recent)
     if brief.form.form == "text":
         step = PersonStep(name=WORDS, text=words.words, is_needed=True, is_long=True)

@@ -13,19 +13,13 @@ from pydantic import TypeAdapter
 from moothall.domain.answer_table import AnswerField, Asked
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.facts import Language
+from moothall.locale.catalogues import ANSWER_FORM
 
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
 # Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
 _LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern"})
 MOST_SHOWN: Final = 24
 """How many allowed values of a field a prompt lists."""
-
-_OBJECT: Final[Mapping[Language, str]] = {
-    "en": "Answer with one JSON object and nothing else (needed: {needed}; leave out what you have nothing for):\n{shape}",
-    "zh": "只用一个 JSON 对象回答（必填：{needed}；没有内容的字段就省略）：\n{shape}",
-}
-_NUMBER: Final[Mapping[Language, str]] = {"en": "a number", "zh": "数字"}
-_MORE: Final[Mapping[Language, str]] = {"en": "or another listed above", "zh": "或上文所列的其他值"}
 
 
 @cache
@@ -149,7 +143,7 @@ def describe_schema(schema: Schema, hints: Mapping[str, str], language: Language
         return json.dumps(branch, ensure_ascii=False)
     shape = _describe_object(branch, hints, language)
     needed = ", ".join(branch.get("required", ())) or "—"
-    return _OBJECT[language].format(shape=shape, needed=needed)
+    return ANSWER_FORM[language].json_object.format(shape=shape, needed=needed)
 
 
 def _describe_object(schema: Schema, hints: Mapping[str, str], language: Language) -> str:
@@ -173,7 +167,7 @@ def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, languag
             return "{…}"
         case "number" | "integer":
             low, high = schema.get("minimum"), schema.get("maximum")
-            return hints.get(name) or (_NUMBER[language] if low is None or high is None else f"{low:g} … {high:g}")
+            return hints.get(name) or (ANSWER_FORM[language].number if low is None or high is None else f"{low:g} … {high:g}")
         case "boolean":
             return "true | false"
         case _:
@@ -182,4 +176,4 @@ def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, languag
 
 def _describe_values(values: Sequence[object], language: Language) -> str:
     shown = [json.dumps(each, ensure_ascii=False) for each in values[:MOST_SHOWN]]
-    return " | ".join([*shown, *([_MORE[language]] if len(values) > MOST_SHOWN else [])])
+    return " | ".join([*shown, *([ANSWER_FORM[language].more_values] if len(values) > MOST_SHOWN else [])])

@@ -6,7 +6,7 @@ facts that its rulebook computes, and one `Closed`; its `kinds` name all of them
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Final, Literal, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 from moothall.domain.budget import FREE, Budget, BudgetKind, Usage
 from moothall.domain.consult import ConsultRules
@@ -14,7 +14,8 @@ from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import Seat, Swap
 from moothall.domain.topic import Topic
 
-Language = Literal["en", "zh"]
+Language: TypeAlias = str
+"""The code of a language, such as `en`. One without words here is shown in English (`locale/`)."""
 INVITED_DOOR: Final = "token:"
 RELAY_DOOR: Final = "relay"
 OWNER_DOOR: Final = "owner:"

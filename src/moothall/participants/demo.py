@@ -6,6 +6,7 @@ script ships in the folder `demos`; its path is not part of the record, so a dem
 
 import asyncio
 import re
+from collections import defaultdict
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -20,7 +21,7 @@ from moothall.ports.participant import OnText
 Pace = Literal["slow", "reading", "quick", "fast"]
 PACES: Final[tuple[Pace, ...]] = get_args(Pace)
 _SPEED: Final[dict[Pace, float]] = {"slow": 0.6, "reading": 1.0, "quick": 4.0, "fast": 0.0}
-READ_PER_SECOND: Final[dict[Language, float]] = {"en": 24.0, "zh": 8.0}
+READ_PER_SECOND: Final[defaultdict[Language, float]] = defaultdict(lambda: 24.0, zh=8.0)
 """How many characters people read in a second: about 240 English words or 480 Chinese characters in a minute."""
 
 GLANCE_SECONDS: Final = 0.8

@@ -16,35 +16,14 @@ from moothall.domain.ids import USER, AskId, SeatId
 from moothall.domain.person import PersonAsk, PersonChoice, PersonCommand, PersonStep
 from moothall.domain.safe_text import fix_surrogates, quote_lines, strip_control
 from moothall.errors import BadAnswer
+from moothall.locale.catalogues import INTERVIEW, InterviewText
 from moothall.participants.local_user import name_local_door
 from moothall.ports.participant import Answer, NoAnswer, OnText
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 
 MOST_MEETINGS: Final = 256
 """Of how many seats is remembered what they have seen: the newest."""
 
 _COMMAND = re.compile(r"/[a-z]+", re.IGNORECASE)
-
-
-class InterviewText(TwoLanguages):
-    """Every text, in one language."""
-
-    question = both("The question is:", "议题是：")
-    said = both("{speaker} said (#{number}):", "{speaker} 说（#{number}）：")
-    spoken = both("Since you were last asked: {speakers}.", "自上次询问你以来：{speakers}。")
-    choose = both("expected a number or a word of the list", "请输入列表中的编号或文字")
-    nearest = both("“{typed}” is not in the list; did you mean “{near}”?", "列表中没有“{typed}”；是不是“{near}”？")
-    number = both("expected the number of an entry, such as {example}", "请输入条目编号，例如 {example}")
-    needed = both("something was expected here", "这里需要填写内容")
-    command = both("there is no command {typed} here; there are: {known}", "这里没有命令 {typed}；可用的有：{known}")
-    unsaid = both(
-        "You did not get the floor. /again says what you wanted to say: “{words}”",
-        "上次没有轮到你。输入 /again 再次请求说：“{words}”",
-    )
-    again = both("say that", "再说一次")
-
-
-TEXT = in_each_language(InterviewText)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +92,7 @@ class PersonInterview:
 
     def _introduce(self, person: PersonAsk, brief: Brief) -> PersonQuestion:
         """Return what comes before the first question: the question of the session, what is new, and what this is about."""
-        words, key = TEXT[brief.language], (brief.seat.id, brief.seed)
+        words, key = INTERVIEW[brief.language], (brief.seat.id, brief.seed)
         seen = self._seen.pop(key, None)
         news = [each for each in person.news if each.id > (seen or 0) and each.speaker != brief.seat.id]
         newest = max((each.id for each in person.news), default=0)
@@ -173,7 +152,7 @@ class PersonInterview:
                     instead = find_alternative(brief, text) if instead is None else instead
                     if instead is not None:
                         return instead
-                    value = _read_typed(person, step, text, TEXT[brief.language])
+                    value = _read_typed(person, step, text, INTERVIEW[brief.language])
                 except BadAnswer as error:
                     question = replace(question, complaint=str(error), default=text if step.kind == "text" else "")
                     continue
@@ -188,7 +167,7 @@ class PersonInterview:
         if kept is None or person.keeps_for != kept.kind or not person.steps:
             return person
         answer = person.build({person.steps[0].key: kept.text})
-        words = TEXT[brief.language]
+        words = INTERVIEW[brief.language]
         again = PersonCommand(word="/again", text=words.again, answer=answer)
         intro = words.unsaid.format(words=kept.text)
         return replace(

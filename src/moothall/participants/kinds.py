@@ -66,7 +66,7 @@ class ParticipantKind:
     file: NamedFile = ""
     is_shared: bool = False
     looks_up: bool = False
-    languages: tuple[Language, ...] = ("en", "zh")
+    languages: tuple[Language, ...] | None = None
 
     @property
     def written(self) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from moothall.codec.answers import Reading, read_answer
 from moothall.codec.schemas import build_brief_schema, build_wire_schema
 from moothall.domain.effects import Brief
-from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
 from moothall.errors import DISTRIBUTION, BadAnswer
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.participants.failures import (
     FailureKind,
     ModelEndpoint,
@@ -56,11 +56,6 @@ _TELLS_ALL: Final = frozenset({"openai", "openai-chat", "openai-responses", "oll
 """Providers whose list of models is complete, so that a name missing from it is wrong."""
 
 _NOT_TAKEN: Final = frozenset({400, 422, 501})
-
-_SEATED: Final[Mapping[Language, str]] = {
-    "en": "Your seat: {seat}. Your stance: {stance}.",
-    "zh": "你的席位：{seat}。你的立场：{stance}。",
-}
 
 
 @dataclass(slots=True)
@@ -164,7 +159,7 @@ class ModelParticipant:
         """Derive an intent from the probability of one token; None if it must be asked in full."""
         if not self._tells_tokens or not brief.probe or brief.form.kind != "intent":
             return None
-        seat = _SEATED[brief.language].format(seat=brief.seat.id, stance=one_line(brief.seat.stance))
+        seat = PARTICIPANT_PROMPT[brief.language].seated.format(seat=brief.seat.id, stance=one_line(brief.seat.stance))
         user = "\n\n".join(filter(None, [brief.shared, seat, brief.seat.instructions.strip(), brief.probe]))
 
         async def attempt(now: Attempt) -> TokenProbe:

@@ -1,16 +1,9 @@
 """Assembles a brief into one prompt text: the prompt, the form of the answer, and what was wrong with the last one."""
 
-from collections.abc import Mapping
-from typing import Final
-
 from moothall.codec.schemas import describe_schema, get_own_schema
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
-
-_MEND: Final[Mapping[Language, str]] = {
-    "en": "(Your previous reply could not be used: {complaint})",
-    "zh": "（你上一次的回答无法使用：{complaint}）",
-}
+from moothall.locale.catalogues import PARTICIPANT_PROMPT
 
 
 def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:
@@ -25,4 +18,4 @@ def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:
 
 def build_correction(language: Language, complaint: str) -> str:
     """Return the message about what was wrong with the last answer."""
-    return _MEND[language].format(complaint=complaint)
+    return PARTICIPANT_PROMPT[language].correction.format(complaint=complaint)

@@ -7,7 +7,8 @@ from moothall.domain.budget import Spent
 from moothall.domain.facts import Fact, Reply, SeatLost
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.reports.shared_text import SharedReportText
+from moothall.locale.catalogues import SharedReportText
+from moothall.reports.wording import format_money
 
 
 @dataclass(slots=True)
@@ -27,5 +28,5 @@ def build_cost_rows(costs: Costs, seats: Iterable[Seat], total: Spent, words: Sh
     for seat in seats:
         spent = costs.seats.get(seat.id)
         if spent is not None:
-            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, words.format_money(spent)))
-    return [*rows, (words.total, "", total.calls, total.tokens_in, total.tokens_out, words.format_money(total))]
+            rows.append((seat.id, seat.platform, spent.calls, spent.tokens_in, spent.tokens_out, format_money(words, spent)))
+    return [*rows, (words.total, "", total.calls, total.tokens_in, total.tokens_out, format_money(words, total))]

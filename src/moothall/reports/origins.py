@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from moothall.domain.facts import OWNER_DOOR, RELAY_DOOR
 from moothall.domain.ids import SeatId
+from moothall.locale.catalogues import SharedReportText
 from moothall.reports.blocks import Block, Card, Line, build_section, build_table
-from moothall.reports.shared_text import SharedReportText
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline
+from moothall.reports.wording import format_mends
 
 
 def describe_door(via: str, words: SharedReportText) -> str:
@@ -47,7 +48,7 @@ def _add_note(block: Block, by_line: dict[int, ReplyOrigin], noted: set[int], wo
 
 
 def _format_mends(origin: ReplyOrigin, words: SharedReportText) -> str:
-    return words.as_read.format(mends=words.format_mends(origin.mends)) if origin.mends else ""
+    return words.as_read.format(mends=format_mends(words, origin.mends)) if origin.mends else ""
 
 
 def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
@@ -71,7 +72,7 @@ def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tupl
 def _build_mended(timeline: SessionTimeline, noted: set[int], words: SharedReportText) -> tuple[Block, ...]:
     """The answers that were changed to be read and have no card of their own: bids, votes, reports."""
     rows = [
-        (one.seq, one.seat, words.asked_for.get(one.asked_for, one.asked_for), words.format_mends(one.mends))
+        (one.seq, one.seat, words.asked_for.get(one.asked_for, one.asked_for), format_mends(words, one.mends))
         for one in timeline.origins.values()
         if one.mends and one.seq not in noted
     ]

@@ -9,7 +9,7 @@ from moothall.domain.person import CONDITION, WHY, Answers, PersonChoice, Person
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import LONGEST_LABEL
 from moothall.domain.vocabulary import DEGREES
-from moothall.reports.two_languages import Both, TwoLanguages, both, in_each_language
+from moothall.locale.catalogues import PERSON_STEPS
 
 WORDS: Final = "words"
 CONFIDENCE: Final = "confidence"
@@ -19,50 +19,6 @@ CHOICE: Final = "choice"
 
 
 CONFIDENCES: Final[Mapping[str, float]] = {word: DEGREES[word] for word in ("sure", "fairly sure", "unsure")}
-
-
-class PersonText(TwoLanguages):
-    """Every text, in one language."""
-
-    position = both("Where do you stand?", "你的态度？")
-    positions: Both[dict[str, str]] = both(
-        {
-            "support": "support",
-            "conditional": "support on a condition",
-            "conditional_support": "support on a condition",
-            "oppose": "oppose",
-            "abstain": "abstain",
-        },
-        {
-            "support": "支持",
-            "conditional": "有条件支持",
-            "conditional_support": "有条件支持",
-            "oppose": "反对",
-            "abstain": "弃权",
-        },
-    )
-    condition = both("On which condition?", "条件是什么？")
-    why = both("Why? (Enter for none)", "为什么？（直接回车：不说明）")
-    why_needed = both("Why?", "为什么？")
-    confidence = both("How sure are you? (Enter: not stated)", "你有多大把握？（直接回车：不说明）")
-    confidences: Both[dict[str, str]] = both(
-        {"sure": "sure", "fairly sure": "fairly sure", "unsure": "unsure"},
-        {"sure": "有把握", "fairly sure": "比较有把握", "unsure": "没把握"},
-    )
-    moved_by = both(
-        "Did one of the entries change your mind? (its number; Enter: no)",
-        "是否有哪一条改变了你的看法？（写编号；直接回车：没有）",
-    )
-    choose = both("Which answer do you choose?", "你选择哪个答案？")
-    choose_or_none = both("Which answer would you give? (Enter for none)", "你会给出哪个答案？（直接回车：不选）")
-    in_short = both(
-        "Your answer in one to five words, so that it can be compared? (Enter for none)",
-        "用一到五个词概括你的答案，便于比较？（直接回车：不写）",
-    )
-    pass_over = both("pass: you have nothing to add", "跳过：没有补充")
-
-
-PERSON_TEXT = in_each_language(PersonText)
 
 
 def ask_words(text: str, *, is_needed: bool = True, default: str = "") -> PersonStep:
@@ -77,13 +33,13 @@ def split_lines(text: str) -> list[str]:
 
 def build_position_choices(language: Language, values: Sequence[str]) -> tuple[PersonChoice, ...]:
     """Return positions to choose from."""
-    texts = PERSON_TEXT[language].positions
+    texts = PERSON_STEPS[language].positions
     return tuple(PersonChoice(value=value, text=texts[value]) for value in values)
 
 
 def ask_position(language: Language, values: Sequence[str], *, text: str = "", group: str = "") -> tuple[PersonStep, ...]:
     """Return the questions of a vote: the position, its condition where it has one, and the reason."""
-    words = PERSON_TEXT[language]
+    words = PERSON_STEPS[language]
     conditional = tuple(value for value in values if value.startswith("conditional"))
     steps = [
         PersonStep(
@@ -103,7 +59,7 @@ def ask_position(language: Language, values: Sequence[str], *, text: str = "", g
 
 def ask_confidence(language: Language, *, only_after: tuple[str, tuple[str, ...]] | None = None) -> PersonStep:
     """Return the question after a confidence, in words."""
-    words = PERSON_TEXT[language]
+    words = PERSON_STEPS[language]
     choices = tuple(PersonChoice(value=value, text=words.confidences[value]) for value in CONFIDENCES)
     return PersonStep(name=CONFIDENCE, text=words.confidence, choices=choices, kind="confidence", only_after=only_after)
 
@@ -118,7 +74,7 @@ def compute_confidence(answers: Answers) -> float | None:
 
 def ask_choice(language: Language, options: Sequence[str]) -> PersonStep:
     """Return the question after an answer that can be compared: one of the options, or a few words of one's own."""
-    words = PERSON_TEXT[language]
+    words = PERSON_STEPS[language]
     if not options:
         return PersonStep(name=CHOICE, text=words.in_short)
     choices = tuple(PersonChoice(value=option, text=option) for option in options)
@@ -128,7 +84,7 @@ def ask_choice(language: Language, options: Sequence[str]) -> PersonStep:
 def offer_choice(language: Language, options: Sequence[str]) -> PersonStep:
     """Return the same question where a text says it all, and the choice only makes it comparable."""
     step = ask_choice(language, options)
-    return replace(step, text=PERSON_TEXT[language].choose_or_none, is_needed=False) if options else step
+    return replace(step, text=PERSON_STEPS[language].choose_or_none, is_needed=False) if options else step
 
 
 def read_choice(answers: Answers) -> str:
@@ -145,7 +101,7 @@ def join_long_choice(words: str, answers: Answers) -> str:
 
 def ask_moved_by(language: Language, numbers: Container[int]) -> PersonStep:
     """Return the question after the entry that changed the person's mind."""
-    return PersonStep(name=MOVED_BY, text=PERSON_TEXT[language].moved_by, kind="number", numbers=numbers)
+    return PersonStep(name=MOVED_BY, text=PERSON_STEPS[language].moved_by, kind="number", numbers=numbers)
 
 
 def read_moved_by(answers: Answers) -> int | None:
@@ -155,4 +111,4 @@ def read_moved_by(answers: Answers) -> int | None:
 
 def offer_pass(language: Language, answer: object) -> PersonCommand:
     """Return the command that passes, with the answer that stands for it."""
-    return PersonCommand(word="/pass", text=PERSON_TEXT[language].pass_over, answer=answer, words=("pass", "跳过"))
+    return PersonCommand(word="/pass", text=PERSON_STEPS[language].pass_over, answer=answer, words=("pass", "跳过"))

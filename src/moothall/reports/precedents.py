@@ -10,51 +10,18 @@ from moothall.domain.facts import Language
 from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import Precedent, Topic
+from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
 from moothall.reports.context_files import format_context
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 
 LONGEST_MEMORY: Final = 3_000
 """The most characters that memory takes in a brief."""
 FAILED: Final = frozenset({"failure", "abandoned"})
 
 
-class PrecedentText(TwoLanguages):
-    """Every text, in one language."""
-
-    heading = both(
-        "# Memory: earlier decisions (quoted; they bind nobody, and circumstances may have changed)",
-        "# 记忆：以往的决定（引文；不具约束力，情况可能已变）",
-    )
-    similar = both("[{decision}, {date}, on a similar question: {outcome}]", "[{decision}，{date}，类似问题：{outcome}]")
-    basis = both(
-        "[{decision}, {date}, this question builds on it: {outcome}]", "[{decision}，{date}，本问题以它为基础：{outcome}]"
-    )
-    warning = both(
-        "! Warning: what this question builds on has failed. Check whether the reason still holds.",
-        "！警告：本问题所依据的决定已经失败。请核实失败的原因是否仍然存在。",
-    )
-    topic = both("Question: {text}", "问题：{text}")
-    decided = both("Decided: {text}", "决定：{text}")
-    lesson = both("How it went: {text}", "结果说明：{text}")
-    outcomes = both(
-        {
-            "": "not reviewed yet",
-            "success": "it succeeded",
-            "partial": "it succeeded in part",
-            "failure": "it FAILED",
-            "abandoned": "it was abandoned",
-        },
-        {"": "尚无结果", "success": "成功", "partial": "部分成功", "failure": "失败", "abandoned": "被放弃"},
-    )
-
-
-PRECEDENT_TEXT = in_each_language(PrecedentText)
-
-
 @lru_cache(maxsize=32)
 def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> str:
     """Return the earlier decisions as every seat reads them; those that do not fit are left out from the end."""
-    words = PRECEDENT_TEXT[language]
+    words = PRECEDENTS[language]
     text = words.heading
     for each in precedents:
         part = _format_precedent(words, each)
@@ -81,7 +48,7 @@ def add_background(brief: Brief, subject: Topic) -> Brief:
     return replace(brief, shared=shared, person=person)
 
 
-def _format_precedent(words: PrecedentText, each: Precedent) -> str:
+def _format_precedent(words: PrecedentsText, each: Precedent) -> str:
     head = words.basis if each.is_basis else words.similar
     # The outcome is one of a few words; everything else that others wrote stands in the quotation.
     outcome = words.outcomes.get(each.outcome, one_line(each.outcome)[:20])

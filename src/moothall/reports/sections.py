@@ -8,6 +8,8 @@ from moothall.domain.facts import Fact, Language, SeatsSwapped, SessionCancelled
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
+from moothall.locale.texts import map_names
 from moothall.reports.blocks import (
     Block,
     Bullets,
@@ -33,9 +35,8 @@ from moothall.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim,
 from moothall.reports.figures import format_percent
 from moothall.reports.loss_text import explain_detail
 from moothall.reports.origins import add_origins
-from moothall.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moothall.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
-from moothall.reports.two_languages import map_texts
+from moothall.reports.wording import format_money, format_parking
 from moothall.scoring.strength import Strength
 
 STRENGTH_TONES: Final[dict[Strength, Tone]] = {
@@ -79,7 +80,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
 
 def build_default_report(timeline: SessionTimeline, decision: Decision) -> Report:
     """The report of a session from its decision and its lines alone."""
-    words = SHARED_REPORT_TEXT[timeline.language]
+    words = SHARED_REPORT[timeline.language]
     return build_report(
         timeline,
         decision,
@@ -123,7 +124,7 @@ def build_report(
         subtitle=(timeline.session, times, *([words.demo] if timeline.session_state.opened.demo else []), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
-        names=map_texts(words),
+        names=map_names(words),
         timeline=section,
     )
 
@@ -194,7 +195,7 @@ def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple
     if timeline.closed is not None or parked is None:
         return ()
     return (
-        Line(words.format_parking(parked), "warn"),
+        Line(format_parking(words, parked), "warn"),
         Line(words.how_to_resume.format(session=timeline.session), "dim"),
     )
 
@@ -208,10 +209,10 @@ def explain_ending_losses(timeline: SessionTimeline, words: SharedReportText) ->
 
 def describe_pause(fact: Fact, language: Language) -> list[str]:
     """An entry that stops a session of any protocol, or seats somebody else, in plain lines; nothing for any other."""
-    words = SHARED_REPORT_TEXT[language]
+    words = SHARED_REPORT[language]
     match fact:
         case SessionParked():
-            return [f"  ■ {words.format_parking(fact)}"]
+            return [f"  ■ {format_parking(words, fact)}"]
         case SeatsSwapped(swaps=swaps):
             return [f"  ■ {words.swapped.format(seat=swap.seat, platform=one_line(swap.platform))}" for swap in swaps]
         case _:
@@ -278,7 +279,7 @@ def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str,
 def build_spent(decision: Decision, words: SharedReportText) -> Block:
     """What it cost, in one line."""
     spent = decision.spent
-    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {words.format_money(spent)}", "dim")
+    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}", "dim")
 
 
 def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:

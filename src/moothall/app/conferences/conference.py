@@ -40,6 +40,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.engine.engine import Engine
 from moothall.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import MODERATOR, RoundtableSpeech
 from moothall.protocols.roundtable.files import (
     AGENDA,
@@ -53,7 +54,6 @@ from moothall.protocols.roundtable.files import (
     render_input_file,
     render_minutes_file,
 )
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moothall.protocols.roundtable.prompts import AGENDA_ROOM, LONGEST_RECORD
 from moothall.protocols.roundtable.prompts import LONGEST_SPEECH as LONGEST_SPEECH_READ
 from moothall.protocols.roundtable.sections import name_minutes_sections
@@ -431,7 +431,7 @@ class ConferenceFolder:
             # Whatever the reason for a refusal, the author's text is never lost.
             kept = self.aside.keep_text(role, text)
             raise FolderDamaged(f"{describe_damage(self.folder.path.name, status.damage)} Your text is kept in {kept}")
-        words = PROMPT_TEXT[conference.opened.language]
+        words = ROUNDTABLE_PROMPT[conference.opened.language]
         if conference.status == "closed":
             raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep_text(role, text))})")
         if role != conference.current:
@@ -470,7 +470,7 @@ class ConferenceFolder:
         return format_speech_file_name(own[-1].number, role) if own and own[-1].said.content == raw["content"] else ""
 
     def _explain_blocked(self, conference: Conference) -> str:
-        words = PROMPT_TEXT[conference.opened.language]
+        words = ROUNDTABLE_PROMPT[conference.opened.language]
         if conference.status == "concluding":
             return words.concluding
         return words.over if conference.status == "closed" else words.blocked.format(current_speaker=conference.current)
@@ -522,7 +522,7 @@ class ConferenceFolder:
 
     def build_briefing(self, role: str, turn: TurnFile) -> TurnBriefing:
         """Build what a role should read now: the agenda, its prompt, the last speeches. Reads no other speech."""
-        words = PROMPT_TEXT[self.mark.language]
+        words = ROUNDTABLE_PROMPT[self.mark.language]
         is_turn = role == turn.current_speaker and turn.status != "closed"
         agenda = read_text_if_any(self.folder, AGENDA) or ""
         if not is_turn:

@@ -19,12 +19,11 @@ from moothall.domain.effects import Brief
 from moothall.domain.ids import SessionId
 from moothall.domain.roster import COMMAND, Seat
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT, SHARED_REPORT
 from moothall.participants.agent_recipes import Recipe
 from moothall.participants.command import CommandParticipant
 from moothall.ports.participant import Participant
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moothall.reports.loss_text import explain_outage
-from moothall.reports.shared_text import SHARED_REPORT_TEXT
 
 PASSED: Final[tuple[str, ...]] = ("MOOT_HOME", "MOOT_LEDGER")
 
@@ -52,7 +51,7 @@ class Relay:
         language, seats = status.conference.opened.language, [seat.id for seat in status.conference.seats]
 
         def tell_parked(reason: str, delay: float) -> None:
-            again = SHARED_REPORT_TEXT[language].trying_again.format(seconds=round(delay))
+            again = SHARED_REPORT[language].trying_again.format(seconds=round(delay))
             self._told(f"{again} ({one_line(explain_outage(reason, seats, language))})")
 
         running = asyncio.create_task(
@@ -122,7 +121,7 @@ class Relay:
 
     async def build_wake_prompt(self, brief: Brief, recipe: Recipe) -> str:
         status = await self._sync_folder(at_once=True)
-        words = PROMPT_TEXT[brief.language]
+        words = ROUNDTABLE_PROMPT[brief.language]
         wake = words.wake if brief.ask.kind == "speech" else words.wake_moderator
         prompt = one_line(status.turn.prompt_for_speaker)
         return build_wake_text(recipe, brief, wake.format(conference=self._name, role=brief.seat.id, prompt=prompt))

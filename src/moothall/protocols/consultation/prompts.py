@@ -11,10 +11,10 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
 from moothall.domain.person import PersonAsk
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.safe_text import one_line, quote_lines
+from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation.asks import strip_repeat_id
 from moothall.protocols.consultation.facts import CONSULT
 from moothall.protocols.consultation.person import add_consultations, build_consulted_ask
-from moothall.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
 from moothall.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
 from moothall.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState
 
@@ -27,7 +27,7 @@ Fault = Callable[[object], str | None]
 
 def add_consultation_prompt(state: ConsultingState, brief: Brief, *, is_gate: bool) -> Brief:
     """Return the protocol's brief with the director's additions."""
-    words = PROMPT_TEXT[brief.language]
+    words = CONSULTATION_PROMPT[brief.language]
     ask = strip_repeat_id(brief.ask.id)
     own = _build_own_prompt(state, words, brief.ask, is_gate=is_gate)
     rules = words.rules.format(per_seat=state.rules.per_seat, per_session=state.rules.per_session)
@@ -48,7 +48,7 @@ def add_consultation_rules(state: ConsultingState, rules: AnswerRules, ask: Ask,
     is_refused = strip_repeat_id(ask.id) in state.refused
     return AnswerRules(
         form=rules.form,
-        fault=_wrap_validator(rules.fault, PROMPT_TEXT[state.opened.language].direct if is_refused else None),
+        fault=_wrap_validator(rules.fault, CONSULTATION_PROMPT[state.opened.language].direct if is_refused else None),
         fills=rules.fills,
         mend=rules.mend,
         person=rules.person and partial(_ask_person, state, rules.person, ask, is_gate=is_gate),
@@ -57,14 +57,14 @@ def add_consultation_rules(state: ConsultingState, rules: AnswerRules, ask: Ask,
 
 def _ask_person(state: ConsultingState, inner: Callable[[], PersonAsk], ask: Ask, *, is_gate: bool) -> PersonAsk:
     language, is_refused = state.opened.language, strip_repeat_id(ask.id) in state.refused
-    own = _build_own_prompt(state, PROMPT_TEXT[language], ask, is_gate=is_gate)
+    own = _build_own_prompt(state, CONSULTATION_PROMPT[language], ask, is_gate=is_gate)
     return add_consultations(language, inner, own, may_ask=not is_gate and not is_refused)
 
 
 def build_consultation_brief(state: ConsultingState, current: Consultation, ask: Ask, form: AnswerForm) -> Brief:
     """Build the brief of the consulted seat: the question and its own role, nothing of what others said."""
     language, seat = state.opened.language, state.seat(ask.seat)
-    words = PROMPT_TEXT[language]
+    words = CONSULTATION_PROMPT[language]
     question = render_request(language, _shorten_request(current.request), ask.seat)
     lines = [words.you.format(seat=seat.id)]
     lines += [one_line(seat.stance)] if seat.stance else []
@@ -115,7 +115,7 @@ def build_record_brief(state: ConsultingState, current: Consultation, ask: Ask, 
         perception=Perception(goal=state.opened.topic, memory=ContextWindow(window=1)),
         system=f"{request_file.key}",
         shared="",
-        own=PROMPT_TEXT[language].request.format(to=current.to),
+        own=CONSULTATION_PROMPT[language].request.format(to=current.to),
         file_request=request_file,
     )
 

@@ -4,8 +4,8 @@ from moothall.domain.consult import ConsultRequest
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line, strip_control
+from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation.facts import Advice
-from moothall.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
 from moothall.protocols.consultation.state import Consultation
 from moothall.reports.markdown import quote_markdown
 from moothall.reports.timeline import format_time
@@ -13,7 +13,7 @@ from moothall.reports.timeline import format_time
 
 def render_request(language: Language, request: ConsultRequest, to: str) -> str:
     """Render a request as an agent writes it."""
-    words = PROMPT_TEXT[language]
+    words = CONSULTATION_PROMPT[language]
     parts = {
         "question": request.question,
         "background": request.background,
@@ -25,7 +25,7 @@ def render_request(language: Language, request: ConsultRequest, to: str) -> str:
 
 def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
     """Render a reply as an agent writes it."""
-    words = PROMPT_TEXT[language]
+    words = CONSULTATION_PROMPT[language]
     other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
     parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
     return "\n".join([words.reply.format(seat=seat), "", *_format_labelled_parts(words, parts)])
@@ -33,7 +33,7 @@ def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
 
 def render_consultation_file(language: Language, consultation: Consultation, number: int) -> str:
     """Render the file `{i}_{from}_{to}.md`, in the form that projects of such agents use."""
-    words = PROMPT_TEXT[language]
+    words = CONSULTATION_PROMPT[language]
     question, reply, unsure = words.sections
     status = "FAILED" if consultation.failure else "COMPLETED"
     at = "" if consultation.at is None else format_time(consultation.at)

@@ -6,9 +6,8 @@ from typing import Final
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import CONSULTATION_PROMPT, CONSULTATION_REPORT, ConsultationPromptText
 from moothall.protocols.consultation.facts import Advice, QuestionOpened
-from moothall.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
-from moothall.protocols.consultation.report_text import REPORT_TEXT
 from moothall.protocols.consultation.standalone import QuestionState
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
 from moothall.reports.blocks import Block, Card, Cell, Line, Mark, Muted, Quote, Report, Strong, Tone, build_section, build_table
@@ -98,7 +97,7 @@ def _build_part(label: str, text: str) -> tuple[Block, ...]:
 
 def build_question_report(timeline: TimelineBase[QuestionState], decision: Decision) -> Report:
     """A consultation on its own: the answer, then the question; the director adds the rest."""
-    opened, words, texts = timeline.state.opened, REPORT_TEXT[timeline.language], PROMPT_TEXT[timeline.language]
+    opened, words, texts = timeline.state.opened, CONSULTATION_REPORT[timeline.language], CONSULTATION_PROMPT[timeline.language]
     to, advice = parse_seat_id(opened.request.to), timeline.state.advice
     answer = Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
     if decision.decision is not None and advice is not None:

@@ -23,6 +23,7 @@ from moothall.domain.ids import AskId, ask_id
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat, state_family, swap_seats
 from moothall.domain.safe_text import one_line, quote_lines
+from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.protocols.consultation.facts import (
     QUESTION,
     QUESTION_FORMS,
@@ -39,7 +40,6 @@ from moothall.protocols.consultation.facts import (
     QuestionOpened,
 )
 from moothall.protocols.consultation.person import build_conclusion_ask
-from moothall.protocols.consultation.prompt_text import PROMPT_TEXT
 
 PATIENCE: Final = 600.0
 
@@ -115,7 +115,7 @@ class QuestionRules:
         return (Ask(id=state.ask, seat=asker, kind=QUESTION, turn=1, patience=PATIENCE, first=state.opened.request),)
 
     def brief(self, state: QuestionState, ask: Ask) -> Brief:
-        words = PROMPT_TEXT[state.opened.language]
+        words = CONSULTATION_PROMPT[state.opened.language]
         seat = next(seat for seat in state.seats if seat.id == ask.seat)
         question = state.opened.request.question
         return Brief(

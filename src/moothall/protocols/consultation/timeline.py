@@ -8,6 +8,7 @@ from moothall.domain.consult import ConsultRequest
 from moothall.domain.facts import Entry, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation.asks import parse_ask_kind, to_inner_entry
 from moothall.protocols.consultation.facts import (
     CONSULT,
@@ -21,7 +22,6 @@ from moothall.protocols.consultation.facts import (
     ConsultationRequested,
     RecordLocation,
 )
-from moothall.protocols.consultation.prompt_text import PROMPT_TEXT, ConsultationPromptText
 from moothall.reports.loss_text import explain_detail
 from moothall.reports.timeline import SessionPhase, SessionTimeline
 
@@ -70,7 +70,7 @@ class ConsultingTimeline(SessionTimeline):
 
     @property
     def words(self) -> ConsultationPromptText:
-        return PROMPT_TEXT[self.session_state.opened.language]
+        return CONSULTATION_PROMPT[self.session_state.opened.language]
 
     def add(self, entry: Entry) -> None:
         """Add one entry."""

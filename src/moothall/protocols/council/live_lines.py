@@ -1,11 +1,12 @@
 """A deliberation as it happens, in plain lines."""
 
 from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
+from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
-from moothall.protocols.council.report_text import REPORT_TEXT, CouncilReportText
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
 from moothall.reports.spoken_line import SpokenLine
+from moothall.reports.wording import format_limit, format_loss
 
 
 def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]:
@@ -16,7 +17,7 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
     before, passed = len(timeline.lines), len(timeline.passes)
     was_sealed = timeline.state.sealed if timeline.seq else frozenset()
     timeline.add(entry)
-    words = REPORT_TEXT[timeline.state.opened.language]
+    words = COUNCIL_REPORT[timeline.state.opened.language]
     lines = [f"  {one.seat} {words.went_on if one.is_implied else words.passes}" for one in timeline.passes[passed:]]
     sealed = timeline.state.sealed
     if opened := was_sealed - sealed:
@@ -26,7 +27,7 @@ def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]
     happened = describe_event(entry, words)
     if isinstance(entry.fact, SeatLost) and entry.fact.reason == "malformed" and timeline.state.is_sealed:
         # How a sealed answer was malformed may quote it.
-        happened = words.format_loss(entry.fact.seat, "malformed", "")
+        happened = format_loss(words, entry.fact.seat, "malformed", "")
     return [*lines, f"  {happened}"] if happened else lines
 
 
@@ -53,9 +54,9 @@ def describe_event(entry: Entry, words: CouncilReportText) -> str:
             again = f" · {words.round.format(number=number)}" if number > 1 else ""
             return f"■ {words.phases[phase]}{again}"
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            return words.format_loss(seat, reason, detail)
+            return format_loss(words, seat, reason, detail)
         case BudgetExhausted(budget=budget, spent=spent):
-            return words.format_limit(budget, spent)
+            return format_limit(words, budget, spent)
         case DeliberationClosed(consensus_type=kind):
             return f"■ {words.consensus_types[kind]}"
         case Contributed():

@@ -9,12 +9,11 @@ from moothall.domain.effects import Ask
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moothall.domain.safe_text import quote_lines
+from moothall.locale.catalogues import COUNCIL_PERSON, COUNCIL_REPORT, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
 from moothall.protocols.council.facts import AdviceOutcome
 from moothall.protocols.council.motions import find_blind_positions
-from moothall.protocols.council.report_text import REPORT_TEXT
 from moothall.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
-from moothall.reports.person_steps import PERSON_TEXT as SHARED_TEXT
 from moothall.reports.person_steps import (
     POSITION,
     ask_choice,
@@ -27,7 +26,6 @@ from moothall.reports.person_steps import (
     read_choice,
     read_moved_by,
 )
-from moothall.reports.two_languages import Both, TwoLanguages, both, in_each_language
 from moothall.scoring.positions import VotePosition
 
 WORDS: Final = "words"
@@ -36,62 +34,12 @@ LONGEST_LINE: Final = 2_000
 MOST_NEWS: Final = 40
 
 
-class CouncilPersonText(TwoLanguages):
-    """Every text, in one language."""
-
-    blind = both("(Nobody reads this before all have written.)", "（所有人写完之前，谁也看不到。）")
-    propose = both("What do you propose, and why?", "你提议什么？为什么？")
-    synthesize = both(
-        "Write the resolution that the group should vote on, or type /pass if one on the table says it already.",
-        "请写出供大家表决的决议；如果桌上已有这样的决议，输入 /pass 跳过。",
-    )
-    decide = both("You own this decision. What do you decide?", "这个决定由你负责。你如何决定？")
-    argue = both(
-        "Do you support or challenge what is on the table? (/pass if you have nothing to add)",
-        "你支持还是质疑桌上的内容？（没有补充就输入 /pass）",
-    )
-    advise = both(
-        "{owner} decides. Do you support the proposal or challenge it? (/pass if you have nothing to add)",
-        "由 {owner} 作决定。你支持还是质疑这个提案？（没有补充就输入 /pass）",
-    )
-    sides: Both[dict[str, str]] = both({"support": "support", "challenge": "challenge"}, {"support": "支持", "challenge": "质疑"})
-    which = both(
-        "Which line do you speak to? (its number; Enter: #{number} by {seat})",
-        "针对哪一条？（写编号；直接回车：{seat} 的 #{number}）",
-    )
-    say = both("What do you say?", "你想说什么？")
-    say_it = both("In full sentences? (Enter: just that answer)", "用完整的话怎么说？（直接回车：只给出该答案）")
-    advice = both(
-        "{seat} advised you (#{number}): “{text}” How do you take it?", "{seat} 给你的建议（#{number}）：“{text}”你如何对待？"
-    )
-    outcomes: Both[dict[str, str]] = both(
-        {"adopted": "adopted", "partly": "adopted in part", "declined": "declined"},
-        {"adopted": "采纳", "partly": "部分采纳", "declined": "不采纳"},
-    )
-    challenged = both("What you said was challenged:", "你的发言受到质疑：")
-    answer = both(
-        "What do you answer? (/pass if you have nothing to say to it)",
-        "你如何回应？（无话可说就输入 /pass）",
-    )
-    gives_way = both("Do you give way to it?", "你接受这个质疑吗？")
-    ways: Both[dict[str, str]] = both({"no": "no, I hold to it", "yes": "yes"}, {"no": "不，我坚持", "yes": "接受"})
-    vote_on = both(
-        "Resolution #{number} by {seat}: “{text}” Your position? (Enter: abstain)",
-        "{seat} 的决议 #{number}：“{text}”你的立场？（直接回车：弃权）",
-    )
-    vote = both("How do you vote on the motion?", "你对动议投什么票？")
-    motion = both("The motion is #{number} by {seat}:", "动议是 {seat} 的 #{number}：")
-
-
-PERSON_TEXT = in_each_language(CouncilPersonText)
-
-
 def build_person_ask(course: Course, state: Council, ask: Ask) -> PersonAsk:
     """Build what a person is asked. Unprompted, it is what the phase asks for."""
     language, options = state.opened.language, state.opened.subject.options
-    words = PERSON_TEXT[language]
+    words = COUNCIL_PERSON[language]
     news = _build_news(state, ask.seat)
-    sure, choice, why = ask_confidence(language), ask_choice(language, options), SHARED_TEXT[language].why
+    sure, choice, why = ask_confidence(language), ask_choice(language, options), PERSON_STEPS[language].why
     match state.phase if ask.kind == "free" else ask.kind:
         case "propose":
             steps = _ask_resolution(words.propose, choice, why)
@@ -209,7 +157,7 @@ def _ask_advice(state: Council, words: CouncilPersonText, line: CouncilLine) -> 
     choices = tuple(PersonChoice(value=how, text=words.outcomes[how]) for how in get_args(AdviceOutcome))
     return (
         PersonStep(name=POSITION, text=text, choices=choices, kind="position", is_needed=True, group=group),
-        PersonStep(name=WHY, text=SHARED_TEXT[state.opened.language].why, group=group),
+        PersonStep(name=WHY, text=PERSON_STEPS[state.opened.language].why, group=group),
     )
 
 
@@ -264,7 +212,7 @@ def _build_ballot_ask(
         )
         if step.name != WHY
     ]
-    steps += [PersonStep(name=WHY, text=SHARED_TEXT[language].why, is_long=True), ask_confidence(language)]
+    steps += [PersonStep(name=WHY, text=PERSON_STEPS[language].why, is_long=True), ask_confidence(language)]
     steps += [ask_moved_by(language, others)] if ask.seat in find_blind_positions(state) and others else []
 
     def build(answers: Answers) -> Mapping[str, object]:
@@ -301,7 +249,7 @@ def _build_vote(answers: Answers) -> Mapping[str, object]:
 def _build_news(state: Council, seat: SeatId) -> tuple[Utterance, ...]:
     """Return the latest lines that the seat may read; while proposals are blind, only its own and the user's."""
     visible = state.list_visible_lines(seat)[-MOST_NEWS:]
-    words = REPORT_TEXT[state.opened.language]
+    words = COUNCIL_REPORT[state.opened.language]
     return tuple(
         clip_utterance(Utterance(id=line.id, speaker=line.seat, text=_format_line(words.types, words.verdicts, line)))
         for line in visible

@@ -15,12 +15,12 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import normalize_label
+from moothall.locale.catalogues import COUNCIL_PROMPT, CouncilPromptText
 from moothall.protocols.council.answer_schemas import build_answer_schema, find_fills
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
 from moothall.protocols.council.facts import FORMS, CandidateVote
 from moothall.protocols.council.motions import find_blind_positions, list_challenges
 from moothall.protocols.council.person import build_person_ask
-from moothall.protocols.council.prompt_text import PROMPT_TEXT, CouncilPromptText
 from moothall.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
 from moothall.protocols.council.validation import ContributionValidator, list_advice, mend_contribution
 
@@ -45,7 +45,7 @@ def build_answer_rules(course: Course, state: Council, ask: Ask) -> AnswerRules:
 
 def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
     """Build the brief of an ask."""
-    words = PROMPT_TEXT[state.opened.language]
+    words = COUNCIL_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
     rules = build_answer_rules(course, state, ask)
@@ -73,7 +73,7 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
 @lru_cache(maxsize=32)
 def build_shared_prompt(language: Language, topic: str, options: tuple[str, ...], lines: tuple[CouncilLine, ...]) -> str:
     """Return what every seat reads, in the same words."""
-    words = PROMPT_TEXT[language]
+    words = COUNCIL_PROMPT[language]
     question = f"{words.question}\n{quote_lines(topic)}"
     if options:
         question += "\n" + "\n".join([words.options, *(quote_lines(option) for option in options)])
@@ -125,7 +125,7 @@ def _format_numbers(lines: Sequence[int]) -> str:
 
 def build_own_prompt(course: Course, state: Council, seat: Seat, kind: str) -> str:
     """Return what only this seat reads: who it is, what is disputed, and what it is asked for."""
-    words = PROMPT_TEXT[state.opened.language]
+    words = COUNCIL_PROMPT[state.opened.language]
     lines = [words.you, words.seat.format(seat=seat.id)]
     if seat.stance:
         lines.append(words.stance.format(stance=one_line(seat.stance)))

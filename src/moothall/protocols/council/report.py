@@ -6,9 +6,9 @@ from typing import Final
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import normalize_label
+from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
 from moothall.protocols.council.facts import CouncilBallot
 from moothall.protocols.council.motions import Challenge
-from moothall.protocols.council.report_text import REPORT_TEXT, CouncilReportText
 from moothall.protocols.council.report_timeline import TONES, build_line_details, build_timeline, format_phase
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_condition, list_missing_votes
@@ -49,7 +49,7 @@ NOTHING: Final = "–"
 
 def build_council_report(timeline: CouncilTimeline) -> Report:
     """Build the report at any time of a deliberation."""
-    words, decision = REPORT_TEXT[timeline.language], build_decision(timeline)
+    words, decision = COUNCIL_REPORT[timeline.language], build_decision(timeline)
     return build_report(
         timeline,
         decision,
@@ -77,7 +77,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
 
 def build_warning(decision: Decision, language: Language) -> tuple[Span, ...]:
     """Return what a reader must know before the decision: open challenges, a narrow majority, an overturned blind majority."""
-    words = REPORT_TEXT[language]
+    words = COUNCIL_REPORT[language]
     found: list[Span] = []
     if decision.consensus_type == "contested":
         found.append(words.consensus_types["contested"].capitalize() + ".")

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Final
 
 from moothall.domain.ids import SeatId
+from moothall.locale.catalogues import CouncilReportText
 from moothall.protocols.council.facts import Phase
-from moothall.protocols.council.report_text import CouncilReportText
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
 from moothall.reports.blocks import Block, Fields, Heading, Line, Mark, References, Span, Tone, build_section

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from moothall.domain.facts import Entry, SessionCancelled
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.protocols.council.ballots import find_votes
 from moothall.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
 from moothall.protocols.council.motions import Challenge, find_blind_positions, list_challenges
-from moothall.protocols.council.report_text import REPORT_TEXT
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
 from moothall.reports.decision import Decision, Dissent, Obligation, SeatLoss, SeatPosition, SourcedClaim
@@ -72,7 +72,7 @@ class CouncilTimeline(TimelineBase[Council]):
         )
 
     def list_phases(self) -> list[SessionPhase]:
-        words, is_over = REPORT_TEXT[self.language], self.closed is not None
+        words, is_over = COUNCIL_REPORT[self.language], self.closed is not None
         begun = [(1, self.rules.course.first[0]), *((each.round, each.phase) for each in self.phases)]
         later = () if is_over else self.rules.course.list_later_phases(self.state)
         named = [*begun, *((self.state.round, phase) for phase in later)]
@@ -80,7 +80,7 @@ class CouncilTimeline(TimelineBase[Council]):
         return mark_phases(texts, len(begun) - (not is_over))
 
     def list_silences(self) -> dict[SeatId, str]:
-        words, state = REPORT_TEXT[self.language], self.state
+        words, state = COUNCIL_REPORT[self.language], self.state
         now = [each for each in self.passes if (each.round, each.phase) == (state.round, state.phase)]
         return {each.seat: words.went_on if each.is_implied else words.passes for each in now}
 
@@ -192,7 +192,7 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     motion = council.line(timeline.resolution.motion)
     winner = motion.seat if motion is not None and timeline.resolution.carried else None
     voiced: list[Dissent] = []
-    words = REPORT_TEXT[council.opened.language]
+    words = COUNCIL_REPORT[council.opened.language]
     for seat, vote in find_motion_votes(timeline).items():
         said = council.line(council.votes[seat])
         entries = () if said is None else (said.id,)

@@ -16,6 +16,7 @@ from moothall.domain.person import CONDITION, WHY, PersonAsk, PersonCommand, Per
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import quote_lines
 from moothall.domain.topic import LONGEST_LABEL
+from moothall.locale.catalogues import PERSONA_PERSON, PersonaPersonText
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.bid_words import infer_bid_field
 from moothall.protocols.persona.state import MOST_INPUTS, Meeting, list_joint_bidders
@@ -33,7 +34,6 @@ from moothall.reports.person_steps import (
     read_moved_by,
     split_lines,
 )
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 
 SPEAKS: Final = 1.0
 """The reaction of a person who says something: it wants the floor now."""
@@ -44,34 +44,6 @@ MAX_CLAIMS: Final = 20
 MAX_ENTRIES: Final = 500
 
 _ENTRY = re.compile(r"[#＃](\d{1,9})")
-
-
-class PersonaPersonText(TwoLanguages):
-    """Every text, in one language."""
-
-    position = both(
-        "Before anyone speaks: where do you stand on the question? A sentence or two.",
-        "在任何人发言之前：你对这个议题怎么看？一两句话即可。",
-    )
-    bid = both("Say something, or press Enter to listen.", "说点什么，或直接按回车旁听。")
-    listen = both("listen", "旁听")
-    enough = both("enough has been said to decide", "已经谈够，可以作出决定")
-    speech = both("You have the floor. What do you say?", "轮到你发言。你想说什么？")
-    wanted = both("(These are the words with which you asked for the floor.)", "（这是你请求发言时写下的话。）")
-    draft = both("The talk is over, and you write the conclusion. What is decided?", "讨论结束，由你来写结论。决定是什么？")
-    reasons = both("For which reasons? One on each line. (Enter for none)", "理由是什么？每行一条。（直接回车：没有）")
-    dissent = both(
-        "Who disagrees, and with what? One on each line. (Enter for none)", "谁有异议？异议是什么？每行一条。（直接回车：没有）"
-    )
-    open_questions = both(
-        "Which questions stay open? One on each line. (Enter for none)", "还有哪些问题悬而未决？每行一条。（直接回车：没有）"
-    )
-    naming = both("Name the entries that you build on as #2.", "可用 #2 的形式注明所依据的条目。")
-    stand = both("Where do you stand on this decision?", "你对这个决定持什么态度？")
-    decision = both("{author} has written this decision:", "{author} 写下了这个决定：")
-
-
-PERSON_TEXT = in_each_language(PersonaPersonText)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +65,7 @@ class MeetingAsk:
 
     @property
     def text(self) -> PersonaPersonText:
-        return PERSON_TEXT[self.language]
+        return PERSONA_PERSON[self.language]
 
     @property
     def options(self) -> tuple[str, ...]:

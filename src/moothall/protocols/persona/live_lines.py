@@ -2,6 +2,7 @@
 
 from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import PERSONA_REPORT, PersonaReportText
 from moothall.protocols.persona.facts import (
     BidsDeclared,
     ConclusionDrafted,
@@ -13,16 +14,16 @@ from moothall.protocols.persona.facts import (
     StandTaken,
     TalkEnded,
 )
-from moothall.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.reports.spoken_line import SpokenLine
+from moothall.reports.wording import format_limit, format_loss
 
 
 def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
     """Tell one more entry, in plain lines; nothing for one that is not worth one."""
     before = len(timeline.lines)
     timeline.add(entry)
-    words = REPORT_TEXT[timeline.language]
+    words = PERSONA_REPORT[timeline.language]
     lines: list[str] = [
         SpokenLine(f"#{line.id} {line.speaker}{format_line_marks(line, words)}", line.content) for line in timeline.lines[before:]
     ]
@@ -31,7 +32,7 @@ def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]
 
 def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
     """An entry that is no contribution, in one line (joint bids: in one for each seat); empty when it is not worth one."""
-    words = REPORT_TEXT[timeline.state.opened.language]
+    words = PERSONA_REPORT[timeline.state.opened.language]
     fact = entry.fact
     match fact:
         case IntentDeclared(seat=seat, said=intent):
@@ -41,7 +42,7 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
         case FloorGiven(seat=seat, reason=reason):
             return f"{words.floor}: {seat} ({words.floors[reason]})"
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            return words.format_loss(seat, reason, detail)
+            return format_loss(words, seat, reason, detail)
         case PositionTaken(seat=seat, said=position):
             return f"{seat} ({_format_confidence(position.confidence, words)}): {one_line(position.position)}"
         case StandTaken(seat=seat, said=stand):
@@ -52,7 +53,7 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
         case ConclusionDrafted(seat=seat, said=draft):
             return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
         case BudgetExhausted(budget=budget, spent=spent):
-            return words.format_limit(budget, spent)
+            return format_limit(words, budget, spent)
         case MeetingConcluded(overruled=True):
             return words.overruled
         case MeetingConcluded(could_differ=True, author=author) if author is not None:

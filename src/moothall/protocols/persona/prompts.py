@@ -15,9 +15,9 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import FENCE, one_line, quote_lines
 from moothall.domain.topic import normalize_label
+from moothall.locale.catalogues import PERSONA_PROMPT, PersonaPromptText
 from moothall.protocols.persona.answer_table import FORMS, MeetingAsk, build_person_ask
 from moothall.protocols.persona.mending import bind_mending
-from moothall.protocols.persona.prompt_text import PROMPT_TEXT, PersonaPromptText
 from moothall.protocols.persona.state import Meeting, compute_confidence
 from moothall.reports.figures import format_percent
 from moothall.scoring.positions import compute_weight
@@ -39,7 +39,7 @@ def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:
     """Build the brief of an ask."""
-    words = PROMPT_TEXT[state.opened.language]
+    words = PERSONA_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
     memory = _choose_memory(state, ask.kind)
@@ -84,7 +84,7 @@ def _choose_memory(state: Meeting, kind: str) -> ContextWindow:
 @lru_cache(maxsize=32)
 def build_shared_prompt(language: Language, goal: str, table: tuple[tuple[SeatId, str], ...], memory: ContextWindow) -> str:
     """Return what every seat reads, in the same words: built once per turn, not once per seat."""
-    words = PROMPT_TEXT[language]
+    words = PERSONA_PROMPT[language]
     parts = [f"{words.question}\n{quote_lines(goal)}"]
     if table:
         parts.append(f"{words.table}\n{', '.join(_format_seat(seat, stance) for seat, stance in table)}")

@@ -5,8 +5,8 @@ from sys import intern
 
 from moothall.domain.facts import SessionImported
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import PERSONA_REPORT, PersonaReportText
 from moothall.protocols.persona.facts import FloorGiven
-from moothall.protocols.persona.report_text import REPORT_TEXT, PersonaReportText
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, PersonaTurn, build_decision
 from moothall.reports.blocks import (
     Bar,
@@ -41,7 +41,7 @@ from moothall.reports.sections import (
 
 def build_persona_report(timeline: PersonaTimeline) -> Report:
     """The report at any time of a meeting."""
-    words, decision = REPORT_TEXT[timeline.language], build_decision(timeline)
+    words, decision = PERSONA_REPORT[timeline.language], build_decision(timeline)
     return build_report(
         timeline,
         decision,

@@ -5,6 +5,7 @@ from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
 from moothall.domain.safe_text import one_line
 from moothall.protocols.pipeline.facts import PipelineClosed, StepRejected
 from moothall.protocols.pipeline.timeline import PipelineTimeline
+from moothall.reports.wording import format_limit, format_loss
 
 
 def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str]:
@@ -21,11 +22,11 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
         case StepRejected(step=step, times=times, then=then, to=to):
             lines.append(f"  ✗ {step}: {words.verdicts['REJECTED']} ({times}) → {words.then[then].format(to=to)}")
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            lines.append(f"  {words.format_loss(seat, reason, detail)}")
+            lines.append(f"  {format_loss(words, seat, reason, detail)}")
         case PipelineClosed(outcome=outcome):
             lines.append(f"  ■ {words.endings[outcome]}")
         case BudgetExhausted(budget=budget, spent=spent):
-            lines.append(f"  {words.format_limit(budget, spent)}")
+            lines.append(f"  {format_limit(words, budget, spent)}")
         case _:
             pass
     return lines

@@ -7,38 +7,19 @@ from moothall.domain.context import Utterance
 from moothall.domain.effects import Ask
 from moothall.domain.person import WHY, Answers, PersonAsk, PersonChoice, PersonStep
 from moothall.domain.safe_text import quote_lines
+from moothall.locale.catalogues import PERSON_STEPS, PIPELINE_PERSON
 from moothall.protocols.pipeline.facts import WORK
 from moothall.protocols.pipeline.state import Pipeline
-from moothall.reports.person_steps import PERSON_TEXT as SHARED_TEXT
 from moothall.reports.person_steps import POSITION
-from moothall.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 WORDS: Final = "words"
-
-
-class PipelinePersonText(TwoLanguages):
-    """Every text, in one language."""
-
-    work = both("Your step is {name}. What do you hand on?", "你负责的步骤是 {name}。请写出你的产出。")
-    task = both("The step {name}:", "步骤 {name}：")
-    judge = both("Do you approve the work, or reject it?", "通过，还是驳回？")
-    judge_again = both(
-        "You have heard the maker. Do you approve the work now, or reject it?", "你已听过产出者的说明。现在通过，还是驳回？"
-    )
-    verdicts: Both[dict[str, str]] = both({"APPROVED": "approve", "REJECTED": "reject"}, {"APPROVED": "通过", "REJECTED": "驳回"})
-    rejected = both("Why? Say what has to change.", "为什么？请说明需要改什么。")
-    feedback = both("The work was rejected, and is done again:", "上次产出被驳回，需要重做：")
-    inputs = both("The user says:", "用户说：")
-
-
-PERSON_TEXT = in_each_language(PipelinePersonText)
 
 
 def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
     """Build what a person is asked in the current step."""
     language, step = state.opened.language, state.step
     assert step is not None
-    words = PERSON_TEXT[language]
+    words = PIPELINE_PERSON[language]
     news = tuple(Utterance(id=made.seq, speaker=made.seat, text=made.text) for made in state.list_inputs(step))
     lines = [words.task.format(name=step.name), quote_lines(step.task)]
     if reasons := state.feedback.get(step.name, ""):
@@ -54,7 +35,7 @@ def build_person_ask(state: Pipeline, ask: Ask) -> PersonAsk:
         PersonStep(name=POSITION, text=judge, choices=choices, kind="position", is_needed=True),
         # A rejection without a reason cannot be acted on.
         PersonStep(name=WHY, text=words.rejected, is_needed=True, is_long=True, only_after=(POSITION, ("REJECTED",))),
-        PersonStep(name=WHY, text=SHARED_TEXT[language].why, is_long=True, only_after=(POSITION, ("APPROVED",))),
+        PersonStep(name=WHY, text=PERSON_STEPS[language].why, is_long=True, only_after=(POSITION, ("APPROVED",))),
     )
     return PersonAsk(steps=steps, about=about, news=news, build=_build_verdict)
 

@@ -7,9 +7,9 @@ from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.safe_text import one_line, quote_lines
+from moothall.locale.catalogues import PIPELINE_PROMPT, PipelinePromptText
 from moothall.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
 from moothall.protocols.pipeline.person import build_person_ask
-from moothall.protocols.pipeline.prompt_text import PROMPT_TEXT, PipelinePromptText
 from moothall.protocols.pipeline.state import Pipeline
 
 LONGEST_PASSED: Final = 48_000
@@ -25,7 +25,7 @@ def build_answer_rules(state: Pipeline, ask: Ask) -> AnswerRules:
 
 def build_brief(state: Pipeline, ask: Ask) -> Brief:
     """Build the brief of the current step."""
-    words, step = PROMPT_TEXT[state.opened.language], state.step
+    words, step = PIPELINE_PROMPT[state.opened.language], state.step
     assert step is not None
     memory = ContextWindow(window=3)
     for number, made in enumerate(state.list_inputs(step), 1):
@@ -49,7 +49,7 @@ def build_brief(state: Pipeline, ask: Ask) -> Brief:
 
 def build_consult_request(state: Pipeline, gate: Step) -> ConsultRequest:
     """Build the validator's question to the maker of what it rejected."""
-    words, maker = PROMPT_TEXT[state.opened.language], state.maker(gate)
+    words, maker = PIPELINE_PROMPT[state.opened.language], state.maker(gate)
     reasons = state.verdict.content if state.verdict is not None else state.feedback.get(gate.name, "")
     return ConsultRequest(
         to=maker.agent,

@@ -4,8 +4,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from moothall.locale.catalogues import PipelineReportText
 from moothall.protocols.pipeline.facts import PipelineClosed
-from moothall.protocols.pipeline.report_text import PipelineReportText
 from moothall.protocols.pipeline.timeline import PipelineTimeline, PipelineTimelineLine, build_decision, list_step_lines
 from moothall.reports.blocks import (
     Block,

@@ -5,8 +5,8 @@ from typing import Any
 
 from moothall.domain.facts import Entry, InputGiven, SessionCancelled
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.locale.catalogues import PIPELINE_REPORT, PipelineReportText
 from moothall.protocols.pipeline.facts import PipelineClosed, VerdictGiven, WorkDone
-from moothall.protocols.pipeline.report_text import REPORT_TEXT, PipelineReportText
 from moothall.protocols.pipeline.rules import RULES
 from moothall.protocols.pipeline.state import Pipeline
 from moothall.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
@@ -32,7 +32,7 @@ class PipelineTimeline(TimelineBase[Pipeline]):
 
     @property
     def words(self) -> PipelineReportText:
-        return REPORT_TEXT[self.state.opened.language]
+        return PIPELINE_REPORT[self.state.opened.language]
 
     def begin(self, entry: Entry) -> None:
         self._add_line(entry, USER, "", self.state.opened.topic)

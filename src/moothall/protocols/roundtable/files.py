@@ -7,9 +7,9 @@ from typing import Final
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT, ROUNDTABLE_REPORT, RoundtableReportText
 from moothall.protocols.roundtable.facts import ConferenceOpened
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT, describe_role
-from moothall.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
+from moothall.protocols.roundtable.sections import describe_role
 from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 from moothall.protocols.roundtable.turn_file import parse_speaking_order
 from moothall.reports.precedents import format_precedents
@@ -75,7 +75,9 @@ def render_finished_turn(conference: Conference, turn: NumberedSpeech | SkippedT
 def render_skip_text(conference: Conference, turn: SkippedTurn) -> str:
     """Render the text of a skipped turn's file."""
     language = conference.opened.language
-    return PROMPT_TEXT[language].skipped.format(role=turn.seat, why=explain_skip(turn, REPORT_TEXT[language]), reason=turn.reason)
+    return ROUNDTABLE_PROMPT[language].skipped.format(
+        role=turn.seat, why=explain_skip(turn, ROUNDTABLE_REPORT[language]), reason=turn.reason
+    )
 
 
 def explain_skip(turn: SkippedTurn, words: RoundtableReportText) -> str:
@@ -97,14 +99,14 @@ def render_minutes_file(conference: Conference) -> str:
     """Render MINUTES.md of a finished conference: as written, or built from the speeches if nobody could write them."""
     if conference.minutes is not None:
         return f"{conference.minutes.content}\n"
-    words = REPORT_TEXT[conference.opened.language]
+    words = ROUNDTABLE_REPORT[conference.opened.language]
     lines = [f"- {format_speech_file_name(turn.number, turn.seat)}" for turn in conference.turns]
     return "\n".join([f"# {conference.opened.topic.strip().splitlines()[0]}", "", words.no_decision, "", *lines]) + "\n"
 
 
 def render_agenda(opened: ConferenceOpened, speakers: tuple[SeatId, ...]) -> str:
     """Render AGENDA.md: title, background, roles, order, rounds."""
-    words = PROMPT_TEXT[opened.language]
+    words = ROUNDTABLE_PROMPT[opened.language]
     settings = opened.settings
     seats = {seat.id: seat for seat in opened.seats}
     roles = [f"- {role}" + (f": {text}" if (text := describe_role(seats[role])) else "") for role in speakers]

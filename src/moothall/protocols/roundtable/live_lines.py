@@ -6,6 +6,7 @@ from moothall.protocols.roundtable.files import explain_skip
 from moothall.protocols.roundtable.sections import name_minutes_sections
 from moothall.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine
 from moothall.reports.spoken_line import SpokenLine
+from moothall.reports.wording import format_limit, format_loss
 
 
 def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
@@ -18,7 +19,7 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
         case SpeakerSkipped(seat=seat):
             lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            lines.append(f"  {words.format_loss(seat, reason, detail)}")
+            lines.append(f"  {format_loss(words, seat, reason, detail)}")
         case TalkConcluded(reason=reason):
             lines.append(f"  ■ {words.endings[reason]}")
         case MinutesReturned(seat=seat, missing=missing):
@@ -27,7 +28,7 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
         case ConferenceClosed(missing=missing) if missing:
             lines.append(f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}")
         case BudgetExhausted(budget=budget, spent=spent):
-            lines.append(f"  {words.format_limit(budget, spent)}")
+            lines.append(f"  {format_limit(words, budget, spent)}")
         case _:
             pass
     return lines

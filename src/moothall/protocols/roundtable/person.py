@@ -7,35 +7,18 @@ from moothall.domain.context import Utterance, clip_utterance
 from moothall.domain.effects import Ask
 from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
 from moothall.domain.safe_text import quote_lines
+from moothall.locale.catalogues import ROUNDTABLE_PERSON
 from moothall.protocols.roundtable.state import Conference
 from moothall.reports.person_steps import join_long_choice, offer_choice, read_choice
-from moothall.reports.two_languages import Both, TwoLanguages, both, in_each_language
 
 WORDS: Final = "words"
 AGREED: Final = "agreed"
 MOST_SPEECHES: Final = 20
 
 
-class RoundtablePersonText(TwoLanguages):
-    """Every text, in one language."""
-
-    speech = both("It is your turn to speak. What do you say?", "轮到你发言。你想说什么？")
-    expected = both("What is expected of you:", "对你的期望：")
-    agreed = both("Do all agree by now? (Enter: no)", "大家是否已达成共识？（直接回车：否）")
-    answers: Both[dict[str, str]] = both({"yes": "yes", "no": "no"}, {"yes": "是", "no": "否"})
-    minutes = both(
-        "The speeches are over, and you write the minutes: a summary, what all agree on, what stays disputed, who does what.",
-        "发言结束，由你撰写会议纪要：讨论摘要、共识、分歧、行动项。",
-    )
-    inputs = both("The user says:", "用户说：")
-
-
-PERSON_TEXT = in_each_language(RoundtablePersonText)
-
-
 def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
     """Build what a person is asked."""
-    words = PERSON_TEXT[state.opened.language]
+    words = ROUNDTABLE_PERSON[state.opened.language]
     latest = state.speeches[-MOST_SPEECHES:]
     news = tuple(clip_utterance(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content)) for speech in latest)
     said = [part for given in state.inputs for part in (words.inputs, quote_lines(given.text))]

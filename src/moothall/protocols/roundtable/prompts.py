@@ -8,10 +8,10 @@ from moothall.domain.choice_line import drop_choice
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.safe_text import one_line, quote_lines
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT, RoundtablePromptText
 from moothall.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
 from moothall.protocols.roundtable.person import build_person_ask
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT, RoundtablePromptText, describe_role
-from moothall.protocols.roundtable.sections import name_minutes_sections
+from moothall.protocols.roundtable.sections import describe_role, name_minutes_sections
 from moothall.protocols.roundtable.speech_digest import SpeechText, fit_speeches
 from moothall.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
 from moothall.protocols.roundtable.turn_notes import build_consensus_note
@@ -40,7 +40,7 @@ def build_answer_rules(state: Conference, ask: Ask) -> AnswerRules:
 
 def build_brief(state: Conference, ask: Ask) -> Brief:
     """Build the brief of an ask."""
-    words = PROMPT_TEXT[state.opened.language]
+    words = ROUNDTABLE_PROMPT[state.opened.language]
     memory = ContextWindow(window=RECENT)
     for speech in state.recent:
         memory = memory.add(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content), 0.5)
@@ -147,12 +147,12 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
 
 def build_first_prompt(opened: ConferenceOpened) -> str:
     """Return the default instruction to the first speaker."""
-    return PROMPT_TEXT[opened.language].first
+    return ROUNDTABLE_PROMPT[opened.language].first
 
 
 def build_next_prompt(state: Conference, speech: NumberedSpeech) -> str:
     """Return the instruction to the next speaker if the last one left none: its questions, else that it has spoken."""
-    words = PROMPT_TEXT[state.opened.language]
+    words = ROUNDTABLE_PROMPT[state.opened.language]
     sentences = _SENTENCES.split(drop_choice(speech.said.content)[:LONGEST_SPEECH])
     asked = [one_line(each).lstrip("-*•># ") for each in sentences if each.endswith(("?", "？"))]
     questions = [each for each in asked if each.strip("?？")][-MOST_QUESTIONS:]

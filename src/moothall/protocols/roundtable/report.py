@@ -5,9 +5,9 @@ from functools import partial
 from typing import Final
 
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import RoundtableReportText
 from moothall.protocols.roundtable.facts import ConferenceClosed, RoundtableSpeech
 from moothall.protocols.roundtable.files import explain_skip
-from moothall.protocols.roundtable.report_text import RoundtableReportText
 from moothall.protocols.roundtable.sections import find_missing_sections, is_speechlike, name_minutes_sections
 from moothall.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine, build_decision
 from moothall.reports.blocks import (

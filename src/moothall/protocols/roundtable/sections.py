@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from moothall.domain.facts import Language
+from moothall.domain.roster import Seat
+from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 
 MinutesSection = Literal["summary", "consensus", "disagreements", "actions"]
 
@@ -26,20 +29,7 @@ _MINUTES: Final[dict[MinutesSection, re.Pattern[str]]] = {
     ),
     "actions": re.compile(r"\baction|next step|\bto-?do\b|行动|待办|下一步|后续", re.IGNORECASE),
 }
-MINUTES_HEADS: Final[dict[Language, dict[MinutesSection, str]]] = {
-    "en": {
-        "summary": "Summary",
-        "consensus": "Consensus reached",
-        "disagreements": "Disagreements left open",
-        "actions": "Action items",
-    },
-    "zh": {"summary": "讨论摘要", "consensus": "最终共识", "disagreements": "悬而未决的分歧", "actions": "决议行动项"},
-}
 _SPEECH: Final = (("立场", "stance"), ("分析", "analysis"), ("回应", "response", "提问", "questions"))
-_SPEECH_HEADS: Final[dict[Language, tuple[str, str, str]]] = {
-    "en": ("Stance", "Analysis", "Response and questions"),
-    "zh": ("立场", "分析论证", "回应/提问"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +60,7 @@ def find_missing_sections(text: str, language: Language = "en") -> tuple[str, ..
     titles = [section.title.casefold() for section in split_sections(text)]
     return tuple(
         name
-        for name, words in zip(_SPEECH_HEADS[language], _SPEECH, strict=True)
+        for name, words in zip(ROUNDTABLE_PROMPT[language].speech_heads, _SPEECH, strict=True)
         if not any(word in title for title in titles for word in words)
     )
 
@@ -94,7 +84,7 @@ def find_missing_minutes(text: str) -> tuple[MinutesSection, ...]:
 
 def name_minutes_sections(missing: tuple[str, ...], language: Language) -> str:
     """Return the headings of these sections, for people to read."""
-    return ", ".join(f"## {head}" for name, head in MINUTES_HEADS[language].items() if name in missing)
+    return ", ".join(f"## {head}" for name, head in ROUNDTABLE_PROMPT[language].minutes_heads.items() if name in missing)
 
 
 def extract_minutes_section(text: str, name: MinutesSection) -> str:
@@ -113,3 +103,8 @@ def extract_minutes_section(text: str, name: MinutesSection) -> str:
             sections.append(section)
     found = [each for each in sections if words.search(each.title)]
     return next((each.text for each in found if words.match(each.title)), found[0].text if found else "")
+
+
+def describe_role(seat: Seat) -> str:
+    """Return what a role is for, on one line; empty if nothing was said about it."""
+    return one_line(f"{seat.stance} {seat.instructions}")

@@ -8,8 +8,8 @@ from typing import Final, Literal
 from moothall.domain.context import LONGEST_DIGEST, extract_first_sentence
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import SPEECH_DIGEST
 from moothall.protocols.roundtable.sections import extract_speech_section
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 
 SMALLEST_SHARE: Final = 80
 """A text that would be cut to less says nothing."""
@@ -21,15 +21,6 @@ _SENTENCES: Final = re.compile(r"(?<=[。！？\n])|(?<=[.!?]) ")
 _BECAUSE: Final = re.compile(r"\b(?:because|since|therefore)\b|因为|由于|因此|所以", re.IGNORECASE)
 _FIGURE: Final = re.compile(r"\d")
 _MARKUP: Final = "-*•># \t"
-
-
-class _DigestText(TwoLanguages):
-    stand = both("Stand: {text}", "立场：{text}")
-    figures = both("Figures: {text}", "数字：{text}")
-    reason = both("Reason: {text}", "理由：{text}")
-
-
-_TEXT: Final = in_each_language(_DigestText)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +106,7 @@ def _render_within(speech: SpeechText, room: int, render: Callable[[str], str]) 
 
 def build_digest(content: str, language: Language) -> str:
     """Shorten a speech to its stand, the figures that it names, and its reason."""
-    words, content = _TEXT[language], content[:_READ]
+    words, content = SPEECH_DIGEST[language], content[:_READ]
     stance, analysis = extract_speech_section(content, 0), extract_speech_section(content, 1)
     stand = extract_first_sentence((stance or content).lstrip(_MARKUP + "\n"))
     sentences = [line for each in _SENTENCES.split(content) if (line := one_line(each).strip(_MARKUP)) and not _is_head(each)]

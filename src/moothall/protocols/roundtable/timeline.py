@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from moothall.domain.choice_line import drop_choice, extract_choice
 from moothall.domain.facts import Entry, InputGiven, SessionCancelled
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.locale.catalogues import ROUNDTABLE_REPORT, RoundtableReportText
 from moothall.protocols.roundtable.facts import ConferenceClosed
-from moothall.protocols.roundtable.report_text import REPORT_TEXT, RoundtableReportText
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import extract_minutes_section, extract_speech_section
 from moothall.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
@@ -38,7 +38,7 @@ class RoundtableTimeline(TimelineBase[Conference]):
 
     @property
     def words(self) -> RoundtableReportText:
-        return REPORT_TEXT[self.state.opened.language]
+        return ROUNDTABLE_REPORT[self.state.opened.language]
 
     def begin(self, entry: Entry) -> None:
         self._add_line(entry, USER, self.state.opened.topic)

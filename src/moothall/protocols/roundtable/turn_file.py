@@ -5,8 +5,8 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moothall.protocols.roundtable.state import Conference, Status
 from moothall.protocols.roundtable.turn_notes import add_notes, list_notes
 
@@ -60,7 +60,7 @@ class BadTurn(Exception):
 def build_turn_file(conference: Conference) -> TurnFile:
     """Build the file that a conference should have."""
     settings = conference.opened.settings
-    prompt = conference.prompt if conference.status == "open" else PROMPT_TEXT[conference.opened.language].moderate
+    prompt = conference.prompt if conference.status == "open" else ROUNDTABLE_PROMPT[conference.opened.language].moderate
     prompt = add_notes(prompt, list_notes(conference), LONGEST_PROMPT)
     return TurnFile(
         conference=settings.conference,

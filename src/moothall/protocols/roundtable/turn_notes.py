@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.sections import name_minutes_sections
 from moothall.protocols.roundtable.state import Conference, NumberedInput
 
@@ -16,7 +16,7 @@ MOST_NAMED: Final = 5
 
 def list_notes(conference: Conference) -> tuple[str, ...]:
     """Return the notes for whoever has the turn: declared consensus, inputs of the user's, minutes that came back."""
-    words = PROMPT_TEXT[conference.opened.language]
+    words = ROUNDTABLE_PROMPT[conference.opened.language]
     if conference.status == "closed":
         return ()
     notes = []
@@ -33,7 +33,7 @@ def build_consensus_note(conference: Conference) -> str:
     """Say who has declared consensus and what that does."""
     named = [role for role in conference.speakers if role in conference.agreeing]
     rest = [role for role in conference.speakers if role not in conference.agreeing]
-    words = PROMPT_TEXT[conference.opened.language].consensus_note
+    words = ROUNDTABLE_PROMPT[conference.opened.language].consensus_note
     return words.format(named=_join(named), count=len(named), all=len(conference.speakers), rest=_join(rest))
 
 

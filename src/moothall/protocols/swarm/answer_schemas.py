@@ -8,6 +8,7 @@ from moothall.codec.schemas import allow_list, allow_text, allow_values, narrow_
 from moothall.domain.claims import cut_text
 from moothall.domain.effects import Ask, CompareTexts, Mended, Schema
 from moothall.domain.topic import LONGEST_LABEL
+from moothall.locale.catalogues import SWARM_PROMPT
 from moothall.protocols.swarm.answers import (
     MOST_FINDINGS,
     MOST_OPERATIONS,
@@ -25,7 +26,6 @@ from moothall.protocols.swarm.answers import (
     SimilarityReport,
 )
 from moothall.protocols.swarm.facts import Role
-from moothall.protocols.swarm.prompt_text import PROMPT_TEXT
 from moothall.protocols.swarm.rules.collisions import find_invitation
 from moothall.protocols.swarm.rules.evidence import list_rated_directions
 from moothall.protocols.swarm.rules.operations import LONGEST_DIRECTION, REASONS
@@ -172,7 +172,7 @@ def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Mended:
     order = state.orders[agent.seat]
     first = said.findings[0].core_idea if said.findings else ""
     direction = said.direction.strip() or order.recommended or agent.direction or cut_text(first, LONGEST_DIRECTION)
-    reasons = PROMPT_TEXT[state.opened.language].reasons
+    reasons = SWARM_PROMPT[state.opened.language].reasons
     reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
     report = build_decision_report(state, agent, direction or "—", reason)
     filled = replace(

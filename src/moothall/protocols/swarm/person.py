@@ -10,13 +10,13 @@ from moothall.domain.context import Utterance, extract_first_sentence
 from moothall.domain.effects import Ask
 from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moothall.domain.safe_text import one_line, quote_lines
+from moothall.locale.catalogues import PERSON_STEPS, SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm.answer_schemas import build_decision_report
 from moothall.protocols.swarm.answers import MOST_FINDINGS, CheckVerdict
 from moothall.protocols.swarm.rules.collisions import find_invitation
 from moothall.protocols.swarm.rules.evidence import list_rated_directions
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
-from moothall.reports.person_steps import PERSON_TEXT as SHARED_TEXT
 from moothall.reports.person_steps import (
     POSITION,
     ask_confidence,
@@ -27,7 +27,6 @@ from moothall.reports.person_steps import (
     offer_pass,
     read_choice,
 )
-from moothall.reports.two_languages import Both, TwoLanguages, both, in_each_language
 from moothall.scoring.positions import VotePosition
 
 WORDS: Final = "words"
@@ -43,61 +42,10 @@ MOST_IDEAS: Final = 24
 _NUMBER = re.compile(r"\d{1,9}")
 
 
-class SwarmPersonText(TwoLanguages):
-    """Every text, in one language."""
-
-    explore = both(
-        "What have you found? One idea on each line. (Enter for nothing new)",
-        "你发现了什么？每行一个观点。（直接回车：没有新的）",
-    )
-    classic = both("Look at the task from this perspective alone: {perspective}.", "只从这一视角看任务：{perspective}。")
-    random = both("This time look somewhere else, wherever chance takes you.", "这一次请随机换一个方向去看。")
-    switch = both("Others have good reasons against your direction: take another one.", "别人有充分理由反对你的方向：请换一个。")
-    ideas = both("The ideas on the blackboard:", "黑板上的观点：")
-    holds = both(
-        "Which of these ideas do you hold, too? Their numbers. (Enter: those that you held before)",
-        "其中哪些观点你也持有？写编号。（直接回车：与之前相同）",
-    )
-    direction = both("In which direction did you look? (Enter: {usual})", "你探索的方向是？（直接回车：{usual}）")
-    reason = both("Chosen by a person.", "由人选择。")
-    collide = both(
-        "What do you do with this finding? (/pass if you have nothing to say)", "你如何对待这个发现？（没有可说的就输入 /pass）"
-    )
-    findings = both("Findings of others:", "他人的发现：")
-    which = both("Which finding do you speak to? (its number; Enter: {number})", "针对哪个发现？（写编号；直接回车：{number}）")
-    say = both("What do you say?", "你想说什么？")
-    actions: Both[dict[str, str]] = both(
-        {"challenge": "challenge it", "support": "support it", "extend": "add to it", "synthesize": "bring it together"},
-        {"challenge": "质疑", "support": "支持", "extend": "补充", "synthesize": "综合"},
-    )
-    check = both("{seat} found without looking it up: “{text}” What do you know?", "{seat} 未经检索得出：“{text}”据你所知如何？")
-    verdicts: Both[dict[str, str]] = both(
-        {"confirmed": "confirmed", "refuted": "refuted", "unclear": "unclear"},
-        {"confirmed": "属实", "refuted": "不实", "unclear": "不清楚"},
-    )
-    vote = both("{number}. “{text}” Is this idea the answer to the task?", "{number}. “{text}”这个观点是任务的答案吗？")
-    rate = both(
-        "How good is “{text}” as the answer, by what you saw there? (Enter: not rated)",
-        "按你所见，“{text}”作为答案有多好？（直接回车：不评）",
-    )
-    rates: Both[dict[str, str]] = both(
-        {"1.0": "excellent", "0.75": "good", "0.5": "fair", "0.25": "poor", "0.0": "no good"},
-        {"1.0": "极好", "0.75": "好", "0.5": "一般", "0.25": "较差", "0.0": "不行"},
-    )
-    synthesis = both(
-        "The exploring is over. What do the findings share, where do they part, and what follows?",
-        "探索结束。这些发现有何共性、有何分歧、得出什么结论？",
-    )
-    inputs = both("The user says:", "用户说：")
-
-
-PERSON_TEXT = in_each_language(SwarmPersonText)
-
-
 def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
     """Build what a person is asked."""
     language = state.opened.language
-    words = PERSON_TEXT[language]
+    words = SWARM_PERSON[language]
     news = tuple(
         Utterance(id=each.number, speaker=each.seat, text=_describe_finding(each)) for each in state.board.findings[-MOST_NEWS:]
     )
@@ -201,7 +149,7 @@ def _build_collision_ask(state: Swarm, ask: Ask, words: SwarmPersonText) -> Pers
 
 
 def _build_check_ask(state: Swarm, words: SwarmPersonText) -> PersonAsk:
-    why = SHARED_TEXT[state.opened.language].why
+    why = PERSON_STEPS[state.opened.language].why
     findings = [state.board.findings[number - 1] for number in state.review.to_check]
     choices = tuple(PersonChoice(value=verdict, text=words.verdicts[verdict]) for verdict in get_args(CheckVerdict))
     steps: list[PersonStep] = []

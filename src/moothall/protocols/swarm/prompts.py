@@ -14,11 +14,12 @@ from moothall.domain.effects import AnswerRules, Ask, Brief, CompareTexts
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
+from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
+from moothall.protocols.swarm.agent_names import DISPLAY_NAMES, format_agent_name
 from moothall.protocols.swarm.answer_schemas import build_answer_schema, find_fills, mend_answer
 from moothall.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.person import build_person_ask
-from moothall.protocols.swarm.prompt_text import DISPLAY_NAMES, PROMPT_TEXT, SwarmPromptText, format_agent_name
 from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
 from moothall.protocols.swarm.rules.evidence import list_rated_directions
 from moothall.protocols.swarm.rules.ideas import build_comparison
@@ -57,7 +58,7 @@ def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
 
 def build_brief(state: Swarm, ask: Ask) -> Brief:
     """Build the brief of an ask."""
-    words = PROMPT_TEXT[state.opened.language]
+    words = SWARM_PROMPT[state.opened.language]
     agent = state.agents.get(ask.seat)
     own = _build_own_prompt(state, words, ask, agent)
     compared = build_comparison(state) if ask.kind == "compare" else CompareTexts()

@@ -17,14 +17,14 @@ from moothall.domain.topic import ContextFile, Topic
 from moothall.engine.events import EntryAdded, Event
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import KeyReused, UnknownSession
+from moothall.locale.catalogues import CHAT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Block, Heading
 from moothall.reports.markdown import format_cell, quote_markdown, render_blocks
 from moothall.reports.sections import describe_pause
-from moothall.reports.shared_text import SHARED_REPORT_TEXT
 from moothall.reports.spoken_line import SpokenLine
+from moothall.reports.wording import format_parking
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request
-from moothall.surfaces.api.chat_text import CHAT_TEXT
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.api.sealed_events import SealedEvents
 
@@ -112,7 +112,7 @@ def _is_same(snapshot: Snapshot, question: Question) -> bool:
 
 def _build_context(question: Question) -> tuple[ContextFile, ...]:
     """The conversation before the question, as every seat reads it."""
-    name = CHAT_TEXT[question.language].conversation
+    name = CHAT[question.language].conversation
     return (ContextFile(name=name, text=question.conversation),) if question.conversation else ()
 
 
@@ -190,7 +190,7 @@ class _MeetingTeller:
         self._timeline = plugin.timeline(snapshot.session)
         self._sealed = SealedEvents(plugin, snapshot.session)
         self._state = snapshot.session_state
-        self._words = CHAT_TEXT[self._state.opened.language]
+        self._words = CHAT[self._state.opened.language]
         self._waiting = ""
 
     @property
@@ -243,11 +243,11 @@ def _list_awaited(asks: Iterable[str]) -> str:
 async def _build_answer(call: Call, meeting: ChatMeeting, link: str) -> ChatAnswer:
     snapshot = await call.moot.engine.load_snapshot(meeting.session)
     state = snapshot.session_state
-    words = CHAT_TEXT[state.opened.language]
+    words = CHAT[state.opened.language]
     if snapshot.is_closed:
         return ChatAnswer(await _render_decision(call, meeting, link), state.spent)
     if state.parked is not None:
-        reason = format_cell(SHARED_REPORT_TEXT[state.opened.language].format_parking(state.parked))
+        reason = format_cell(format_parking(SHARED_REPORT[state.opened.language], state.parked))
         return ChatAnswer(words.parked.format(reason=reason, link=link), state.spent)
     return ChatAnswer(words.goes_on.format(seats=_list_awaited(state.pending) or words.nobody, link=link), state.spent)
 
@@ -256,10 +256,10 @@ async def _render_decision(call: Call, meeting: ChatMeeting, link: str) -> str:
     """The decision as its report has it: choice and strength, the text, the reasons, dissent, losses, costs; then the link."""
     plugin, timeline = await call.moot.load_plugin(meeting.session), await call.moot.load_timeline(meeting.session)
     report = plugin.report(timeline)
-    words = CHAT_TEXT[timeline.language]
+    words = CHAT[timeline.language]
     blocks = report.decision[1:] if report.decision and isinstance(report.decision[0], Heading) else report.decision
     end = next((at for at, block in enumerate(blocks) if isinstance(block, Heading)), len(blocks))
-    reasons = _find_section(report.record, SHARED_REPORT_TEXT[timeline.language].reasons)
+    reasons = _find_section(report.record, SHARED_REPORT[timeline.language].reasons)
     text = render_blocks((*blocks[:end], *reasons, *blocks[end:]))
     before = f"{words.held_before.format(date=f'{meeting.opened_at:%Y-%m-%d}')}\n\n" if meeting.had_ended else ""
     return f"{text}\n---\n\n{before}{words.link.format(link=link)}\n"

@@ -14,7 +14,7 @@ from moothall.app.validation import LONGEST_TOPIC
 from moothall.domain.facts import Language
 from moothall.domain.language import detect_language
 from moothall.domain.safe_text import fix_surrogates, quote_lines
-from moothall.surfaces.api.chat_text import CHAT_TEXT
+from moothall.locale.catalogues import CHAT
 
 PREFIX: Final = "moot/"
 DEFAULT_PROTOCOL: Final = "persona"
@@ -154,7 +154,7 @@ def read_text(message: ChatMessage, language: Language = "en") -> str:
     """The text of a message; parts that are not text are named in it."""
     if not isinstance(message.content, list):
         return fix_surrogates(message.content or "").strip()
-    words = CHAT_TEXT[language].not_text
+    words = CHAT[language].not_text
     texts = [
         part if isinstance(part, str) else str(part.get("text") or part.get("refusal") or "") if _is_text(part) else
         words.format(kind=str(part.get("type"))[:40])
@@ -193,7 +193,7 @@ def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
 
 def _format_conversation(messages: Sequence[ChatMessage], language: Language) -> str:
     """The messages, each quoted under who wrote it: the client's instructions, then the newest that there is room for."""
-    words = CHAT_TEXT[language]
+    words = CHAT[language]
     told = [(_name_role(each.role), text) for each in messages if (text := read_text(each, language))]
     rules = [_quote_message(role, text, language) for role, text in told if role == "system"]
     talk = [_quote_message(role, text, language) for role, text in told if role != "system"]
@@ -206,13 +206,13 @@ def _format_conversation(messages: Sequence[ChatMessage], language: Language) ->
 
 
 def _name_role(role: str) -> str:
-    return {"developer": "system", "function": "tool"}.get(role, role if role in CHAT_TEXT["en"].roles else "user")
+    return {"developer": "system", "function": "tool"}.get(role, role if role in CHAT["en"].roles else "user")
 
 
 def _quote_message(role: str, text: str, language: Language) -> str:
     cut = text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 1]}…"
     # Quoted here as well as in the brief: no line of a message passes as the beginning of somebody else's.
-    return f"{CHAT_TEXT[language].roles[role]}:\n{quote_lines(cut)}"
+    return f"{CHAT[language].roles[role]}:\n{quote_lines(cut)}"
 
 
 def digest_request(chat: ChatRequest, model: ChatModel) -> str:

@@ -11,8 +11,8 @@ from typing import Any, Final
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.language import detect_language
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import CHAT, LANGUAGE
 from moothall.surfaces.api.chat_request import ChatRequest, read_text
-from moothall.surfaces.api.chat_text import CHAT_TEXT
 
 LEAST_TOKENS: Final = 64
 """A limit up to this is too little for a decision: clients set it for titles and to try whether a model answers."""
@@ -40,7 +40,6 @@ _TITLE_ZH: Final = re.compile(
     r"(?=.*(?:总结|概括|生成|返回|提取|起|命名))(?=.*(?:标题|题目|主题|名称))(?=.*(?:会话|对话|聊天|这句话|内容))(?=.*(?:字|简短|简要|简洁))",
     re.DOTALL,
 )
-_LANGUAGES: Final = {"en": "English", "zh": "Chinese"}
 
 
 def answer_side_question(chat: ChatRequest) -> str | None:
@@ -55,12 +54,12 @@ def answer_side_question(chat: ChatRequest) -> str | None:
         return "💬"
     if "Analyze this conversation and provide" in asked[:HEAD] and "title" in asked[:2_000].lower():
         title = build_title(asked, chat)
-        return json.dumps({"language": _LANGUAGES[detect_language(title)], "title": title}, ensure_ascii=False)
+        return json.dumps({"language": LANGUAGE[detect_language(title)].english_name, "title": title}, ensure_ascii=False)
     if _wants_title(asked, rules, chat):
         return build_title(asked, chat)
     limit = _find_limit(chat)
     if limit is not None and limit <= LEAST_TOKENS:
-        return CHAT_TEXT[detect_language(asked)].too_short.format(tokens=limit)
+        return CHAT[detect_language(asked)].too_short.format(tokens=limit)
     return None
 
 

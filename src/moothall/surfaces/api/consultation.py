@@ -7,8 +7,8 @@ from pydantic import Field
 
 from moothall.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
 from moothall.app.moot import Options
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.consult import ConsultKind
-from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadSetting
@@ -41,7 +41,7 @@ class ConsultParams(ApiModel):
         list[str | ParticipantIn],
         Field(max_length=64, description="Without a session: the participants behind the names, with platforms."),
     ] = []
-    language: Language | None = None
+    language: KnownLanguage | None = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
     idempotency_key: IdempotencyKey = ""
 

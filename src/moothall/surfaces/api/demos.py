@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from moothall.app.demos import build_demo_options, list_demos, load_demo
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.participants.demo import Pace
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
@@ -13,7 +14,7 @@ from moothall.surfaces.api.shapes import IdempotencyKey
 
 
 class ListDemosParams(ApiModel):
-    language: Language = "en"
+    language: KnownLanguage = "en"
 
 
 class DemoOut(ApiModel):
@@ -30,7 +31,7 @@ class DemosOut(ApiModel):
 
 class PlayDemoParams(ApiModel):
     name: Annotated[str, Field(min_length=1, max_length=80, description="The demo's name, from moothall.listDemos.")]
-    language: Language = "en"
+    language: KnownLanguage = "en"
     pace: Annotated[Pace, Field(description="How fast it plays; fast does not wait at all.")] = "reading"
     idempotency_key: IdempotencyKey = ""
 

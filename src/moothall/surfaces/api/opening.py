@@ -14,14 +14,15 @@ from moothall.app.estimates import Range, estimate_session
 from moothall.app.invitations import check_invitation
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import load_protocols
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
-from moothall.errors import BadSetting
+from moothall.errors import BadSetting, describe_install
+from moothall.locale.catalogues import OPENING
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.demos import DemoOut, build_demos_out
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
-from moothall.surfaces.api.opening_text import OPENING_TEXT
 from moothall.surfaces.api.session_shapes import OpenSessionParams, SessionParams
 from moothall.surfaces.api.sessions import build_open_options
 from moothall.surfaces.api.shapes import MOST_ENTRIES, FamilyRef, ParticipantIn, Short
@@ -34,7 +35,7 @@ INVITE_HOURS: Final = 168.0
 
 
 class OpeningParams(ApiModel):
-    language: Language = "en"
+    language: KnownLanguage = "en"
 
 
 class SettingOut(ApiModel):
@@ -135,7 +136,7 @@ class InviteOut(ApiModel):
 
 
 async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
-    words, found = OPENING_TEXT[params.language], await call.moot.discover()
+    words, found = OPENING[params.language], await call.moot.discover()
     participants = [
         *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found_key) for each in found.models),
         *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found) for each in found.servers),
@@ -143,7 +144,7 @@ async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
             platform="embedded",
             title="embedded",
             found=found.embedded,
-            note=words.embedded if found.embedded else words.no_embedded,
+            note=words.embedded if found.embedded else words.no_embedded.format(install=describe_install("embedded")),
         ),
         FoundPlatformOut(platform="mailbox", title=words.mailbox, found=True, note=words.mailbox_note),
     ]
@@ -165,7 +166,7 @@ async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
 
 
 def _build_protocol(plugin: AnyPlugin, language: Language) -> ProtocolOut:
-    words = OPENING_TEXT[language]
+    words = OPENING[language]
     return ProtocolOut(
         name=plugin.name,
         title=words.titles.get(plugin.name, plugin.name),

@@ -116,7 +116,7 @@ def _iterate_file(data: Iterable[str], language: str, title: str, body: Iterable
     script, style = ((folder / name).read_text(encoding="utf-8") for name in ("app.js", "app.css"))
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return iterate_document(
-        "zh" if language == "zh" else "en",
+        language,
         title,
         body,
         policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "

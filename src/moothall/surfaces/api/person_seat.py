@@ -12,7 +12,7 @@ from moothall.domain.person import PersonAsk, PersonStep
 from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadAnswer, BadSetting, UnknownAsk, UnknownSeat
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
+from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import AskOut, SeatRef, SessionParams, WrittenOut
 from moothall.surfaces.api.sessions import build_ask_out
@@ -22,17 +22,6 @@ LONGEST_ANSWER: Final = 20_000
 MOST_STEPS: Final = 500
 MOST_NUMBERS: Final = 2_000
 """Entries up to this one can be named in a list; those after it are typed."""
-
-
-class PersonSeatText(TwoLanguages):
-    """Every text, in one language."""
-
-    needed = both("an answer is needed", "需要回答")
-    choose = both("expected one of: {choices}", "请从中选择：{choices}")
-    number = both("expected the number of an entry, such as {example}", "请填写条目编号，例如 {example}")
-
-
-TEXT = in_each_language(PersonSeatText)
 
 
 class PersonSeatParams(SessionParams):
@@ -152,7 +141,7 @@ def _build_answer(brief: Brief, params: PersonAnswerParams) -> object:
             known = ", ".join(command.word for command in person.commands) or "none"
             raise BadSetting(f"command: there is no {params.command!r} here; there are: {known}")
         return answer
-    return person.build(_read_answers(person, params.answers, TEXT[brief.language]))
+    return person.build(_read_answers(person, params.answers, PERSON_SEAT[brief.language]))
 
 
 def _read_answers(person: PersonAsk, given: dict[str, str], words: PersonSeatText) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from moothall.app.pipelines import PipelineFile, build_options, load_pipeline, parse_pipeline
-from moothall.domain.facts import Language
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import MAILBOX
 from moothall.errors import BadSetting
@@ -25,7 +25,7 @@ class OpenPipelineParams(ApiModel):
     ]
     task: Annotated[str, Field(max_length=20_000, description="The task. Default: the pipeline's own.")] = ""
     models: Annotated[list[Short], Field(max_length=64, description="Platforms that fill all agents, in turn.")] = []
-    language: Language | None = None
+    language: KnownLanguage | None = None
     idempotency_key: IdempotencyKey = ""
 
 

@@ -11,12 +11,12 @@ from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject
 from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
 from moothall.app.conferences.unattended import Relay
 from moothall.app.conferences.watch_folder import watch_changes
-from moothall.domain.facts import Language
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import MootError, OutOfTurn
+from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
 from moothall.protocols.roundtable.files import format_input_file_name
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moothall.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
 from moothall.protocols.roundtable.state import Status
 from moothall.surfaces.api.deliberation import build_seat
@@ -48,7 +48,7 @@ class NewConferenceParams(ConferenceParams):
     agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
     prompt: Annotated[str, Field(max_length=2_000, description="Instructions for the first speaker.")] = ""
     max_rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = DEFAULT_ROUNDS
-    language: Language | None = None
+    language: KnownLanguage | None = None
 
 
 class JoinConferenceParams(ConferenceParams):
@@ -262,7 +262,7 @@ async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
     except Blocked as blocked:
         raise OutOfTurn(f"{blocked} {blocked.told}") from blocked
     returned = name_minutes_sections(given.returned, given.language)
-    told = PROMPT_TEXT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
+    told = ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=returned, file=given.file) if returned else ""
     return SaidOut(
         file=given.file,
         status=given.turn.status,

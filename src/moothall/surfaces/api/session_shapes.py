@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AliasChoices, Field
 
 from moothall.app.deliberations import MOST_WAIT_SECONDS
-from moothall.domain.facts import Language
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.topic import LONGEST_FILE, MOST_FILES, Stakes
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api.method import ApiModel
@@ -79,7 +79,7 @@ class OpenSessionParams(ApiModel):
     category: Short = ""
     stakes: Stakes = "medium"
     tags: Annotated[list[Short], Field(max_length=32)] = []
-    language: Language | None = None
+    language: KnownLanguage | None = None
     consult: Annotated[bool, Field(description="Allow seats to consult each other before they answer.")] = False
     consult_limit: Annotated[int | None, Field(ge=0, le=100, description="Consultations of one seat; implies consult.")] = None
     memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None

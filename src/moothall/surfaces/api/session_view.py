@@ -17,6 +17,7 @@ from moothall.domain.budget import Budget, Spent
 from moothall.domain.facts import Opened
 from moothall.domain.roster import MAILBOX, Seat, parse_kind
 from moothall.engine.snapshot import Snapshot
+from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.reports.blocks import Block, Fields, Line, Report
 from moothall.reports.decision import Decision, summarize_choice
@@ -24,11 +25,9 @@ from moothall.reports.figures import format_percent
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
 from moothall.reports.loss_text import explain_detail
 from moothall.reports.outline import Lens, TimelineItem, build_outline
-from moothall.reports.shared_text import SHARED_REPORT_TEXT
 from moothall.reports.timeline import SessionTimeline
 from moothall.surfaces.api.entries import has_sealed_words, is_sealed
 from moothall.surfaces.api.method import Caller
-from moothall.surfaces.api.view_text import VIEW_TEXT
 from moothall.surfaces.api.views import (
     build_candidates,
     build_deadlines,
@@ -134,7 +133,7 @@ def _parse_ask(ask: str) -> tuple[str, str]:
 
 
 def _describe_ask(kind: str, timeline: SessionTimeline) -> str:
-    return SHARED_REPORT_TEXT[timeline.language].asked_for.get(kind.rpartition("/")[2], kind)
+    return SHARED_REPORT[timeline.language].asked_for.get(kind.rpartition("/")[2], kind)
 
 
 def _build_waiting(timeline: SessionTimeline, snapshot: Snapshot) -> list[Json]:
@@ -166,13 +165,13 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
     losses = {loss.seat: loss for loss in timeline.losses}
     found = []
     for at, seat in enumerate(state.seats):
-        words, own = VIEW_TEXT[timeline.language], asked.get(seat.id)
+        words, own = SESSION_VIEW[timeline.language], asked.get(seat.id)
         loss = losses.get(seat.id)
         now, why = "listening", ""
         if loss is not None and loss.seq > timeline.answered_at.get(seat.id, 0) and not _is_hidden(loss.seq, snapshot):
             detail = explain_detail(loss.detail, loss.reason, timeline.language)
             shown = "" if is_sealed(snapshot.state) and loss.reason == "malformed" else detail
-            told = SHARED_REPORT_TEXT[timeline.language].losses[loss.reason]
+            told = SHARED_REPORT[timeline.language].losses[loss.reason]
             now, why = "lost", f"{told} ({shown})" if shown else told
         elif seat.id in silences:
             now, why = "silent", silences[seat.id]
@@ -183,7 +182,7 @@ def build_seats(timeline: SessionTimeline, snapshot: Snapshot, held_up: Collecti
             now = "asked" if is_outside else "writing"
             why = (words.asked if is_outside else words.writing).format(what=", ".join(what for what, _ in own))
             if seat.id in held_up:
-                now, why = "held_up", SHARED_REPORT_TEXT[timeline.language].held_up
+                now, why = "held_up", SHARED_REPORT[timeline.language].held_up
         found.append(_build_seat(seat, at, now, why))
     return found
 
@@ -252,7 +251,7 @@ def _build_deliberation(snapshot: Snapshot) -> Json:
 
 def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -> list[Json]:
     """The figures of a decision, each with how it came about."""
-    words = VIEW_TEXT[opened.language]
+    words = SESSION_VIEW[opened.language]
     votes = next((lens.blocks for name in VOTE_LENSES for lens in lenses if lens.id == name), ())
     by_vote = decision.support is not None and decision.heads > 0
     figures: list[tuple[str, str, str, tuple[Block, ...]]] = []

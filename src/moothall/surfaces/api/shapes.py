@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AliasChoices, Field
 
 from moothall.app.deliberations import MOST_WAIT_SECONDS
-from moothall.domain.facts import Language
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.roster import LONGEST_FAMILY, MAILBOX
 from moothall.domain.topic import Stakes
 from moothall.memory.facts import ObligationState
@@ -86,7 +86,7 @@ class OpenParams(ApiModel):
     patience_seconds: Annotated[float, Field(gt=0, le=315_360_000, description="How long outside participants may take.")] = (
         604_800
     )
-    language: Language | None = None
+    language: KnownLanguage | None = None
     consult: Annotated[bool, Field(description="Participants may consult each other before they contribute.")] = False
     memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
     idempotency_key: IdempotencyKey = ""

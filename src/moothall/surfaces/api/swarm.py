@@ -7,16 +7,16 @@ from pydantic import Field
 
 from moothall.app.deliberations import MOST_WAIT_SECONDS
 from moothall.app.moot import Options
+from moothall.codec.languages import KnownLanguage
 from moothall.domain.budget import Budget
-from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import build_topic
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.timeline import unwrap_timeline
+from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR
-from moothall.protocols.swarm.prompt_text import agent_name
 from moothall.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
@@ -66,7 +66,7 @@ class OpenSwarmParams(ApiModel):
     seed: Annotated[int | None, Field(ge=0, lt=2**31)] = None
     settings: Annotated[dict[str, Any], Field(max_length=32, description="Further settings of the protocol.")] = {}
     category: Short = ""
-    language: Language | None = None
+    language: KnownLanguage | None = None
     idempotency_key: IdempotencyKey = ""
 
 

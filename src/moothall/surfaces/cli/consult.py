@@ -10,6 +10,7 @@ from moothall.domain.ids import parse_seat_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadSetting
+from moothall.locale.texts import list_languages
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.run import TerminalSession, exit_with
 
@@ -25,7 +26,7 @@ from moothall.surfaces.cli.run import TerminalSession, exit_with
 @click.option("--understanding", default="", help="What the asker believes so far.")
 @click.option("--kind", type=click.Choice(["knowledge", "confirmation", "feedback"]), default="knowledge", show_default=True)
 @click.option("--project", type=click.Path(), help="The folder that holds docs/consultation/. Default: the current folder.")
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the question's language.")
+@click.option("--language", type=click.Choice(list_languages()), help="Default: the question's language.")
 @click.option("--session", metavar="ID", help="The session's id.")
 @click.option("--wait", is_flag=True, help="Wait here for a mailbox seat instead of ending the command.")
 @click.option("--no-check", is_flag=True, help="Skip the check that the seat can answer.")

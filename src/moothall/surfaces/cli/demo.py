@@ -19,11 +19,12 @@ from moothall.app.moot import Moot
 from moothall.domain.facts import Language
 from moothall.domain.roster import DEMO
 from moothall.errors import BadSetting
+from moothall.locale.catalogues import DEMO_COMMAND
+from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
 from moothall.participants.demo import PACES, Pace, Pacer, make_demo
 from moothall.participants.kinds import SeatRequest
 from moothall.ports.participant import Participant
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.demo_text import DEMO_TEXT
 from moothall.surfaces.cli.run import TerminalSession, exit_with
 
 LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
@@ -31,7 +32,7 @@ LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 @click.command(short_help="Play a meeting that was written in advance.")
 @click.argument("protocol", required=False)
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the language of your terminal, else en.")
+@click.option("--language", type=click.Choice(list_languages()), help="Default: the language of your terminal, else en.")
 @click.option("--pace", type=click.Choice(PACES), help="How fast it plays. Default: reading; without a terminal: fast.")
 @click.option("--fast", is_flag=True, help="The same as --pace fast: without waiting.")
 @click.option("--list", "is_listing", is_flag=True, help="List the demos and play none.")
@@ -76,7 +77,7 @@ def demo(
 
 async def play(table: TerminalSession, chosen: Demo, pace: Pace, *, session: str | None = None, as_json: bool = False) -> int:
     """Open a demo, run it in this terminal, and say what can be done with it."""
-    words = DEMO_TEXT[chosen.language]
+    words = DEMO_COMMAND[chosen.language]
     async with table.open_moot() as moot:
         options = build_demo_options(chosen, moot.environ, pace=pace)
         options["session"] = session
@@ -96,7 +97,7 @@ async def play(table: TerminalSession, chosen: Demo, pace: Pace, *, session: str
 def print_head(console: Console, chosen: Demo) -> None:
     console.print(Text(f"{chosen.protocol} · {chosen.title}", style="bold"))
     console.print(Text(chosen.topic), soft_wrap=not console.is_terminal)
-    console.print(Text(DEMO_TEXT[chosen.language].what, style="dim"), soft_wrap=not console.is_terminal)
+    console.print(Text(DEMO_COMMAND[chosen.language].what, style="dim"), soft_wrap=not console.is_terminal)
     console.print()
 
 
@@ -148,7 +149,7 @@ def skip_on_keys(pacer: Pacer) -> Iterator[bool]:
 def guess_language() -> Language:
     """The language that the terminal is set to."""
     found = next((os.environ[name] for name in LANGUAGE_VARIABLES if os.environ.get(name)), "")
-    return "zh" if found.lower().startswith("zh") else "en"
+    return next((code for code in list_languages() if found.lower().startswith(code)), DEFAULT_LANGUAGE)
 
 
 def print_demos(language: Language, *, as_json: bool) -> None:
@@ -165,7 +166,7 @@ def print_demos(language: Language, *, as_json: bool) -> None:
 
 def choose_demo(language: Language, *, as_json: bool) -> Demo:
     """The demo that a person at the terminal chooses from the list; the first one where nobody can choose."""
-    words, demos = DEMO_TEXT[language], list_demos(language)
+    words, demos = DEMO_COMMAND[language], list_demos(language)
     if as_json:
         return load_demo(FIRST, language)
     print_demos(language, as_json=False)
@@ -205,7 +206,7 @@ def try_out(topic: str) -> None:
     if models:
         run_in_place(topic)
     language = guess_language()
-    words = DEMO_TEXT[language]
+    words = DEMO_COMMAND[language]
     output.print_line(f"{words.offer}\n  {words.first_way}\n  {words.second_way}")
     if agents:
         found = f"moot run {shlex.quote(topic)} --model command:{agents[0]}"
@@ -226,7 +227,7 @@ def try_out(topic: str) -> None:
 def ask_way(language: Language) -> str:
     """Which of the two ways a person wants: 1 or 2."""
     while True:
-        typed: str = click.prompt(DEMO_TEXT[language].choose_way, default="1", show_default=False, prompt_suffix=" ").strip()
+        typed: str = click.prompt(DEMO_COMMAND[language].choose_way, default="1", show_default=False, prompt_suffix=" ").strip()
         if typed in {"1", "2"}:
             return typed
 

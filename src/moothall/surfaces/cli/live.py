@@ -15,6 +15,7 @@ from moothall.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, Ses
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line, strip_control
 from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
+from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT, SharedReportText
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.asks import to_inner_entry
 from moothall.protocols.consultation.timeline import ConsultingTimeline
@@ -30,11 +31,10 @@ from moothall.protocols.persona.facts import (
     TurnTaken,
 )
 from moothall.protocols.persona.live_lines import format_line_marks
-from moothall.protocols.persona.report_text import REPORT_TEXT
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.reports.sections import describe_pause
-from moothall.reports.shared_text import SHARED_REPORT_TEXT, SharedReportText
 from moothall.reports.spoken_line import SpokenLine
+from moothall.reports.wording import format_limit, format_loss, format_money
 from moothall.surfaces.cli.markdown_text import render_words
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
@@ -93,7 +93,7 @@ class PlainView:
 
     def show(self, event: Event) -> None:
         if isinstance(event, SeatWaiting) and not event.is_over and self._timeline.seq:
-            held_up = SHARED_REPORT_TEXT[self._timeline.language].held_up
+            held_up = SHARED_REPORT[self._timeline.language].held_up
             self._console.print(Text(f"  {event.seat} {held_up}"), soft_wrap=True)
         if not isinstance(event, EntryAdded):
             return
@@ -179,7 +179,7 @@ class SeatsView(MovingView):
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
             return Text("")
-        words = SHARED_REPORT_TEXT[self._timeline.session_state.opened.language]
+        words = SHARED_REPORT[self._timeline.session_state.opened.language]
         table = Table.grid(padding=(0, 2))
         parts: list[RenderableType] = []
         for at, seat in enumerate(self._timeline.session_state.seats):
@@ -204,7 +204,7 @@ def render_spoken(console: Console, seat: str, words: str, color: str, room: int
 
 def format_foot(session: str, spent: Spent, words: SharedReportText) -> str:
     """The last line of a live view: the session, what it cost so far, how to stop it."""
-    return f"{session}  ·  {words.tokens.format(tokens=spent.tokens)}  ·  {words.format_money(spent)}  ·  {words.stops}"
+    return f"{session}  ·  {words.tokens.format(tokens=spent.tokens)}  ·  {format_money(words, spent)}  ·  {words.stops}"
 
 
 class MeetingView(MovingView):
@@ -242,7 +242,7 @@ class MeetingView(MovingView):
 
     def _track_status(self, entry: Entry) -> None:
         fact = entry.fact
-        words = REPORT_TEXT[self._timeline.state.opened.language]
+        words = PERSONA_REPORT[self._timeline.state.opened.language]
         match fact:
             case AsksPut(asks=asks):
                 for ask in asks:
@@ -261,7 +261,7 @@ class MeetingView(MovingView):
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
-                self._console.print(Text(f"  {words.format_loss(seat, reason, fact.detail)}", style="red"))
+                self._console.print(Text(f"  {format_loss(words, seat, reason, fact.detail)}", style="red"))
             case PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
             case StandTaken(seat=seat, said=stand):
@@ -274,7 +274,7 @@ class MeetingView(MovingView):
             case ConclusionDrafted(seat=seat):
                 self._status[seat] = words.decision
             case BudgetExhausted(budget=budget, spent=spent):
-                self._console.print(Text(f"  {words.format_limit(budget, spent)}", style="yellow"))
+                self._console.print(Text(f"  {format_limit(words, budget, spent)}", style="yellow"))
             case SessionResumed():
                 self._status = {seat.id: "…" for seat in self._timeline.state.seats}
             case _:
@@ -285,7 +285,7 @@ class MeetingView(MovingView):
         return COLORS[seats.index(SeatId(seat)) % len(COLORS)] if seat in seats else "white"
 
     def _render_contribution(self, line: PersonaTimelineLine) -> RenderableType:
-        marks = format_line_marks(line, REPORT_TEXT[self._timeline.language])
+        marks = format_line_marks(line, PERSONA_REPORT[self._timeline.language])
         head = Text.assemble((f"#{line.id} ", "dim"), (line.speaker, f"bold {self._choose_color(line.speaker)}"), (marks, "dim"))
         return Group(head, Padding(render_words(line.content), (0, 0, 1, 2)))
 
@@ -304,7 +304,7 @@ class MeetingView(MovingView):
                 ("█" * filled, self._choose_color(seat.id)), ("░" * (BAR - filled), "dim"), (f" {score:.2f}", "dim")
             )
             status = self._status.get(seat.id, "")
-            status = SHARED_REPORT_TEXT[self._timeline.language].held_up if seat.id in self._held_up else status
+            status = SHARED_REPORT[self._timeline.language].held_up if seat.id in self._held_up else status
             table.add_row(Text(seat.id, style=f"bold {self._choose_color(seat.id)}"), bar, Text(status, style="dim"))
         parts: list[RenderableType] = []
         if self._speaker is not None and self._words:
@@ -321,7 +321,7 @@ def _add_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
 
 def _format_consensus(timeline: PersonaTimeline) -> str:
     meeting = timeline.state
-    words = REPORT_TEXT[meeting.opened.language]
+    words = PERSONA_REPORT[meeting.opened.language]
     standings = [(point.entry, point.compute_status(len(meeting.seats))) for point in meeting.points]
     agreed = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "agreed")
     contested = " ".join(f"#{entry}" for entry, snapshot in standings if snapshot == "contested")
@@ -332,6 +332,6 @@ def _format_footer(timeline: PersonaTimeline) -> str:
     total = timeline.spent
     limit = timeline.state.opened.budget.turns
     turn = f"{min(timeline.state.turn, limit)}/{limit}" if limit else str(timeline.state.turn)
-    words = REPORT_TEXT[timeline.state.opened.language]
+    words = PERSONA_REPORT[timeline.state.opened.language]
     spent = words.footer.format(turn=turn, tokens=total.tokens)
-    return f"{timeline.session}  ·  {spent}  ·  {words.format_money(total)}  ·  {words.stops}"
+    return f"{timeline.session}  ·  {spent}  ·  {format_money(words, total)}  ·  {words.stops}"

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from moothall.domain.safe_text import one_line, strip_control
+from moothall.locale.catalogues import TERMINAL_PROMPT
 from moothall.participants.human import AskPerson, PersonQuestion
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 from moothall.surfaces.cli.drafts import DraftFile, HistoryFile
 
 if TYPE_CHECKING:
@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 LEAVE = "/leave"
-
-
-class PromptText(TwoLanguages):
-    """Every text, in one language."""
-
-    send = both("Enter sends", "回车发送")
-    several = both("Alt-Enter adds a line", "Alt-回车换行")
-    leave = both("/leave or Ctrl-D leaves the seat open", "/leave 或 Ctrl-D 离席，席位保留")
-    until = both("until {time}", "截止 {time}")
-    draft = both("Your draft is in the prompt.", "你的草稿已在输入行中。")
-    earlier = both("The Up key brings back what you did not send: “{text}…”", "按向上键可取回未发送的内容：“{text}……”")
-
-
-TEXT = in_each_language(PromptText)
 
 
 class PersonScreen(Protocol):
@@ -120,7 +106,7 @@ class TerminalPrompt:
 
     def _take_up(self, question: PersonQuestion, draft: DraftFile) -> str:
         """Return what stands in the prompt. A draft for another question comes back with the key for earlier lines."""
-        kept, words = draft.load(), TEXT[question.language]
+        kept, words = draft.load(), TERMINAL_PROMPT[question.language]
         if kept is None or not kept.text.strip():
             return question.default
         if (kept.ask, kept.step) == (question.ask, question.step):
@@ -132,7 +118,7 @@ class TerminalPrompt:
         return question.default
 
     def _describe(self, question: PersonQuestion, *, is_shown: bool) -> list[Text]:
-        words = TEXT[question.language]
+        words = TERMINAL_PROMPT[question.language]
         lines = [question.spoken if is_shown else question.news, question.about]
         found = [Text(f"\n{strip_control(part)}") for part in lines if part]
         if question.complaint:

@@ -12,6 +12,7 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import WEEK_SECONDS
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
+from moothall.locale.texts import list_languages
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.pipeline.timeline import PipelineTimeline, list_step_lines
 from moothall.surfaces.cli import output
@@ -33,7 +34,7 @@ def pipeline() -> None:
 @click.option("--task", help="The task. Default: the task in the file.")
 @click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills all agents; can be repeated.")
 @click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Fills one agent; can be repeated.")
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the language in the file.")
+@click.option("--language", type=click.Choice(list_languages()), help="Default: the language in the file.")
 @click.option("--project", type=click.Path(), help="The folder that holds docs/consultation/. Default: the current folder.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--time", "seconds", type=Duration(), help="Time budget, such as 90s or 10m.")
@@ -154,7 +155,7 @@ def pipeline_status(session: str, as_json: bool) -> None:
 
 @pipeline.command(name="show", short_help="Print a pipeline that ships with Moot.")
 @click.argument("name", required=False)
-@click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
 def show_pipeline(name: str | None, language: Language) -> None:
     """Print the file of a pipeline that ships with Moot, as a start for your own; without NAME, list them.
 

@@ -9,9 +9,9 @@ from rich.panel import Panel
 from rich.text import Text
 
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Report, Tone
-from moothall.reports.shared_text import SHARED_REPORT_TEXT
 from moothall.reports.terminal import TerminalLine, render_decision_lines, render_lines
 from moothall.surfaces.cli.markdown_text import render_words
 
@@ -21,7 +21,7 @@ QUOTE_BAR: Final = "│ "
 
 def show_decision(console: Console, plugin: AnyPlugin, timeline: Any) -> None:
     """The decision as a person wants it first."""
-    session, title = timeline.session, SHARED_REPORT_TEXT[timeline.session_state.opened.language].decision
+    session, title = timeline.session, SHARED_REPORT[timeline.session_state.opened.language].decision
     lines, decision = render_decision_lines(plugin.report(timeline)), plugin.decision(timeline)
     if decision.status == "concluded":
         lines.append(TerminalLine(f"moot show {session}", "dim"))

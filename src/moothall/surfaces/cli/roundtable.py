@@ -22,10 +22,11 @@ from moothall.domain.ids import SeatId, parse_session_id
 from moothall.domain.roster import MAILBOX, WEEK_SECONDS, Seat
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadRoster, BadSetting, MootError
+from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, SESSION_COMMAND
+from moothall.locale.texts import list_languages
 from moothall.participants.local_user import name_local_door
 from moothall.protocols.roundtable.facts import MODERATOR
 from moothall.protocols.roundtable.files import MINUTES
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import find_missing_sections
 from moothall.surfaces.cli import output
@@ -33,8 +34,6 @@ from moothall.surfaces.cli import roundtable_output as shown
 from moothall.surfaces.cli.duration import Duration
 from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.roundtable_text import TEXT
-from moothall.surfaces.cli.session_text import SESSION_TEXT
 
 LONGEST_SPEECH: Final = 50_000
 _PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
@@ -88,7 +87,7 @@ def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder:
 @click.option("--agenda", type=click.File(encoding="utf-8"), help="A file with the background; - for standard input.")
 @click.option("--prompt", default="", help="Instructions for the first speaker.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=DEFAULT_ROUNDS, show_default=True)
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the topic's language.")
+@click.option("--language", type=click.Choice(list_languages()), help="Default: the topic's language.")
 @click.option("--patience", type=Duration(), default=600.0, help="Deadline for a role that Moot drives. Default: 10m.")
 @click.option(
     "--outside-patience", type=Duration(), default=WEEK_SECONDS, help="Deadline for a role from outside Moot. Default: 7d."
@@ -278,7 +277,7 @@ def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_js
         output.print_line(f"{name}/{given.file}")
         missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
         if missing:
-            output.print_note(PROMPT_TEXT[given.language].no_section.format(sections=", ".join(missing)))
+            output.print_note(ROUNDTABLE_PROMPT[given.language].no_section.format(sections=", ".join(missing)))
         return shown.print_turn(given.turn, given.language)
 
     _run_on_project(work, folder, as_json=as_json)
@@ -339,7 +338,9 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
                 shown.print_lacking(found)
         return output.DONE
 
-    raise SystemExit(output.run(work, as_json=as_json, stopped=lambda: f"\n{TEXT[spoken[0]].stopped.format(conference=name)}"))
+    raise SystemExit(
+        output.run(work, as_json=as_json, stopped=lambda: f"\n{ROUNDTABLE_COMMAND[spoken[0]].stopped.format(conference=name)}")
+    )
 
 
 async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
@@ -379,7 +380,7 @@ def check(name: str, folder: Path | None, as_json: bool) -> None:
         if as_json:
             output.print_json([asdict(each) for each in found.damage])
         elif not found.damage:
-            output.print_line(TEXT[found.conference.opened.language].no_faults)
+            output.print_line(ROUNDTABLE_COMMAND[found.conference.opened.language].no_faults)
         else:
             for each in found.damage:
                 output.print_line(strip_control(str(each)))
@@ -407,7 +408,7 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
             for line in done:
                 output.print_line(strip_control(line))
             if not done:
-                output.print_line(TEXT[(await hall.status(name)).conference.opened.language].nothing_to_repair)
+                output.print_line(ROUNDTABLE_COMMAND[(await hall.status(name)).conference.opened.language].nothing_to_repair)
         return output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
@@ -445,7 +446,9 @@ def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
             lacking = list(found.conference.missing)
             output.print_json({"conference": name, "status": found.turn.status, "minutes": written, "minutes_lack": lacking})
         elif written is None:
-            output.print_note(f"{PROMPT_TEXT[found.conference.opened.language].no_minutes} ({shown.format_standing(found)})")
+            output.print_note(
+                f"{ROUNDTABLE_PROMPT[found.conference.opened.language].no_minutes} ({shown.format_standing(found)})"
+            )
         else:
             output.print_line(strip_control(written))
             shown.print_lacking(found)
@@ -477,7 +480,7 @@ def give_input(*, name: str, text: str, key: str, folder: Path | None, as_json: 
         elif file:
             output.print_line(f"{name}/{file}")
         else:
-            output.print_line(SESSION_TEXT[(await hall.status(name)).conference.opened.language].recorded_before)
+            output.print_line(SESSION_COMMAND[(await hall.status(name)).conference.opened.language].recorded_before)
         return output.DONE
 
     _run_on_project(work, folder, as_json=as_json)
@@ -507,7 +510,7 @@ def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> 
 
 
 @roundtable.command()
-@click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
 def guide(language: Language) -> None:
     """Print GUIDE.md, the whole protocol for agents that have only files."""
     sys.stdout.write(read_guide(language))

@@ -7,20 +7,19 @@ from moothall.app.conferences.project import ConferenceProject
 from moothall.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import strip_control
+from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, RoundtableCommandText
 from moothall.protocols.roundtable.facts import MODERATOR
 from moothall.protocols.roundtable.files import format_input_file_name
-from moothall.protocols.roundtable.prompt_text import PROMPT_TEXT, describe_role
-from moothall.protocols.roundtable.sections import name_minutes_sections
+from moothall.protocols.roundtable.sections import describe_role, name_minutes_sections
 from moothall.protocols.roundtable.turn_file import TurnFile
 from moothall.protocols.roundtable.turn_notes import extract_notes, list_notes
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.roundtable_text import TEXT
 
 
 def print_next(found: ConferenceStatus) -> None:
     """Whose turn it is, and how that role is woken."""
     conference, turn = found.conference, found.turn
-    words = PROMPT_TEXT[conference.opened.language]
+    words = ROUNDTABLE_PROMPT[conference.opened.language]
     if turn.status == "closed":
         output.print_line(words.over)
         return
@@ -53,7 +52,7 @@ def build_status_json(hall: ConferenceProject, name: str, found: ConferenceStatu
 
 
 def format_standing(found: ConferenceStatus) -> str:
-    turn, words = found.turn, TEXT[found.conference.opened.language]
+    turn, words = found.turn, ROUNDTABLE_COMMAND[found.conference.opened.language]
     where = words.statuses[turn.status]
     if turn.status == "open":
         where = words.round.format(round=turn.round, rounds=turn.max_rounds, speaker=turn.current_speaker)
@@ -62,15 +61,15 @@ def format_standing(found: ConferenceStatus) -> str:
 
 def print_status(found: ConferenceStatus) -> None:
     conference = found.conference
-    words = TEXT[conference.opened.language]
+    words = ROUNDTABLE_COMMAND[conference.opened.language]
     output.print_line(strip_control(f"{found.turn.conference}: {format_standing(found)}"))
-    output.print_line(words.session.format(session=found.session, turns=words.format_turns(conference.taken)))
+    output.print_line(words.session.format(session=found.session, turns=_format_turns(words, conference.taken)))
     for seat in conference.seats:
         spoken = sum(speech.seat == seat.id for speech in conference.speeches)
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
         line = words.role if seat.id == MODERATOR else words.role_spoke
         who = words.outside if seat.is_outside else seat.platform
-        output.print_line(line.format(role=seat.id, platform=who, told=words.format_speeches(spoken, skipped)))
+        output.print_line(line.format(role=seat.id, platform=who, counts=_format_speeches(words, spoken, skipped)))
     if found.writing:
         output.print_line(words.writing.format(role=found.writing))
     # Whoever comes from outside is woken with its prompt, which has the notes in it.
@@ -87,7 +86,7 @@ def format_briefing(found: TurnBriefing, role: str) -> str:
     """The reading as one text."""
     if not found.is_turn:
         return found.message
-    turn, words = found.turn, PROMPT_TEXT[found.language]
+    turn, words = found.turn, ROUNDTABLE_PROMPT[found.language]
     named = {"conference": turn.conference, "role": role}
     is_open = turn.status == "open"
     head = words.read_round.format(**named, round=turn.round, rounds=turn.max_rounds) if is_open else f"{turn.conference}: {role}"
@@ -103,7 +102,7 @@ def format_briefing(found: TurnBriefing, role: str) -> str:
 
 def print_returned(given: AcceptedSpeech) -> int:
     sections = name_minutes_sections(given.returned, given.language)
-    output.print_note(PROMPT_TEXT[given.language].minutes_returned.format(sections=sections, file=given.file))
+    output.print_note(ROUNDTABLE_PROMPT[given.language].minutes_returned.format(sections=sections, file=given.file))
     return output.WAITING
 
 
@@ -116,7 +115,7 @@ def print_blocked(blocked: Blocked, *, as_json: bool) -> int:
 
 
 def print_turn(turn: TurnFile, language: Language) -> int:
-    words = TEXT[language]
+    words = ROUNDTABLE_COMMAND[language]
     output.print_line(words.next.format(role=turn.current_speaker) if turn.status != "closed" else words.closed)
     for note in extract_notes(turn.prompt_for_speaker):
         output.print_line(strip_control(note))
@@ -129,4 +128,14 @@ def print_lacking(found: ConferenceStatus) -> None:
     if conference.missing:
         language = conference.opened.language
         sections = name_minutes_sections(conference.missing, language)
-        output.print_note(PROMPT_TEXT[language].minutes_lack.format(sections=sections))
+        output.print_note(ROUNDTABLE_PROMPT[language].minutes_lack.format(sections=sections))
+
+
+def _format_turns(words: RoundtableCommandText, number: int) -> str:
+    return (words.one_turn if number == 1 else words.turns).format(number=number)
+
+
+def _format_speeches(words: RoundtableCommandText, spoken: int, skipped: int) -> str:
+    """How often a role spoke, and how often its turn was skipped."""
+    counts = (words.one_speech if spoken == 1 else words.speeches).format(number=spoken)
+    return counts + (words.skipped_once if skipped == 1 else words.skipped.format(number=skipped) if skipped else "")

@@ -27,10 +27,11 @@ from moothall.domain.safe_text import one_line
 from moothall.domain.topic import LONGEST_FILE, build_context, build_topic
 from moothall.engine.events import EntryAdded
 from moothall.errors import BadSetting
+from moothall.locale.catalogues import SESSION_COMMAND, SHARED_REPORT
+from moothall.locale.texts import list_languages
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
 from moothall.reports.sections import describe_pause
-from moothall.reports.shared_text import SHARED_REPORT_TEXT
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.duration import Duration
 from moothall.surfaces.cli.live import View, build_view
@@ -38,7 +39,6 @@ from moothall.surfaces.cli.options import WaitCommand, parse_swaps, swap_option,
 from moothall.surfaces.cli.person import build_terminal_ask, stop_command
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.sealed_view import SealedView
-from moothall.surfaces.cli.session_text import SESSION_TEXT
 
 CATCH_UP_TRIES = 100
 CATCH_UP_SECONDS = 0.02
@@ -50,7 +50,7 @@ CATCH_UP_SECONDS = 0.02
 @click.option("--panel", metavar="NAME|FILE", help="A preset (listed by `moot panel`) or a panel file.")
 @click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills seats without a platform; can be repeated.")
 @click.option("--protocol", default="persona", show_default=True, help="Or debate, advisory, consensus, roundtable, swarm.")
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the topic's language.")
+@click.option("--language", type=click.Choice(list_languages()), help="Default: the topic's language.")
 @click.option("--turns", type=click.IntRange(1, 100_000), default=DEFAULT_TURNS, show_default=True, help="Turn budget.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
@@ -154,7 +154,7 @@ def run(
             for hit in [] if as_json else await moot.find_similar(topic):
                 kept = await moot.memory.get(hit.decision)
                 about = extract_first_sentence(kept.record.topic) if kept is not None else ""
-                words = SESSION_TEXT[await table.load_language(moot)]
+                words = SESSION_COMMAND[await table.load_language(moot)]
                 output.print_note(words.earlier.format(topic=one_line(about), decision=hit.decision))
             if not seats and not models and not as_json:
                 await print_discovered(moot, table.session)
@@ -232,7 +232,7 @@ def watch(session: str, after: int, as_json: bool) -> None:
             view = build_view(plugin, timeline, console)
             with view.open_display():
                 snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-                words = SESSION_TEXT[snapshot.session_state.opened.language]
+                words = SESSION_COMMAND[snapshot.session_state.opened.language]
                 if snapshot.session_state.parked is not None:
                     for told in describe_pause(snapshot.session_state.parked, snapshot.session_state.opened.language):
                         output.print_note(f"{told.strip()}; moot resume {session}")
@@ -268,7 +268,7 @@ class TerminalSession:
         if not self.session:
             return "\nStopped. Nothing was recorded."
         runs = f" --runs {shlex.quote(str(self.runs))}" if self.runs is not None and str(self.runs) != RUNS else ""
-        return "\n" + SESSION_TEXT[self._language].stopped.format(session=f"{self.session}{runs}")
+        return "\n" + SESSION_COMMAND[self._language].stopped.format(session=f"{self.session}{runs}")
 
     async def load_language(self, moot: Moot) -> Language:
         """The language in which this session is spoken of from now on."""
@@ -294,7 +294,7 @@ class TerminalSession:
         self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
         self._view = await self._build_view(moot, plugin, timeline)
         if not self._console.is_terminal:
-            output.print_line(SESSION_TEXT[self._language].session.format(session=self.session))
+            output.print_line(SESSION_COMMAND[self._language].session.format(session=self.session))
         with self._view.open_display():
             watcher = asyncio.create_task(self._watch_events(moot, self._view))
             try:
@@ -310,7 +310,7 @@ class TerminalSession:
 
     def _show_retry(self, reason: str, delay: float) -> None:
         # The session may be parked before the view has its first entry.
-        words = SHARED_REPORT_TEXT[self._language]
+        words = SHARED_REPORT[self._language]
         self._console.print(Text(f"  ■ {words.trying_again.format(seconds=round(delay))}", style="yellow"))
 
     async def _build_view(self, moot: Moot, plugin: AnyPlugin, timeline: Any) -> View:
@@ -333,7 +333,7 @@ class TerminalSession:
         return output.DONE if decision.decision is not None else output.UNDECIDED
 
     async def _print_waiting(self, moot: Moot) -> None:
-        words = SESSION_TEXT[self._language]
+        words = SESSION_COMMAND[self._language]
         for each in await moot.asks(self.session):
             until = words.until.format(time=f"{each.pending.deadline:%Y-%m-%d %H:%M}") if each.pending.deadline else ""
             output.print_line(words.waiting.format(seat=each.ask.seat, until=until, session=self.session))
@@ -408,7 +408,7 @@ async def print_discovered(moot: Moot, session: str) -> None:
     """Which of the minds at hand took seats that nobody was named for."""
     found = await moot.discover()
     state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
-    taken, words = {seat.platform for seat in state.seats}, SESSION_TEXT[state.opened.language]
+    taken, words = {seat.platform for seat in state.seats}, SESSION_COMMAND[state.opened.language]
     models = [text for text in found.models if text in taken]
     servers = [text for text in found.servers if text in taken]
     if models:
@@ -442,7 +442,7 @@ async def print_plan(moot: Moot, topic: str, plan: Options, as_json: bool) -> in
 
 def describe_estimate(found: SessionEstimate, language: Language) -> list[str]:
     """What a session is expected to cost, in lines for people."""
-    words = SESSION_TEXT[language]
+    words = SESSION_COMMAND[language]
     price = words.price_unknown if found.usd is None else f"${found.usd.least:.4f} – ${found.usd.most:.4f}"
     calls, tokens = (f"{each.least:,} – {each.most:,}" for each in (found.calls, found.tokens))
     return [words.expected.format(calls=calls, tokens=tokens, price=price), *(f"  {note}" for note in found.notes)]

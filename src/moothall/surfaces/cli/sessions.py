@@ -13,12 +13,12 @@ from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.safe_text import strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadSetting, SessionClosed, UnknownAsk
+from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
 from moothall.participants.human import PersonInterview
 from moothall.participants.local_user import name_local_door
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_report
-from moothall.surfaces.cli.session_text import SESSION_TEXT, SessionText
 
 
 @click.command()
@@ -73,7 +73,7 @@ def give_input(session: str, text: str, key: str, as_json: bool) -> None:
         async with Moot() as moot:
             entry = await moot.give_input(session, words, key)
             timeline = await moot.load_timeline(session)
-            words_of = SESSION_TEXT[timeline.session_state.opened.language]
+            words_of = SESSION_COMMAND[timeline.session_state.opened.language]
             hint = "" if await moot.is_running(session) else words_of.goes_on.format(session=session)
         number = next((line.id for line in timeline.lines if entry is not None and line.seq == entry.seq), None)
         if as_json:
@@ -147,7 +147,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                 prompt = TerminalPrompt(AnswerScreen(session, found.pending.deadline))
                 words = await interview.ask_for_answer(prompt, found.brief)
                 if words is None:
-                    output.print_note(SESSION_TEXT[found.brief.language].nothing_recorded)
+                    output.print_note(SESSION_COMMAND[found.brief.language].nothing_recorded)
                     return
             elif text is None or text == "-":
                 words = sys.stdin.read()
@@ -157,7 +157,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                 kept = interview.find_kept_words(found.brief) or find_kept_words(found.brief, words)
                 await _say_kept_words(moot, session, found.ask, kept)
             snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-            is_over, words_of = snapshot.is_closed, SESSION_TEXT[snapshot.session_state.opened.language]
+            is_over, words_of = snapshot.is_closed, SESSION_COMMAND[snapshot.session_state.opened.language]
             hint = "" if is_over or await moot.is_running(session) else words_of.goes_on.format(session=session)
             if is_over:
                 await moot.remember(session)
@@ -203,9 +203,9 @@ def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
     output.run(work, as_json=as_json)
 
 
-async def _load_words(moot: Moot, session: str) -> SessionText:
+async def _load_words(moot: Moot, session: str) -> SessionCommandText:
     """Return what commands say about a session, in its language."""
-    return SESSION_TEXT[(await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.language]
+    return SESSION_COMMAND[(await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened.language]
 
 
 async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:

@@ -21,6 +21,7 @@ from moothall.app.seats import SEARCH
 from moothall.app.version import VERSION
 from moothall.domain.facts import Language
 from moothall.errors import DISTRIBUTION, MissingExtra, MootError, describe_install
+from moothall.locale.texts import list_languages
 from moothall.participants import encoder, local_model
 from moothall.participants.platforms import find_key_variable
 from moothall.surfaces.cli import output
@@ -30,7 +31,7 @@ EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "async
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--language", type=click.Choice(["en", "zh"]), default="en", show_default=True)
+@click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
 @click.option("--toml", is_flag=True, help="Print the panel's file, as a start for your own.")
 @output.json_option
 def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> None:

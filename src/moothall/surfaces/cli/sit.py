@@ -16,42 +16,14 @@ from moothall.domain.roster import HUMAN, MAILBOX, Seat
 from moothall.engine.events import EntryAdded, Event
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadAnswer, BadSetting, MootError, SessionBusy, SessionClosed, UnknownAsk, UnknownSeat
+from moothall.locale.catalogues import SIT
 from moothall.participants.human import PersonInterview
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.live import PlainView
 from moothall.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.run import TerminalSession, exit_with
 from moothall.surfaces.cli.sealed_view import SealedView
-
-
-class SitText(TwoLanguages):
-    """Every text, in one language."""
-
-    seated = both(
-        "You sit at {session} as {seat}. Ctrl-C leaves; the seat stays open.",
-        "你已作为 {seat} 入席 {session}。按 Ctrl-C 离席，席位保留。",
-    )
-    runs_here = both(
-        "No other process runs this session: it runs here while you sit.", "没有其他进程运行此会议：你在席期间由本终端运行。"
-    )
-    not_run = both(
-        "No process runs this session, and this terminal cannot ({why}). It goes on once somebody runs: moot resume {session}",
-        "没有进程运行此会议，本终端也无法运行（{why}）。待有人执行 moot resume {session} 后继续。",
-    )
-    other_person = both(
-        "another seat, {seat}, is a person at the terminal that runs it", "另一席位 {seat} 是运行会议的终端前的人"
-    )
-    hosted = both("its server runs it", "由其服务器运行")
-    gone = both("It is no longer your turn: {why}. What you typed is kept.", "已不再轮到你：{why}。你输入的内容已保留。")
-    went_on = both("the session went on", "会议已继续")
-    left = both(
-        "You left. The seat stays open: moot sit {session} --seat {seat}", "你已离席，席位保留：moot sit {session} --seat {seat}"
-    )
-
-
-TEXT = in_each_language(SitText)
 
 
 @click.command(short_help="Sit down at a session from this terminal.")
@@ -94,7 +66,7 @@ def sit(session: str, seat: str, no_run: bool) -> None:
 
 
 def describe_leaving(session: str, seat: str, language: Language) -> str:
-    return TEXT[language].left.format(session=session, seat=seat)
+    return SIT[language].left.format(session=session, seat=seat)
 
 
 def _find_seat(seats: tuple[Seat, ...], name: SeatId, session: str) -> Seat:
@@ -130,7 +102,7 @@ class Sitting(AnswerScreen):
         self._may_run = may_run
         self._console = output.build_console()
         self._interview = PersonInterview()
-        self._words = TEXT["en"]
+        self._words = SIT["en"]
         self._prompt = TerminalPrompt(self)
         self._turn: asyncio.Task[bool] | None = None
         self._asked = ""
@@ -148,7 +120,7 @@ class Sitting(AnswerScreen):
         plugin = await moot.load_plugin(self.session)
         timeline: Any = plugin.timeline(name)
         opened = (await moot.engine.load_snapshot(name)).session_state.opened
-        self._words = TEXT[opened.language]
+        self._words = SIT[opened.language]
         view = SealedView(SittingView(plugin, timeline, self._console), plugin, self.session, frozenset({self._seat.id}))
         with patch_stdout(raw=True):
             self._print(self._words.seated.format(session=self.session, seat=self._seat.id))

@@ -14,8 +14,9 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import build_topic
 from moothall.errors import BadRoster, BadSetting
+from moothall.locale.texts import list_languages
+from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR
-from moothall.protocols.swarm.prompt_text import agent_name
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.standing import build_standing_json
@@ -51,7 +52,7 @@ DEFAULT_AGENTS: Final = 5
     type=click.Choice(["evidence", "quorum"]),
     help="What decides: the readings of directions, or the vote on ideas with a quorum. Default: evidence.",
 )
-@click.option("--language", type=click.Choice(["en", "zh"]), help="Default: the task's language.")
+@click.option("--language", type=click.Choice(list_languages()), help="Default: the task's language.")
 @click.option("--tokens", type=click.IntRange(1), help="Token budget.")
 @click.option("--money", type=click.FloatRange(0, min_open=True), help="Money budget in US dollars.")
 @click.option("--category", default="", help="The category of the task; trust is kept per category.")

@@ -10,7 +10,8 @@ from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded, TextDelta
 from moothall.ports.plugin import AnyPlugin
-from moothall.protocols.swarm.prompt_text import format_agent_name
+from moothall.protocols.swarm.agent_names import format_agent_name
+from moothall.protocols.swarm.reports.terms import translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.reports.figures import format_percent
 from moothall.surfaces.cli.live import COLORS, MovingView, describe_entry, format_foot
@@ -49,7 +50,7 @@ class SwarmView(MovingView):
     def _render_head(self) -> Text:
         swarm, words = self._timeline.state, self._timeline.words
         most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
-        state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {words.term(swarm.stage)}"
+        state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {translate_term(words, swarm.stage)}"
         return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
 
     def _render_pheromones(self) -> RenderableType:
@@ -70,8 +71,8 @@ class SwarmView(MovingView):
         for at, (seat, agent) in enumerate(agents):
             table.add_row(
                 Text(format_agent_name(seat), style=f"bold {COLORS[at % len(COLORS)]}"),
-                Text(words.term(agent.role)),
-                Text(words.term(agent.status), style="" if agent.status in {"active", "completed"} else "red"),
+                Text(translate_term(words, agent.role)),
+                Text(translate_term(words, agent.status), style="" if agent.status in {"active", "completed"} else "red"),
                 Text(f"{agent.findings} · {agent.deposits}", style="dim"),
                 Text(self._describe_doing(seat, agent.direction), style="dim"),
             )

@@ -7,12 +7,12 @@ in the ledger.
 from dataclasses import fields
 from typing import Any
 
+from moothall.locale.catalogues import SwarmReportText
+from moothall.protocols.swarm.agent_names import format_agent_name
 from moothall.protocols.swarm.answers import FoundIdea
 from moothall.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice
 from moothall.protocols.swarm.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
-from moothall.protocols.swarm.prompt_text import format_agent_name
 from moothall.protocols.swarm.prompts import build_agent_state
-from moothall.protocols.swarm.reports.report_text import SwarmReportText
 from moothall.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation, ReceivedReport, SwarmTimeline
 from moothall.protocols.swarm.rules.operations import read_amount
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm

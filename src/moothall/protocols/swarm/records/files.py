@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from moothall.domain.facts import Language
+from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE
 from moothall.protocols.swarm.records.blackboard import (
     render_agent_report,
     render_blackboard,
@@ -15,11 +16,9 @@ from moothall.protocols.swarm.records.blackboard import (
     render_run_config,
 )
 from moothall.protocols.swarm.reports.report import build_swarm_report, list_section_titles, render_convergence_report
-from moothall.protocols.swarm.reports.report_text import REPORT_TEXT
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.reports.markdown import render_markdown
 from moothall.reports.page import render_page
-from moothall.reports.two_languages import TwoLanguages, both, in_each_language
 
 CONFIG: Final = "run-config.json"
 LONGEST_SLUG: Final = 30
@@ -58,52 +57,10 @@ def file_name(seat: str) -> str:
 
 def list_template_files(language: Language) -> Iterator[RunFile]:
     """Yield the files of `.template/`: what the folder of a run holds, and the parts of its report in their order."""
-    words = TEMPLATE_TEXT[language]
+    words = SWARM_TEMPLATE[language]
     yield RunFile(("README.md",), words.readme)
-    titles = (title.format(idea="idea-1", threshold="67 %") for title in list_section_titles(REPORT_TEXT[language]))
+    titles = (title.format(idea="idea-1", threshold="67 %") for title in list_section_titles(SWARM_REPORT[language]))
     yield RunFile(("report-template.md",), "\n\n".join((words.head, *(f"## {title}\n\n…" for title in titles))) + "\n")
-
-
-class TemplateText(TwoLanguages):
-    """The words of `.template/`."""
-
-    head = both("# Swarm report: SESSION\n\n> TASK", "# Swarm 协作完成报告：会话编号\n\n> 任务")
-    readme = both(
-        """# Runs of swarms
-
-Each run has a folder `YYYY-MM-DD-task-slug/` beside this one; a second run of the same day and task gets a suffix.
-
-| file | |
-|---|---|
-| `run-config.json` | the task, the seats, the seed and every setting |
-| `blackboard.json` | the whole blackboard: directions, findings, ideas, figures, votes, events |
-| `operation-log.json` | every operation that was asked for, and its result |
-| `agent-reports/round-N/NAME.md` | what each agent reported |
-| `convergence-report.md` | the figures of each round |
-| `final-research-report.md`, `.html` | the report; `report-template.md` shows its parts |
-
-All files follow from the ledger: `moot swarm-report SESSION --folder DIR` writes them again. Moot writes this folder once
-and does not change it.
-""",
-        """# 蜂群运行目录
-
-每次运行在本目录旁有自己的目录 `YYYY-MM-DD-task-slug/`；同一天同一任务的第二次运行带后缀。
-
-| 文件 | |
-|---|---|
-| `run-config.json` | 任务、席位、随机种子与全部设置 |
-| `blackboard.json` | 整个黑板：方向、发现、观点、指标、表决、事件 |
-| `operation-log.json` | 每个请求的操作及其结果 |
-| `agent-reports/round-N/NAME.md` | 每个 Agent 的报告 |
-| `convergence-report.md` | 逐轮指标 |
-| `final-research-report.md`、`.html` | 最终报告；其结构见 `report-template.md` |
-
-所有文件都由账本得出：`moot swarm-report 会话编号 --folder 目录` 可重新写出。本目录只写一次，此后不再改动。
-""",
-    )
-
-
-TEMPLATE_TEXT: Final = in_each_language(TemplateText)
 
 
 def run_files(timeline: SwarmTimeline, known: int = 0) -> Iterator[RunFile]:

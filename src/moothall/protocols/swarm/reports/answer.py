@@ -11,10 +11,11 @@ from moothall.domain.claims import cut_text
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import SessionCancelled
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import SwarmClosed
 from moothall.protocols.swarm.reports.citations import check_citations
-from moothall.protocols.swarm.reports.report_text import SwarmReportText
 from moothall.protocols.swarm.reports.standing import IdeaStanding, Remark, find_leading_idea, list_objections
+from moothall.protocols.swarm.reports.terms import translate_phrase, translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.reports.what_if import WhatIfResult
 from moothall.protocols.swarm.state import Finding
@@ -136,7 +137,7 @@ def _list_figures(timeline: SwarmTimeline, leading: IdeaStanding, ideas: Sequenc
     words = timeline.words
     checked = [each.verdict for each in leading.findings if each.verdict]
     evidence = words.evidence_line.format(count=len(leading.findings), agents=len({each.seat for each in leading.findings}))
-    checks = ", ".join(f"{words.term(verdict)} × {checked.count(verdict)}" for verdict in dict.fromkeys(checked))
+    checks = ", ".join(f"{translate_term(words, verdict)} × {checked.count(verdict)}" for verdict in dict.fromkeys(checked))
     rows: list[tuple[str, Cell]] = [
         (words.backed_by, _format_support(timeline, leading)),
         (words.evidence, f"{evidence}{words.checked.format(checks=checks) if checks else ''}"),
@@ -161,7 +162,7 @@ def _format_vote(timeline: SwarmTimeline, idea: IdeaStanding) -> str:
     result, words = idea.result, timeline.words
     assert result is not None, "only ideas that were voted on are asked for"
     return words.by_vote.format(
-        kind=words.phrase(result.consensus_type),
+        kind=translate_phrase(words, result.consensus_type),
         count=result.heads,
         all=len(timeline.state.explorers),
         support=format_percent(result.support),
@@ -186,7 +187,7 @@ def _group_words(said: Iterable[Remark], words: SwarmReportText, mark: str = "")
     """What was said to an idea: the same words of several are one line."""
     groups: dict[tuple[str, str], list[Remark]] = {}
     for each in said:
-        groups.setdefault((words.phrase(each.kind), _cut_line(each.text) or "–"), []).append(each)
+        groups.setdefault((translate_phrase(words, each.kind), _cut_line(each.text) or "–"), []).append(each)
     return [
         (
             mark,
@@ -211,8 +212,10 @@ def _build_evidence(idea: IdeaStanding, findings: Sequence[Finding], words: Swar
 def _format_finding(finding: Finding, idea: IdeaStanding, words: SwarmReportText) -> Text:
     """Who found it, how sure and whether it was checked; then its own words, where they are not the idea's, and its details."""
     marks = [finding.id, words.in_round.format(number=finding.round)]
-    marks += [words.sure.format(confidence=words.term(finding.confidence))] if finding.confidence else []
-    marks += [words.term(finding.verdict)] if finding.verdict else [words.unvalidated] if finding.needs_validation else []
+    marks += [words.sure.format(confidence=translate_term(words, finding.confidence))] if finding.confidence else []
+    marks += (
+        [translate_term(words, finding.verdict)] if finding.verdict else [words.unvalidated] if finding.needs_validation else []
+    )
     is_same = normalize_idea(finding.core_idea) == normalize_idea(idea.text)
     said = [text for text in ("" if is_same else finding.core_idea, finding.details, finding.checked) if text]
     return (Strong(finding.seat), Muted(f" ({', '.join(marks)})"), f": {_cut_line(' — '.join(said) or finding.core_idea)}")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from moothall.protocols.swarm.reports.report_text import SwarmReportText
+from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.state import Finding
 
 # `\b` would not do: Han characters count as letters, and nothing separates them from an id.

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
-from moothall.protocols.swarm.reports.report_text import SwarmReportText
-from moothall.protocols.swarm.reports.terms import SHOWN_EVENTS
+from moothall.protocols.swarm.reports.terms import translate_detail, translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.reports.figures import format_percent
+from moothall.reports.wording import format_limit, format_loss
 
 
 def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
@@ -26,16 +27,19 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
         case facts.Collided(seat=seat, said=said):
             if said.action == "pass":
                 return []
-            what = f"{words.term(said.action)} {one_line(said.target_finding_id)}".rstrip()
+            what = f"{translate_term(words, said.action)} {one_line(said.target_finding_id)}".rstrip()
             return [f"  ↯ {seat} {what}: {one_line(said.content)[:160]}"]
         case facts.BarrierPassed():
-            broken = [f"  ✗ {each.seat}: {words.term(each.violation)} ({words.term(each.severity)})" for each in fact.violations]
+            broken = [
+                f"  ✗ {each.seat}: {translate_term(words, each.violation)} ({translate_term(words, each.severity)})"
+                for each in fact.violations
+            ]
             return broken + [_describe_change("✗", each, words) for each in fact.changes]
         case facts.OperationsProcessed():
             return _describe_operations(fact, words)
         case facts.IdeasSorted():
             return [
-                f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({words.term(each.reason)}"
+                f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({translate_term(words, each.reason)}"
                 + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
                 for each in fact.placed
                 if each.reason != "new"
@@ -45,14 +49,16 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
         case facts.ConvergenceMeasured():
             return _describe_measurement(timeline, fact)
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            return [f"  {words.format_loss(seat, reason, detail)}"]
+            return [f"  {format_loss(words, seat, reason, detail)}"]
         case BudgetExhausted(budget=budget, spent=spent):
-            return [f"  {words.format_limit(budget, spent)}"]
+            return [f"  {format_limit(words, budget, spent)}"]
         case facts.AgentsTerminated(ends=ends):
             counts = Counter(each.reason for each in ends)
-            return ["  ■ " + ", ".join(f"{words.term(reason)} × {count}" for reason, count in counts.items())]
+            return ["  ■ " + ", ".join(f"{translate_term(words, reason)} × {count}" for reason, count in counts.items())]
         case facts.SwarmClosed(reason=reason, fault=fault):
-            return [f"  ■ {words.endings[reason]}" + (f": {words.detail(fault)}" if words.detail(fault) else "")]
+            return [
+                f"  ■ {words.endings[reason]}" + (f": {translate_detail(words, fault)}" if translate_detail(words, fault) else "")
+            ]
         case facts.Synthesized(seat=seat, said=said):
             return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
         case _:
@@ -60,19 +66,22 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
 
 
 def _describe_change(mark: str, change: facts.StatusChange | facts.RoleChange, words: SwarmReportText) -> str:
-    return f"  {mark} {change.seat}: {words.term(change.old)} → {words.term(change.new)} ({words.term(change.reason)})"
+    old, new, reason = (translate_term(words, each) for each in (change.old, change.new, change.reason))
+    return f"  {mark} {change.seat}: {old} → {new} ({reason})"
 
 
 def _describe_operations(fact: facts.OperationsProcessed, words: SwarmReportText) -> list[str]:
     lines = [
-        f"  · {words.term(each.operation)} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
+        f"  · {translate_term(words, each.operation)} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
         for each in fact.results
         if each.before is not None and each.after is not None
     ]
     for each in fact.results:
         if not each.success:
-            told = ", ".join(part for part in (words.term(each.error or ""), words.detail(each.detail)) if part)
-            lines.append(f"  ✗ {words.term(each.operation)} {each.seat}: {told}")
+            told = ", ".join(
+                part for part in (translate_term(words, each.error or ""), translate_detail(words, each.detail)) if part
+            )
+            lines.append(f"  ✗ {translate_term(words, each.operation)} {each.seat}: {told}")
     return lines
 
 
@@ -83,23 +92,27 @@ def _describe_measurement(timeline: SwarmTimeline, fact: facts.ConvergenceMeasur
         f"  = {words.stability} {stable} · {words.quorum} {format_percent(fact.consensus_rate)} · "
         f"{words.diversity} {fact.diversity:.2f} · {words.convergence_reasons[fact.reason]}"
     )
-    return [line, *(f"  ! {words.term(name)}" for name in fact.warnings)]
+    return [line, *(f"  ! {translate_term(words, name)}" for name in fact.warnings)]
 
 
 def list_event_lines(timeline: SwarmTimeline) -> list[str]:
     """What a reader needs to know of, the oldest first."""
-    return [_format_event(event, timeline.words) for event in timeline.events if event["type"] in SHOWN_EVENTS]
+    return [_format_event(event, timeline.words) for event in timeline.events if event["type"] in timeline.words.events]
 
 
 def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
     fields = {name: _format_value(value, words) for name, value in event.items() if name not in {"id", "type", "round"}}
-    rest = ", ".join(f"{words.term(name)} {value}" for name, value in fields.items() if value)
-    return one_line(f"[{event['round']}] {words.term(str(event['type']))}" + (f": {rest}" if rest else ""))
+    rest = ", ".join(f"{translate_term(words, name)} {value}" for name, value in fields.items() if value)
+    return one_line(f"[{event['round']}] {translate_term(words, str(event['type']))}" + (f": {rest}" if rest else ""))
 
 
 def _format_value(value: object, words: SwarmReportText) -> str:
     if isinstance(value, bool):
-        return words.term(str(value).lower())
+        return translate_term(words, str(value).lower())
     if isinstance(value, float):
         return f"{value:.4g}"
-    return ", ".join(str(each) for each in value) if isinstance(value, list) else words.detail(words.term(str(value)))
+    return (
+        ", ".join(str(each) for each in value)
+        if isinstance(value, list)
+        else translate_detail(words, translate_term(words, str(value)))
+    )

@@ -8,8 +8,9 @@ from itertools import takewhile
 from typing import Final
 
 from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import SwarmReportText
+from moothall.protocols.swarm.agent_names import format_agent_name
 from moothall.protocols.swarm.facts import VALIDATOR
-from moothall.protocols.swarm.prompt_text import format_agent_name
 from moothall.protocols.swarm.reports.answer import (
     build_answer,
     build_headline,
@@ -20,8 +21,8 @@ from moothall.protocols.swarm.reports.answer import (
     build_verdict,
 )
 from moothall.protocols.swarm.reports.live_lines import list_event_lines
-from moothall.protocols.swarm.reports.report_text import SwarmReportText
 from moothall.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
+from moothall.protocols.swarm.reports.terms import translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
 from moothall.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
@@ -235,9 +236,9 @@ def _build_agents(timeline: SwarmTimeline) -> tuple[Block, ...]:
     rows = [
         (
             format_agent_name(seat),
-            words.term(agent.role),
-            words.term(agent.status),
-            words.term(agent.ended or "–"),
+            translate_term(words, agent.role),
+            translate_term(words, agent.status),
+            translate_term(words, agent.ended or "–"),
             agent.rounds,
             agent.findings,
             agent.deposits,
@@ -254,7 +255,7 @@ def _build_role_evolution(timeline: SwarmTimeline) -> tuple[Block, ...]:
     chart = ColumnChart(
         label=words.evolution,
         labels=tuple(f"T{at}" for at in range(len(crews))),
-        series=tuple(Series(words.term(role), tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES),
+        series=tuple(Series(translate_term(words, role), tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES),
     )
     return build_section(words.evolution, (chart,))
 
@@ -316,9 +317,9 @@ def _build_joins(timeline: SwarmTimeline) -> tuple[Block, ...]:
             join.id,
             join.placed.text,
             f"idea-{join.placed.idea}: {join.placed.like}",
-            f"{words.term(join.placed.reason)} ({words.term(join.by)})"
+            f"{translate_term(words, join.placed.reason)} ({translate_term(words, join.by)})"
             if join.placed.reason == "measure"
-            else words.term(join.placed.reason),
+            else translate_term(words, join.placed.reason),
             "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
         )
         for join in timeline.joins
@@ -334,7 +335,7 @@ def _build_votes(timeline: SwarmTimeline) -> tuple[Block, ...]:
         (
             f"idea-{idea}",
             format_agent_name(seat),
-            Mark(words.term(vote.position), _VOTE_TONES.get(vote.position, "plain")),
+            Mark(translate_term(words, vote.position), _VOTE_TONES.get(vote.position, "plain")),
             f"{vote.confidence:.2f}",
             vote.reason,
         )
@@ -362,7 +363,7 @@ def _build_validation(timeline: SwarmTimeline) -> tuple[Block, ...]:
 def _describe_validation(timeline: SwarmTimeline, finding: Finding) -> str:
     words = timeline.words
     return (
-        words.validated.format(verdict=words.term(finding.verdict), reason=finding.checked)
+        words.validated.format(verdict=translate_term(words, finding.verdict), reason=finding.checked)
         if finding.verdict
         else words.unvalidated
     )
@@ -371,7 +372,7 @@ def _describe_validation(timeline: SwarmTimeline, finding: Finding) -> str:
 def _build_insights(timeline: SwarmTimeline) -> tuple[Block, ...]:
     """What collisions brought up, each with its author."""
     items: list[Text] = [
-        (Strong(review.seat), f" ({timeline.words.term(review.action)} {each.id}): {one_line(text)}")
+        (Strong(review.seat), f" ({translate_term(timeline.words, review.action)} {each.id}): {one_line(text)}")
         for each in timeline.state.board.findings
         for review in each.reviews
         for text in review.insights

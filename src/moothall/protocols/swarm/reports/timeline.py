@@ -11,11 +11,12 @@ from typing import Any, Final
 from moothall.domain.choice_line import drop_choice, extract_choice
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.locale.catalogues import SWARM_REPORT, SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import IdeaVote, Operation, RoundReport
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.citations import check_citations
-from moothall.protocols.swarm.reports.report_text import REPORT_TEXT, SwarmReportText
+from moothall.protocols.swarm.reports.terms import translate_term
 from moothall.protocols.swarm.rules.ideas import build_comparison, collect_judgements
 from moothall.protocols.swarm.rules.operations import list_operations, rotate_seats
 from moothall.protocols.swarm.rules.rulebook import RULES
@@ -86,7 +87,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
     @property
     def words(self) -> SwarmReportText:
-        return REPORT_TEXT[self.state.opened.language]
+        return SWARM_REPORT[self.state.opened.language]
 
     @property
     def is_sealed(self) -> bool:
@@ -158,7 +159,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
     def list_silences(self) -> dict[SeatId, str]:
         agents = self.state.agents
-        return {seat: self.words.term(agent.status) for seat, agent in agents.items() if agent.status != "active"}
+        return {seat: translate_term(self.words, agent.status) for seat, agent in agents.items() if agent.status != "active"}
 
     def list_breaks(self) -> list[tuple[int, str]]:
         return [(seq, self.words.round.format(number=number)) for seq, number in self.round_entries]

@@ -8,6 +8,7 @@ from moothall.domain.facts import Loss
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.seeded_random import random_unit
+from moothall.locale.catalogues import SWARM_PROMPT
 from moothall.protocols.swarm.facts import (
     BarrierPassed,
     ConcentrationChange,
@@ -19,7 +20,6 @@ from moothall.protocols.swarm.facts import (
     Termination,
     Violation,
 )
-from moothall.protocols.swarm.prompt_text import PERSPECTIVES
 from moothall.protocols.swarm.rules.compliance import SCORES, TERMINATED_AT, find_violations
 from moothall.protocols.swarm.rules.operations import BlackboardEditor, direction_key
 from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
@@ -133,7 +133,7 @@ def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:
 def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder:
     seed, settings = state.opened.seed, state.settings
     if settings.mode == "classic":
-        menu = PERSPECTIVES[state.opened.language]
+        menu = SWARM_PROMPT[state.opened.language].perspectives
         return RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
     # An agent that was silent for several rounds is woken with a random direction.
     wake = agent.silence >= SILENT_ROUNDS

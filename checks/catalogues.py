@@ -1,0 +1,141 @@
+"""Write the types of the catalogues to `catalogues.pyi`; with --check, verify that they are what the catalogues give.
+
+Both ways the languages are compared with English: no text that English lacks, the same shape, the same placeholders. A complete
+language lacks nothing. There is no text that no code names.
+"""
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from moothall.locale.texts import DEFAULT_LANGUAGE, EXTENDS, FOLDER, list_languages
+
+ROOT = Path(__file__).parents[1]
+STUB = FOLDER / "catalogues.pyi"
+COMPLETE: Final = ("en", "zh")
+"""Languages in which every text is there (M-11)."""
+PAGE: Final = "page"
+"""The catalogue that the page's script reads, and Python does not."""
+_PLACEHOLDER: Final = re.compile(r"(?<!\{)\{([a-z_]\w*)(?:[:!][^{}]*)?\}")
+_HEAD: Final = '''"""The types of the catalogues, written by `make catalogues`: change a catalogue, then run it."""
+
+from collections.abc import Mapping
+
+from moothall.locale.texts import Catalogue, Texts
+'''
+
+
+def main() -> int:
+    is_check = "--check" in sys.argv[1:]
+    english = read_language(DEFAULT_LANGUAGE)
+    stub = build_stub(english)
+    faults = [fault for language in list_languages() for fault in compare(language, english)]
+    faults += list_unused(english)
+    if not is_check:
+        STUB.write_text(stub, encoding="utf-8")
+    is_stale = not STUB.exists() or STUB.read_text(encoding="utf-8") != stub
+    print(
+        f"{'NO' if is_stale else 'ok'}  catalogues.pyi is what the catalogues give{'; run `make catalogues`' if is_stale else ''}"
+    )
+    count = sum(len(list(flatten(texts))) for texts in english.values())
+    print(f"{'NO' if faults else 'ok'}  {count} texts in {', '.join(list_languages())}")
+    for fault in faults:
+        print(f"    {fault}")
+    return 1 if is_stale or faults else 0
+
+
+def read_language(language: str) -> dict[str, dict[str, object]]:
+    files = sorted((FOLDER / language).glob("*.toml"))
+    return {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
+def flatten(texts: dict[str, object], path: str = "") -> Iterator[tuple[str, str | int]]:
+    """Every text by its path; for an array also how many it has, because code takes them apart."""
+    for key, value in texts.items():
+        name = f"{path}.{key}" if path else key
+        match value:
+            case dict():
+                yield from flatten(value, name)
+            case list():
+                yield name, len(value)
+                yield from ((f"{name}[{at}]", str(each)) for at, each in enumerate(value))
+            case _:
+                yield name, str(value)
+
+
+def compare(language: str, english: dict[str, dict[str, object]]) -> Iterator[str]:
+    """What is wrong with a language: compared by catalogue and text."""
+    catalogues = read_language(language)
+    yield from (
+        f"{language}/{name}.toml: there is no {DEFAULT_LANGUAGE}/{name}.toml" for name in catalogues.keys() - english.keys()
+    )
+    for name, texts in english.items():
+        wanted, given = dict(flatten(texts)), dict(flatten(catalogues.get(name, {})))
+        for each in (wanted, given):
+            each.pop(EXTENDS, None)
+        where = f"{language}/{name}.toml"
+        if language in COMPLETE:
+            yield from (f"{where}: {key} is missing" for key in wanted.keys() - given.keys())
+        yield from (f"{where}: {key} is not in {DEFAULT_LANGUAGE}/{name}.toml" for key in sorted(given.keys() - wanted.keys()))
+        for key in sorted(given.keys() & wanted.keys()):
+            text, original = given[key], wanted[key]
+            if isinstance(text, int) or isinstance(original, int):
+                if text != original:
+                    yield f"{where}: {key} has {text} texts, not {original}"
+            elif find_placeholders(text) != find_placeholders(original):
+                yield f"{where}: {key} has the placeholders {find_placeholders(text)}, not {find_placeholders(original)}"
+
+
+def find_placeholders(text: str) -> list[str]:
+    return sorted(set(_PLACEHOLDER.findall(text)))
+
+
+def list_unused(english: dict[str, dict[str, object]]) -> Iterator[str]:
+    """Texts that no code names as an attribute, or in quotes for `getattr`."""
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r"\.([a-z_]\w*)", code)) | set(re.findall(r'"([a-z_]\w*)"', code))
+    for name, texts in english.items():
+        if name != PAGE:
+            yield from (f"{name}.toml: no code names {key}" for key in texts if key != EXTENDS and key not in named)
+
+
+def build_stub(english: dict[str, dict[str, object]]) -> str:
+    """A class for each catalogue, its bases first, and the catalogue."""
+    done: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name in done:
+            return
+        base = english[name].get(EXTENDS)
+        if isinstance(base, str):
+            add(base)
+        rows = [f"    {key}: {build_type(value)}\n" for key, value in english[name].items() if key != EXTENDS]
+        parent = name_class(base) if isinstance(base, str) else "Texts"
+        done[name] = f"\nclass {name_class(name)}({parent}):\n{''.join(rows)}\n{name.upper()}: Catalogue[{name_class(name)}]\n"
+
+    for name in english:
+        if name != PAGE:
+            add(name)
+    return _HEAD + "".join(done.values())
+
+
+def name_class(catalogue: str) -> str:
+    return "".join(part.capitalize() for part in catalogue.split("_")) + "Text"
+
+
+def build_type(value: object) -> str:
+    match value:
+        case dict():
+            inner = {build_type(each) for each in value.values()}
+            return f"Mapping[str, {' | '.join(sorted(inner)) or 'str'}]"
+        case list():
+            return "tuple[str, ...]"
+        case _:
+            return "str"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,982 @@
+"""The types of the catalogues, written by `make catalogues`: change a catalogue, then run it."""
+
+from collections.abc import Mapping
+
+from moothall.locale.texts import Catalogue, Texts
+
+class AnswerFormText(Texts):
+    json_object: str
+    number: str
+    more_values: str
+
+ANSWER_FORM: Catalogue[AnswerFormText]
+
+class ChatText(Texts):
+    conversation: str
+    begins: str
+    waiting: str
+    link: str
+    held_before: str
+    parked: str
+    goes_on: str
+    nobody: str
+    left_out: str
+    not_text: str
+    too_short: str
+    roles: Mapping[str, str]
+
+CHAT: Catalogue[ChatText]
+
+class ConsultationPersonText(Texts):
+    asked: str
+    background: str
+    understanding: str
+    answer: str
+    conclude: str
+    may_ask: str
+
+CONSULTATION_PERSON: Catalogue[ConsultationPersonText]
+
+class ConsultationPromptText(Texts):
+    consulting: str
+    rules: str
+    table: str
+    learned: str
+    left: str
+    none_left: str
+    gate: str
+    refused: str
+    offer: str
+    absent: str
+    filed: str
+    system: str
+    topic: str
+    you: str
+    instructions: str
+    own_words: str
+    asks: str
+    now: str
+    direct: str
+    colon: str
+    request: str
+    reply: str
+    failed: str
+    unknown: str
+    heads: tuple[str, ...]
+    rows: tuple[str, ...]
+    sections: tuple[str, ...]
+    consultations: str
+    columns: tuple[str, ...]
+    told_refused: str
+    told_failed: str
+    told_filed: str
+    asked_itself: str
+    refusals: Mapping[str, str]
+    labels: Mapping[str, str]
+    kinds: Mapping[str, str]
+    failures: Mapping[str, str]
+    statuses: Mapping[str, str]
+
+CONSULTATION_PROMPT: Catalogue[ConsultationPromptText]
+
+class SharedReportText(Texts):
+    minutes: str
+    demo: str
+    decision: str
+    undecided: str
+    no_decision: str
+    still_thinking: str
+    parked: str
+    how_to_resume: str
+    trying_again: str
+    held_up: str
+    ended_by_losses: str
+    swapped: str
+    cancelled: str
+    rests_on: str
+    names_nothing: str
+    confidence: str
+    support: str
+    turnout: str
+    ended_by: str
+    reasons: str
+    dissent: str
+    no_dissent: str
+    no_opposition: str
+    reported: str
+    open_questions: str
+    positions: str
+    position_heads: tuple[str, ...]
+    not_stated: str
+    lost: str
+    lost_line: str
+    voiceless: str
+    could_differ: str
+    could_not_differ: str
+    timeline: str
+    losses_title: str
+    seats: str
+    seat_heads: tuple[str, ...]
+    cost: str
+    cost_heads: tuple[str, ...]
+    total: str
+    no_price: str
+    unpriced: str
+    tokens: str
+    stops: str
+    spent: str
+    author: str
+    spoken_by_owner: str
+    whole_answer: str
+    between_mends: str
+    as_read: str
+    answerers: str
+    answerer_heads: tuple[str, ...]
+    mended: str
+    mended_heads: tuple[str, ...]
+    loss_heads: tuple[str, ...]
+    strengths: Mapping[str, str]
+    strength_reasons: Mapping[str, str]
+    verdicts: Mapping[str, str]
+    losses: Mapping[str, str]
+    asked_for: Mapping[str, str]
+    endings: Mapping[str, str]
+    doors: Mapping[str, str]
+    mend_codes: Mapping[str, str]
+
+SHARED_REPORT: Catalogue[SharedReportText]
+
+class ConsultationReportText(SharedReportText):
+    minutes: str
+    decision: str
+    question: str
+    no_decision: str
+    still_thinking: str
+    cancelled: str
+    endings: Mapping[str, str]
+
+CONSULTATION_REPORT: Catalogue[ConsultationReportText]
+
+class ContextFilesText(Texts):
+    heading: str
+    file: str
+
+CONTEXT_FILES: Catalogue[ContextFilesText]
+
+class CouncilPersonText(Texts):
+    blind: str
+    propose: str
+    synthesize: str
+    decide: str
+    argue: str
+    advise: str
+    which: str
+    say: str
+    say_it: str
+    advice: str
+    challenged: str
+    answer: str
+    gives_way: str
+    vote_on: str
+    vote: str
+    motion: str
+    sides: Mapping[str, str]
+    outcomes: Mapping[str, str]
+    ways: Mapping[str, str]
+
+COUNCIL_PERSON: Catalogue[CouncilPersonText]
+
+class CouncilPromptText(Texts):
+    system: str
+    question: str
+    options: str
+    table: str
+    left_out: str
+    nothing: str
+    blind: str
+    disputed: str
+    agreed: str
+    motion: str
+    candidates: str
+    unanswered: str
+    you: str
+    seat: str
+    stance: str
+    instructions: str
+    now: str
+    propose: str
+    argue: str
+    advise: str
+    answer: str
+    synthesize: str
+    objections: str
+    decide: str
+    vote: str
+    vote_on_each: str
+    about: str
+    confidence: str
+    choice: str
+    evidence: str
+    condition: str
+    answers: str
+    accepts: str
+    shortened: str
+    hints: Mapping[str, str]
+    types: Mapping[str, str]
+    positions: Mapping[str, str]
+
+COUNCIL_PROMPT: Catalogue[CouncilPromptText]
+
+class CouncilReportText(SharedReportText):
+    minutes: str
+    ended_by: str
+    question: str
+    motion: str
+    no_decision: str
+    still_thinking: str
+    with_open: str
+    overturned: str
+    confidence: str
+    support: str
+    votes: str
+    consensus: str
+    no_dissent: str
+    challenges: str
+    challenge_heads: tuple[str, ...]
+    positions: str
+    position_heads: tuple[str, ...]
+    changed: str
+    lost: str
+    voiceless: str
+    not_voted: str
+    could_differ: str
+    could_not_differ: str
+    round: str
+    passes: str
+    has_written: str
+    went_on: str
+    closed_with_open: str
+    not_carried: str
+    motion_by: str
+    protocol: str
+    category: str
+    stakes: str
+    options: str
+    now: str
+    awaited: str
+    vote_table: str
+    vote_heads: tuple[str, ...]
+    no_vote: str
+    candidates: str
+    candidate_heads: tuple[str, ...]
+    unasked: str
+    obligations: str
+    obligation_heads: tuple[str, ...]
+    gives_no_reason: str
+    declined: str
+    taken: str
+    taken_heads: tuple[str, ...]
+    moved: str
+    names_nothing: str
+    passed: str
+    sealed: str
+    sure: str
+    about: str
+    answers: str
+    accepts: str
+    moved_by: str
+    choice: str
+    condition: str
+    evidence: str
+    replaced: str
+    vote_counts: str
+    cast_early: str
+    cast_ahead: str
+    voted_anew: str
+    ahead: str
+    nothing_said: str
+    seat_heads: tuple[str, ...]
+    phases: Mapping[str, str]
+    types: Mapping[str, str]
+    kinds: Mapping[str, str]
+    consensus_types: Mapping[str, str]
+    challenge_states: Mapping[str, str]
+    takings: Mapping[str, str]
+    endings: Mapping[str, str]
+    protocols: Mapping[str, str]
+    stakes_words: Mapping[str, str]
+    votes_read: Mapping[str, str]
+    obligation_states: Mapping[str, str]
+
+COUNCIL_REPORT: Catalogue[CouncilReportText]
+
+class DemoCommandText(Texts):
+    what: str
+    keys: str
+    listed: str
+    which: str
+    after: str
+    offer: str
+    first_way: str
+    second_way: str
+    agents: str
+    choose_way: str
+    go_on: str
+
+DEMO_COMMAND: Catalogue[DemoCommandText]
+
+class DerivedPersonText(Texts):
+    words: str
+    field: str
+    optional: str
+    lines: str
+    number: str
+    between: str
+    yes: str
+    no: str
+
+DERIVED_PERSON: Catalogue[DerivedPersonText]
+
+class EstimateText(Texts):
+    rough: str
+    no_price: str
+    outside: str
+    unknown: str
+    capped: str
+
+ESTIMATE: Catalogue[EstimateText]
+
+class InterviewText(Texts):
+    question: str
+    said: str
+    spoken: str
+    choose: str
+    nearest: str
+    number: str
+    needed: str
+    command: str
+    unsaid: str
+    again: str
+
+INTERVIEW: Catalogue[InterviewText]
+
+class InvitationText(Texts):
+    frame: str
+    consulted: str
+    with_session: str
+    with_seat: str
+    steps: Mapping[str, str]
+    kinds: Mapping[str, str]
+
+INVITATION: Catalogue[InvitationText]
+
+class LanguageText(Texts):
+    name: str
+    english_name: str
+    tag: str
+    english_details: str
+
+LANGUAGE: Catalogue[LanguageText]
+
+class LossDetailsText(Texts):
+    status: str
+    outage: str
+    cause: str
+    between_causes: str
+    amount: str
+    units: Mapping[str, str]
+    details: Mapping[str, str]
+
+LOSS_DETAILS: Catalogue[LossDetailsText]
+
+class OpeningText(Texts):
+    found: str
+    found_key: str
+    embedded: str
+    no_embedded: str
+    mailbox: str
+    mailbox_note: str
+    titles: Mapping[str, str]
+    summaries: Mapping[str, str]
+    settings: Mapping[str, str]
+
+OPENING: Catalogue[OpeningText]
+
+class ParticipantPromptText(Texts):
+    seated: str
+    correction: str
+    look_up: str
+    looked_up: str
+    look_up_failed: str
+
+PARTICIPANT_PROMPT: Catalogue[ParticipantPromptText]
+
+class PersonSeatText(Texts):
+    needed: str
+    choose: str
+    number: str
+
+PERSON_SEAT: Catalogue[PersonSeatText]
+
+class PersonStepsText(Texts):
+    position: str
+    condition: str
+    why: str
+    confidence: str
+    moved_by: str
+    choose: str
+    choose_or_none: str
+    in_short: str
+    pass_over: str
+    positions: Mapping[str, str]
+    confidences: Mapping[str, str]
+
+PERSON_STEPS: Catalogue[PersonStepsText]
+
+class PersonaPersonText(Texts):
+    position: str
+    bid: str
+    listen: str
+    enough: str
+    speech: str
+    wanted: str
+    draft: str
+    reasons: str
+    dissent: str
+    open_questions: str
+    naming: str
+    stand: str
+    decision: str
+
+PERSONA_PERSON: Catalogue[PersonaPersonText]
+
+class PersonaPromptText(Texts):
+    system: str
+    question: str
+    table: str
+    earlier: str
+    left_out: str
+    record: str
+    last_turns: str
+    answering: str
+    you: str
+    seat: str
+    stance: str
+    instructions: str
+    own_words: str
+    own_entry: str
+    before: str
+    won_by: str
+    turns_left: str
+    now: str
+    input: str
+    position: str
+    intent: str
+    bids: str
+    fields: str
+    own_choice: str
+    about_newest: str
+    about_input: str
+    sufficient: str
+    speech: str
+    draft: str
+    draft_answers: str
+    stand: str
+    probe: str
+    decision: str
+    agreed: str
+    contested: str
+    weight: str
+    unheard: str
+    inputs: str
+    choices: str
+    hints: Mapping[str, str]
+
+PERSONA_PROMPT: Catalogue[PersonaPromptText]
+
+class PersonaReportText(SharedReportText):
+    question: str
+    read_back: str
+    confidence: str
+    answers: str
+    unaware: str
+    overruled: str
+    nobody_spoke: str
+    inputs: str
+    no_answer: str
+    waited: str
+    turn_bids: str
+    speaks: str
+    silent: str
+    floor: str
+    footer: str
+    consensus: str
+    agreed: str
+    contested: str
+    by: str
+    endings: Mapping[str, str]
+    floors: Mapping[str, str]
+
+PERSONA_REPORT: Catalogue[PersonaReportText]
+
+class PipelinePersonText(Texts):
+    work: str
+    task: str
+    judge: str
+    judge_again: str
+    rejected: str
+    feedback: str
+    inputs: str
+    verdicts: Mapping[str, str]
+
+PIPELINE_PERSON: Catalogue[PipelinePersonText]
+
+class PipelinePromptText(Texts):
+    system: str
+    task: str
+    steps: str
+    step: str
+    gate: str
+    you: str
+    instructions: str
+    artefacts: str
+    artefact: str
+    feedback: str
+    inputs: str
+    now: str
+    work: str
+    validate: str
+    review: str
+    question: str
+    background: str
+    usual_partners: str
+
+PIPELINE_PROMPT: Catalogue[PipelinePromptText]
+
+class PipelineReportText(SharedReportText):
+    pipeline: str
+    decision: str
+    still_thinking: str
+    cancelled: str
+    no_decision: str
+    author: str
+    at_step: str
+    rejected: str
+    lost: str
+    lost_line: str
+    steps: str
+    columns: tuple[str, ...]
+    states: Mapping[str, str]
+    verdicts: Mapping[str, str]
+    endings: Mapping[str, str]
+    then: Mapping[str, str]
+
+PIPELINE_REPORT: Catalogue[PipelineReportText]
+
+class PrecedentsText(Texts):
+    heading: str
+    similar: str
+    basis: str
+    warning: str
+    topic: str
+    decided: str
+    lesson: str
+    outcomes: Mapping[str, str]
+
+PRECEDENTS: Catalogue[PrecedentsText]
+
+class RoundtableCommandText(Texts):
+    round: str
+    some_damage: str
+    session: str
+    one_turn: str
+    turns: str
+    one_speech: str
+    speeches: str
+    skipped_once: str
+    skipped: str
+    role: str
+    role_spoke: str
+    outside: str
+    writing: str
+    damaged: str
+    next: str
+    closed: str
+    stopped: str
+    no_faults: str
+    nothing_to_repair: str
+    statuses: Mapping[str, str]
+
+ROUNDTABLE_COMMAND: Catalogue[RoundtableCommandText]
+
+class RoundtablePersonText(Texts):
+    speech: str
+    expected: str
+    agreed: str
+    minutes: str
+    inputs: str
+    answers: Mapping[str, str]
+
+ROUNDTABLE_PERSON: Catalogue[RoundtablePersonText]
+
+class RoundtablePromptText(Texts):
+    system: str
+    agenda: str
+    roles: str
+    latest: str
+    earlier: str
+    speech: str
+    cut: str
+    digest: str
+    left_out: str
+    in_record: str
+    agenda_cut: str
+    prompt: str
+    inputs: str
+    you: str
+    moderator: str
+    instructions: str
+    now: str
+    speak: str
+    return_minutes: str
+    conclude: str
+    first_choice: str
+    decided_choice: str
+    choice_options: str
+    all_speeches: str
+    first: str
+    following: str
+    asked: str
+    moderate: str
+    consensus_note: str
+    input_note: str
+    returned_note: str
+    minutes_returned: str
+    minutes_lack: str
+    skipped: str
+    background: str
+    role_heads: str
+    course: str
+    order: str
+    rounds: str
+    wake: str
+    wake_moderator: str
+    woken: str
+    blocked: str
+    concluding: str
+    over: str
+    busy: str
+    kept: str
+    no_minutes: str
+    read_round: str
+    read_earlier: str
+    read_kept: str
+    read_then: str
+    read_input: str
+    no_section: str
+    no_tools: str
+    files_below: str
+    files_cut: str
+    speech_heads: tuple[str, ...]
+    minutes_heads: Mapping[str, str]
+
+ROUNDTABLE_PROMPT: Catalogue[RoundtablePromptText]
+
+class RoundtableReportText(SharedReportText):
+    conference: str
+    agenda: str
+    no_decision: str
+    still_thinking: str
+    cancelled: str
+    disputed: str
+    skipped: str
+    speeches: str
+    speech: str
+    round: str
+    prompt: str
+    background: str
+    order: str
+    rounds: str
+    rounds_held: str
+    opening: str
+    now: str
+    awaited: str
+    expected: str
+    writing: str
+    declared: str
+    declares: str
+    no_dispute: str
+    missing: str
+    skipped_in: str
+    no_writer: str
+    minutes_lack: str
+    minutes_returned: str
+    some_sections: str
+    no_sections: str
+    never_spoke: str
+    nothing_said: str
+    roles: str
+    role_heads: tuple[str, ...]
+    endings: Mapping[str, str]
+
+ROUNDTABLE_REPORT: Catalogue[RoundtableReportText]
+
+class SessionCommandText(Texts):
+    session: str
+    waiting: str
+    until: str
+    then_resume: str
+    stopped: str
+    waits: str
+    expected: str
+    price_unknown: str
+    not_running: str
+    earlier: str
+    found_keys: str
+    found_servers: str
+    found_embedded: str
+    recorded: str
+    recorded_as: str
+    recorded_before: str
+    goes_on: str
+    has_ended: str
+    no_ask: str
+    ask_until: str
+    in_words: str
+    nothing_recorded: str
+    would_cancel: str
+    cancelled: str
+
+SESSION_COMMAND: Catalogue[SessionCommandText]
+
+class SessionViewText(Texts):
+    asked: str
+    writing: str
+    sealed: str
+    support: str
+    turnout: str
+    confidence: str
+    effective: str
+    backing: str
+    support_how: str
+    turnout_how: str
+    confidence_how: str
+    stated_how: str
+    effective_how: str
+    backing_how: str
+
+SESSION_VIEW: Catalogue[SessionViewText]
+
+class SitText(Texts):
+    seated: str
+    runs_here: str
+    not_run: str
+    other_person: str
+    hosted: str
+    gone: str
+    went_on: str
+    left: str
+
+SIT: Catalogue[SitText]
+
+class SpeechDigestText(Texts):
+    stand: str
+    figures: str
+    reason: str
+
+SPEECH_DIGEST: Catalogue[SpeechDigestText]
+
+class SwarmPersonText(Texts):
+    explore: str
+    classic: str
+    random: str
+    switch: str
+    ideas: str
+    holds: str
+    direction: str
+    reason: str
+    collide: str
+    findings: str
+    which: str
+    say: str
+    check: str
+    vote: str
+    rate: str
+    synthesis: str
+    inputs: str
+    actions: Mapping[str, str]
+    verdicts: Mapping[str, str]
+    rates: Mapping[str, str]
+
+SWARM_PERSON: Catalogue[SwarmPersonText]
+
+class SwarmPromptText(Texts):
+    perspectives: tuple[str, ...]
+    system: str
+    validator: str
+    task: str
+    strategy: str
+    board: str
+    pheromones: str
+    no_pheromones: str
+    signals: str
+    claims: str
+    ideas: str
+    findings: str
+    more: str
+    you: str
+    inputs: str
+    role_news: str
+    role_refused: str
+    retry: str
+    ping: str
+    wake: str
+    random: str
+    switch: str
+    inhibited: str
+    cover: str
+    amounts: str
+    insights: str
+    normal: str
+    perspective: str
+    explore: str
+    explore_outside: str
+    first_choice: str
+    final_choice: str
+    choice_options: str
+    explore_classic: str
+    collide: str
+    validate: str
+    measure: str
+    compare: str
+    pairs: str
+    judge: str
+    ballot: str
+    ballot_evidence: str
+    own_directions: str
+    ballot_ideas: str
+    own_deposits: str
+    synthesis: str
+    shutdown: str
+    warnings: Mapping[str, str]
+    roles: Mapping[str, str]
+    reasons: Mapping[str, str]
+    hints: Mapping[str, str]
+    modes: Mapping[str, str]
+
+SWARM_PROMPT: Catalogue[SwarmPromptText]
+
+class SwarmReportText(SharedReportText):
+    minutes: str
+    convergence_report: str
+    mode: str
+    agents: str
+    crew: str
+    agents_line: str
+    time: str
+    time_line: str
+    rounds: str
+    partial: str
+    converged: str
+    not_converged: str
+    classic: str
+    still_open: str
+    cancelled: str
+    figures: str
+    stability: str
+    quorum: str
+    diversity: str
+    consensus: str
+    consensus_heads: tuple[str, ...]
+    no_consensus: str
+    unique: str
+    none: str
+    who: str
+    quoted: str
+    who_line: str
+    weak: str
+    agent_table: str
+    agent_heads: tuple[str, ...]
+    evolution: str
+    pheromones: str
+    concentrations: str
+    by_round: str
+    conclusion: str
+    by_vote: str
+    leads: str
+    most_support: str
+    between: str
+    colon: str
+    backed_by: str
+    support_line: str
+    held_no_more: str
+    evidence: str
+    evidence_line: str
+    checked: str
+    runner_up: str
+    why: str
+    against: str
+    no_objection: str
+    all_ideas: str
+    other_ideas: str
+    bare: str
+    in_round: str
+    pheromone_line: str
+    sure: str
+    synthesis: str
+    no_synthesis: str
+    cites: str
+    cites_nothing: str
+    cites_unknown: str
+    cites_refuted: str
+    no_such_finding: str
+    refuted_finding: str
+    no_vote: str
+    not_carried: str
+    votes: str
+    vote_heads: tuple[str, ...]
+    joined: str
+    joined_heads: tuple[str, ...]
+    joined_how: str
+    undone: str
+    what_happened: str
+    event_count: str
+    round_heads: tuple[str, ...]
+    round: str
+    direction: str
+    findings: str
+    operations: str
+    decision: str
+    conflicts: str
+    random: str
+    yes: str
+    no: str
+    validator: str
+    no_validator: str
+    unvalidated: str
+    validated: str
+    insights: str
+    strikes: str
+    modes: Mapping[str, str]
+    convergence_reasons: Mapping[str, str]
+    endings: Mapping[str, str]
+    terms: Mapping[str, str]
+    events: Mapping[str, str]
+
+SWARM_REPORT: Catalogue[SwarmReportText]
+
+class SwarmTemplateText(Texts):
+    head: str
+    readme: str
+
+SWARM_TEMPLATE: Catalogue[SwarmTemplateText]
+
+class TerminalPromptText(Texts):
+    send: str
+    several: str
+    leave: str
+    until: str
+    draft: str
+    earlier: str
+
+TERMINAL_PROMPT: Catalogue[TerminalPromptText]
