@@ -1,7 +1,8 @@
 // What stands round every view: the header, the help, the login.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { useKeys } from "./keys";
 import { chooseLanguage, language, say } from "./language";
 import { Action, Dialog, Notice } from "./parts";
 import { exported, go, page } from "./route";
@@ -63,14 +64,14 @@ function Section({ to, name, title }: { to: string; name: string; title: string 
 }
 
 export function Help() {
-  useEffect(() => {
-    const handle = (event: KeyboardEvent): void => {
-      const target = event.target as HTMLElement;
-      if (event.key === "?" && !event.metaKey && !event.ctrlKey && !target.closest("input,textarea,select")) isHelpOpen.value = true;
-    };
-    addEventListener("keydown", handle);
-    return () => removeEventListener("keydown", handle);
-  }, []);
+  useKeys(
+    (key) => {
+      if (key !== "?") return "ignored";
+      isHelpOpen.value = true;
+      return "done";
+    },
+    { isGlobal: true },
+  );
   if (!isHelpOpen.value) return null;
   const keys: [string, string][] = [
     ["j  k", say("the next, the previous entry", "下一条、上一条")],

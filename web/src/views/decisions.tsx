@@ -1,6 +1,7 @@
 // What was decided: search, and the whole trace of one decision from its question to its outcome.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatShare, nameOutcome, nameWord, shortenText } from "../format";
+import { useKeys } from "../keys";
 import { say } from "../language";
 import { Action, Ago, CopyId, Loading, Notice, Strength, Table, useLoad } from "../parts";
 import { buildPath, route, setQuery } from "../route";
@@ -34,15 +35,12 @@ export function Decisions() {
   }, [query]);
   useEffect(() => {
     document.title = `${say("Decisions", "决定")} · Moot`;
-    const handle = (event: KeyboardEvent): void => {
-      if (event.key === "/" && !(event.target as Element).closest("input,textarea,select")) {
-        event.preventDefault();
-        input.current?.focus();
-      }
-    };
-    addEventListener("keydown", handle);
-    return () => removeEventListener("keydown", handle);
   }, []);
+  useKeys((key) => {
+    if (key !== "/") return "ignored";
+    input.current?.focus();
+    return "text";
+  });
   return (
     <>
       <Header />

@@ -1,6 +1,7 @@
 // Home: what runs, what waits (for me first), what is parked, what was decided.
 import { computed, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useKeys } from "../keys";
 import { language, say } from "../language";
 import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
 import { buildPath, go, route, setQuery } from "../route";
@@ -134,16 +135,11 @@ export function Home() {
 
 function Search({ query }: { query: string }) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const handle = (event: KeyboardEvent): void => {
-      if (event.key === "/" && !(event.target as Element).closest("input,textarea,select")) {
-        event.preventDefault();
-        input.current?.focus();
-      }
-    };
-    addEventListener("keydown", handle);
-    return () => removeEventListener("keydown", handle);
-  }, []);
+  useKeys((key) => {
+    if (key !== "/") return "ignored";
+    input.current?.focus();
+    return "text";
+  });
   return (
     <input
       ref={input}

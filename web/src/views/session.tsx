@@ -1,6 +1,7 @@
 // A session: the timeline, one panel beside it, a scrubber below.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatExact, formatMoney, shortenText } from "../format";
+import { useKeys } from "../keys";
 import { followLanguage, say } from "../language";
 import { Meeting } from "../meeting";
 import { Action, Ago, Loading, Notice, Strength } from "../parts";
@@ -87,7 +88,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
       keep();
     };
   }, [mySeat]);
-  useKeys(meeting, setFind);
+  useSessionKeys(meeting, setFind);
   const turn = view.waiting.some((each) => (mySeat === null ? each.mine : each.seat === mySeat && each.outside !== false));
   useEffect(() => {
     // Whoever is asked should not have to look for the form.
@@ -276,7 +277,7 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
 
 function Find({ query, onChange }: { query: string; onChange: (query: string | null) => void }) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   // The keyboard goes on where it searched.
   const close = (): void => {
     document.querySelector<HTMLElement>(".timeline")?.focus();
@@ -454,53 +455,46 @@ function moveTo(meeting: Meeting, wanted: number): void {
   setQuery({ at: at >= head ? null : String(Math.max(1, at)) }, { replace: true });
 }
 
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.closest("input,textarea,select,dialog") !== null || target.isContentEditable);
-}
-
-function useKeys(meeting: Meeting, find: (query: string | null) => void): void {
-  useEffect(() => {
-    const handle = (event: KeyboardEvent): void => {
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
-      const entries = meeting.items.peek().flatMap((item) => (item.entry ? [item.entry] : []));
-      const selected = Number(route.peek().query.get("entry")) || null;
-      const head = meeting.live.peek()?.head ?? 1;
-      const at = meeting.at.peek() ?? head;
-      const step = (by: number): void => {
-        const place = selected === null ? (by > 0 ? -1 : entries.length) : entries.indexOf(selected);
-        const next = entries[Math.max(0, Math.min(entries.length - 1, place + by))];
-        if (next === undefined) return;
-        setQuery({ ...NOTHING_SELECTED, entry: String(next) }, { replace: true });
-        scrollToEntry(next, { focus: true });
-      };
-      switch (event.key) {
-        case "j":
-          step(1);
-          break;
-        case "k":
-          step(-1);
-          break;
-        case "ArrowLeft":
-          moveTo(meeting, at - 1);
-          break;
-        case "ArrowRight":
-          moveTo(meeting, at + 1);
-          break;
-        case "/":
-          find("");
-          break;
-        case "i":
-          (document.getElementById("answer") ?? document.getElementById("say"))?.focus();
-          break;
-        case "Escape":
-          if (route.peek().query.size > 0) setQuery(NOTHING_SELECTED);
-          break;
-        default:
-          return;
-      }
-      event.preventDefault();
+function useSessionKeys(meeting: Meeting, find: (query: string | null) => void): void {
+  useKeys((key) => {
+    const entries = meeting.items.peek().flatMap((item) => (item.entry ? [item.entry] : []));
+    const selected = Number(route.peek().query.get("entry")) || null;
+    const at = meeting.at.peek() ?? meeting.live.peek()?.head ?? 1;
+    const step = (by: number): void => {
+      const index = selected === null ? (by > 0 ? -1 : entries.length) : entries.indexOf(selected);
+      const next = entries[Math.max(0, Math.min(entries.length - 1, index + by))];
+      if (next === undefined) return;
+      setQuery({ ...NOTHING_SELECTED, entry: String(next) }, { replace: true });
+      scrollToEntry(next, { focus: true });
     };
-    addEventListener("keydown", handle);
-    return () => removeEventListener("keydown", handle);
-  }, [meeting]);
+    switch (key) {
+      case "j":
+        step(1);
+        return "done";
+      case "k":
+        step(-1);
+        return "done";
+      case "ArrowLeft":
+        moveTo(meeting, at - 1);
+        return "done";
+      case "ArrowRight":
+        moveTo(meeting, at + 1);
+        return "done";
+      case "/":
+        // A search that is open already only gets the focus.
+        document.querySelector<HTMLInputElement>(".find input")?.focus();
+        find("");
+        return "text";
+      case "i": {
+        const input = document.getElementById("answer") ?? document.getElementById("say");
+        input?.focus();
+        return input ? "text" : "done";
+      }
+      case "Escape":
+        if (route.peek().query.size > 0) setQuery(NOTHING_SELECTED);
+        return "done";
+      default:
+        return "ignored";
+    }
+  });
 }
