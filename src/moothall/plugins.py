@@ -29,8 +29,9 @@ from moothall.domain.facts import (
 )
 from moothall.domain.ids import USER, AskId, SeatId, SessionId, ask_id
 from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonCommand, PersonStep
+from moothall.domain.protocol_state import LostSeat, ProtocolState, evolve_shared, list_lost_seats
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import Seat, state_family, swap_seats, validate_seats
+from moothall.domain.roster import Seat, validate_seats
 from moothall.domain.rulebook import Rulebook, fold
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.seeded_random import random_unit
@@ -109,6 +110,7 @@ __all__ = [
     "Line",
     "LineChart",
     "Loss",
+    "LostSeat",
     "Mark",
     "Mended",
     "MootError",
@@ -126,6 +128,7 @@ __all__ = [
     "Plan",
     "Preformatted",
     "ProtocolPlugin",
+    "ProtocolState",
     "Quote",
     "Record",
     "References",
@@ -166,15 +169,15 @@ __all__ = [
     "build_report",
     "build_section",
     "build_table",
+    "evolve_shared",
     "fast_replace",
     "fold",
     "format_time",
+    "list_lost_seats",
     "narrow_schema",
     "one_line",
     "quote_lines",
     "random_unit",
     "start_decision",
-    "state_family",
-    "swap_seats",
     "validate_seats",
 ]

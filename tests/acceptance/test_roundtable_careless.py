@@ -188,7 +188,7 @@ def test_a_speaker_that_writes_concluding_is_told_what_that_does(desk: Desk) -> 
             assert desk.run(desk.hall.join("cache", "b")).turn.prompt_for_speaker == told
             # Whoever speaks next leaves a prompt of its own, without the note.
             assert desk.status().conference.prompt.count("[Moot]") == 0
-    assert (desk.turn()["status"], desk.status().conference.stop) == ("concluding", "consensus")
+    assert (desk.turn()["status"], desk.status().conference.ended_by) == ("concluding", "consensus")
     desk.go_on()
 
 

@@ -60,7 +60,7 @@ def hold_conference(tmp_path: Path, language: Language, text: str, *, agrees: bo
         is_as_moot_says(desk)
         closed = desk.status()
         assert (closed.conference.status, closed.conference.missing, closed.conference.returned) == ("closed", (), None)
-        assert closed.conference.stop == ("consensus" if agrees else "rounds")
+        assert closed.conference.ended_by == ("consensus" if agrees else "rounds")
         assert all(find_missing_sections(speech.said.content) == () for speech in closed.conference.speeches)
         assert GuideAgent(guide, desk.folder, "bob").take_part() == words.over
         assert list(desk.folder.glob("draft_*")) == []

@@ -299,7 +299,7 @@ def test_whichever_seats_go_out_the_session_parks_if_the_others_could_not_decide
                 wave, state = await fold_waves(moot, board), (await moot.engine.load_snapshot(S)).session_state
                 assert state.parked is not None
                 assert set(state.parked.seats) <= wave.find_out(board.list_out())
-                assert wave.is_half(board.list_out() | state.out) or not wave.is_answered
+                assert wave.is_half(board.list_out() | state.unavailable) or not wave.is_answered
                 coming[:] = [(start, seats) for start, seats in coming if start > len(board.answered)]
                 decision = await moot.run("s")
             await fold_waves(moot, board)

@@ -205,7 +205,7 @@ def test_a_budget_leaves_the_owner_its_decision() -> None:
 
 def test_turns_are_no_budget_of_a_deliberation() -> None:
     """D-7"""
-    table = debate(ADA, BOB, budget=Budget(turns=1)).put(BudgetExhausted(budget="turns", spent="1 of 1"))
+    table = debate(ADA, BOB, budget=Budget(turns=1))
     assert table.asked == ["1.propose.ada", "1.propose.bob"]
 
 

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from moothall.domain.replace import fast_replace
 
-BudgetKind = Literal["turns", "tokens", "money", "time"]
+BudgetKind = Literal["tokens", "money", "time"]
 DEFAULT_TURNS: Final = 12
 """The turns of a session that is opened without a budget."""
 

@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from moothall.domain.budget import BudgetKind, Spent
+from moothall.domain.budget import Spent
 from moothall.domain.facts import (
     OUTAGES,
     AsksPut,
-    BudgetExhausted,
     Closed,
     Entry,
     Fact,
-    FamilyStated,
     InputGiven,
     Opened,
     Reply,
@@ -24,8 +22,9 @@ from moothall.domain.facts import (
     SessionResumed,
 )
 from moothall.domain.ids import AskId, SeatId
+from moothall.domain.protocol_state import ProtocolState, evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import DIRECTOR, Seat, Swap, state_family, swap_seats
+from moothall.domain.roster import DIRECTOR, Seat
 from moothall.domain.running_time import PendingAsk, compute_running_time, is_waiting_outside, update_pending
 
 MOST_ATTEMPTS: Final = 10
@@ -39,26 +38,28 @@ _CHARGED: Final = (Reply, SeatLost, SessionParked)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionState:
-    """A fold of the facts that all protocols share; its size is bounded by the pending asks. It has no slots, for `fast_replace`.
+class SessionState(ProtocolState):
+    """A fold of the facts that all protocols share; its size is bounded by the pending asks and the seats."""
 
-    `ran_at` is the time of the last entry that a running process wrote; inputs and outside answers may also come while none runs.
-    `parked` is the outage that the session waits out; `out` are the seats whose last ask failed by an outage.
-    """
-
-    opened: Opened
-    seats: tuple[Seat, ...]
     seq: int
+    """The number of the last entry."""
     at: datetime
+    """The time of the last entry."""
     ran_at: datetime
+    """The time of the last entry that a running process wrote; inputs and outside answers may also come while none runs."""
     pending: Mapping[AskId, PendingAsk] = field(default_factory=dict)
+    """The asks that were put and not settled."""
     spent: Spent = Spent()
-    exhausted: BudgetKind | None = None
     input_keys: tuple[str, ...] = ()
+    """The keys of the newest inputs; a retried call with one of them counts once."""
     answer_keys: Mapping[tuple[SeatId, str], int] = field(default_factory=dict)
+    """The entries of the newest answers by seat and key."""
     closed: Closed | None = None
+    """The last fact of the session."""
     parked: SessionParked | None = None
-    out: frozenset[SeatId] = frozenset()
+    """The outage that the session waits out."""
+    unavailable: frozenset[SeatId] = frozenset()
+    """The seats whose last ask failed by an outage."""
 
     @property
     def is_waiting_outside(self) -> bool:
@@ -86,9 +87,9 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
         spent = spent.plus(fact.usage)
     after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
     # Most entries are asks and plain answers: nothing else follows from them.
-    if isinstance(fact, AsksPut) or (isinstance(fact, Reply) and not fact.key and fact.seat not in after.out):
+    if isinstance(fact, AsksPut) or (isinstance(fact, Reply) and not fact.key and fact.seat not in after.unavailable):
         return after
-    return _apply_rare_fact(after, fact, (entry.at - session_state.ran_at).total_seconds())
+    return _apply_rare_fact(evolve_shared(after, entry), fact, (entry.at - session_state.ran_at).total_seconds())
 
 
 def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:
@@ -101,18 +102,17 @@ def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:
 
 def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> SessionState:
     match fact:
-        case Reply(seat=seat) if seat in session_state.out:
-            return _apply_rare_fact(fast_replace(session_state, out=session_state.out - {seat}), fact, gap)
+        case Reply(seat=seat) if seat in session_state.unavailable:
+            return _apply_rare_fact(_with_available(session_state, {seat}), fact, gap)
         case Reply(key=key) if key:
             return _with_answer_key(session_state, fact)
         case SeatLost(seat=seat, reason=reason) if reason in OUTAGES:
-            return fast_replace(session_state, out=session_state.out | {seat})
+            return fast_replace(session_state, unavailable=session_state.unavailable | {seat})
         case SessionParked():
             return fast_replace(session_state, parked=fact)
         case SeatsSwapped(swaps=swaps):
-            return _with_swaps(session_state, swaps)
-        case FamilyStated(seat=seat, family=family):
-            return fast_replace(session_state, seats=state_family(session_state.seats, seat, family))
+            # Another participant has not failed yet.
+            return _with_available(session_state, {swap.seat for swap in swaps})
         case SessionResumed():
             return fast_replace(
                 session_state,
@@ -121,20 +121,16 @@ def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> Ses
             )
         case InputGiven(key=key) if key:
             return fast_replace(session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:])
-        case BudgetExhausted(budget=budget):
-            return fast_replace(session_state, exhausted=budget)
         case SessionForked(swaps=swaps):
-            return fast_replace(_with_swaps(session_state, swaps), parked=None)
+            return fast_replace(_with_available(session_state, {swap.seat for swap in swaps}), parked=None)
         case Closed():
             return fast_replace(session_state, closed=fact, parked=None)
         case _:
             return session_state
 
 
-def _with_swaps(session_state: SessionState, swaps: tuple[Swap, ...]) -> SessionState:
-    # Another participant has not failed yet.
-    out = session_state.out - {swap.seat for swap in swaps}
-    return fast_replace(session_state, seats=swap_seats(session_state.seats, swaps), out=out)
+def _with_available(session_state: SessionState, seats: set[SeatId]) -> SessionState:
+    return fast_replace(session_state, unavailable=session_state.unavailable - seats)
 
 
 def _renew_pending(pending: PendingAsk, gap: float, at: datetime) -> PendingAsk:

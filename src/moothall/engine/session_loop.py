@@ -335,7 +335,7 @@ class SessionRun:
         voices = [seat for seat in session_state.seats if seat.id not in session_state.opened.helpers]
         lost = list(self._outages.held.values())
         self._unready = {}
-        out = self._outages.find_out_seats(session_state.out, self._participants)
+        out = self._outages.find_out_seats(session_state.unavailable, self._participants)
         is_alone = not self._outages.answered and not any(each.outside for each in session_state.pending.values())
         if holds_half(voices, out) or (is_alone and len(lost) > 1):
             return True

@@ -96,7 +96,6 @@ def find_exceeded_budget(snapshot: Snapshot, now: datetime, since: datetime) -> 
         "tokens": f"{spent.tokens} of {budget.tokens} tokens",
         "money": f"{spent.cost / 1e6:.4f} of {(budget.money or 0) / 1e6:.4f} US dollars",
         "time": f"{spent.seconds:.1f} of {budget.seconds} seconds",
-        "turns": "",
     }
     return BudgetExhausted(budget=kind, spent=amounts[kind])
 

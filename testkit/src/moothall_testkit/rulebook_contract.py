@@ -72,7 +72,7 @@ _LOSSES: Final[tuple[Loss, ...]] = (
     "passed_over",
     "unreachable",
 )
-_BUDGETS: Final[tuple[BudgetKind, ...]] = ("turns", "tokens", "money", "time")
+_BUDGETS: Final[tuple[BudgetKind, ...]] = ("tokens", "money", "time")
 _USAGES: Final = (FREE, Usage(tokens_in=40, tokens_out=9, cost=12, calls=1), Usage(tokens_in=7, calls=2))
 _TEXTS: Final = ("And the cost?", "# Now\n[#9 bob]\u2028| x", "那预算呢？", "\x1b[2J\u202eevil", " ")
 
@@ -307,7 +307,7 @@ def build_stray_facts(played: PlayedSession) -> list[Fact]:
         AsksWithdrawn(asks=(AskId("."),)),
         _build_ghost_loss(),
         InputGiven(text=""),
-        BudgetExhausted(budget="turns", spent=""),
+        BudgetExhausted(budget="tokens", spent=""),
         SessionForked(source=_SESSION, at=10**9, swaps=(Swap(seat=GHOST, platform=""),)),
         SessionParked(reason="out", seats=(GHOST,)),
         SeatsSwapped(swaps=(Swap(seat=GHOST, platform=""),)),

@@ -16,20 +16,18 @@ from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect,
 from moothall.domain.facts import (
     AsksPut,
     AsksWithdrawn,
-    BudgetExhausted,
     Closed,
     Entry,
     Fact,
-    FamilyStated,
     Opened,
     Reply,
     SeatLost,
-    SeatsSwapped,
     SessionForked,
 )
 from moothall.domain.ids import AskId, SeatId
+from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import DIRECTOR, state_family, swap_seats
+from moothall.domain.roster import DIRECTOR
 from moothall.domain.rulebook import Rulebook
 from moothall.protocols.consultation.asks import build_repeat_id, is_director_ask, parse_ask_kind, strip_repeat_id, to_inner_entry
 from moothall.protocols.consultation.facts import (
@@ -87,14 +85,14 @@ class ConsultingRulebook:
     def evolve(self, state: ConsultingState, entry: Entry) -> ConsultingState:
         if state.is_closed:
             return state
-        after = self._apply_entry(state, entry)
+        after = self._apply_entry(evolve_shared(state, entry), entry)
         inner = to_inner_entry(entry)
         # A standalone question has no protocol of its own: its rulebook needs the consultation facts themselves.
         if inner is None and isinstance(state.opened, QuestionOpened):
             inner = entry
         if inner is not None:
             after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, inner)), inner.fact)
-        return fast_replace(after, is_closed=True) if isinstance(entry.fact, Closed) else after
+        return after
 
     def decide(self, state: ConsultingState) -> tuple[Effect, ...]:
         if state.is_closed:
@@ -185,7 +183,7 @@ class ConsultingRulebook:
             return None
         if state.rules.gate or parse_ask_kind(head.ask) in self.gates:
             return "gate"
-        if state.is_spent:
+        if state.exhausted is not None:
             return "budget"
         if _hash_request(head.seat, to, head.request) in state.asked:
             return "repeated"
@@ -226,17 +224,11 @@ class ConsultingRulebook:
                 return _apply_loss(after, current, fact, entry)
             case ConsultationInsisted(ask=ask):
                 return _apply_settled_ask(after, ask)
-            case BudgetExhausted(budget=budget):
-                return fast_replace(after, is_spent=after.is_spent or budget != "turns")
-            case SeatsSwapped(swaps=swaps):
-                return fast_replace(after, seats=swap_seats(after.seats, swaps))
-            case FamilyStated(seat=seat, family=family):
-                return fast_replace(after, seats=state_family(after.seats, seat, family))
-            case SessionForked(swaps=swaps):
+            case SessionForked():
                 # A fork needs a token of its own: its consultations must not overwrite the records of its source.
                 origin = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"
                 token = sha256(origin.encode()).hexdigest()[:16]
-                return fast_replace(after, seats=swap_seats(after.seats, swaps), token=token)
+                return fast_replace(after, token=token)
             case Reply(ask=ask) | SeatLost(ask=ask):
                 return _apply_settled_ask(after, ask)
             case _:

@@ -7,21 +7,10 @@ from typing import Final
 
 from moothall.domain.context import ContextWindow, Perception
 from moothall.domain.effects import AnswerForm, Ask, Brief, Effect, Record
-from moothall.domain.facts import (
-    BudgetExhausted,
-    CloseCalled,
-    Closed,
-    Entry,
-    Fact,
-    FamilyStated,
-    Opened,
-    SeatLost,
-    SeatsSwapped,
-    SessionForked,
-)
+from moothall.domain.facts import BudgetExhausted, CloseCalled, Entry, Fact, Opened, SeatLost
 from moothall.domain.ids import AskId, ask_id
+from moothall.domain.protocol_state import ProtocolState, evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import Seat, state_family, swap_seats
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import CONSULTATION_PROMPT
 from moothall.protocols.consultation.facts import (
@@ -45,14 +34,12 @@ PATIENCE: Final = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionState:
+class QuestionState(ProtocolState):
     """The state of a question. `advice` is the answer before it is recorded; `outcome` is set when the question is settled."""
 
     opened: QuestionOpened
-    seats: tuple[Seat, ...]
     advice: Advice | None = None
     outcome: Outcome | None = None
-    is_closed: bool = False
 
     @property
     def ask(self) -> AskId:
@@ -76,8 +63,8 @@ class QuestionRules:
     def evolve(self, state: QuestionState, entry: Entry) -> QuestionState:
         if state.is_closed:
             return state
-        fact = entry.fact
-        match fact:
+        state = evolve_shared(state, entry)
+        match entry.fact:
             case ConsultationAnswered(said=Advice() as advice):
                 return fast_replace(state, advice=advice)
             # Only a recorded answer counts; see `ConsultationFiled`.
@@ -92,16 +79,8 @@ class QuestionRules:
                 return fast_replace(state, outcome=state.outcome or "answered")
             case SeatLost(ask=ask) if ask == state.ask:
                 return fast_replace(state, outcome=state.outcome or "failed")
-            case BudgetExhausted(budget=budget):
-                return state if budget == "turns" else fast_replace(state, outcome=state.outcome or budget)
-            case CloseCalled():
-                return fast_replace(state, outcome=state.outcome or "called")
-            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
-                return fast_replace(state, seats=swap_seats(state.seats, swaps))
-            case FamilyStated(seat=seat, family=family):
-                return fast_replace(state, seats=state_family(state.seats, seat, family))
-            case Closed():
-                return fast_replace(state, is_closed=True)
+            case BudgetExhausted() | CloseCalled():
+                return fast_replace(state, outcome=state.outcome or state.stop)
             case _:
                 return state
 
@@ -116,7 +95,7 @@ class QuestionRules:
 
     def brief(self, state: QuestionState, ask: Ask) -> Brief:
         words = CONSULTATION_PROMPT[state.opened.language]
-        seat = next(seat for seat in state.seats if seat.id == ask.seat)
+        seat = state.seat(ask.seat)
         question = state.opened.request.question
         return Brief(
             ask=ask,

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any, Literal
 
 from moothall.domain.consult import ConsultRequest, ConsultRules
-from moothall.domain.facts import Opened
 from moothall.domain.ids import AskId, SeatId
-from moothall.domain.roster import DIRECTOR, Seat
+from moothall.domain.protocol_state import ProtocolState
+from moothall.domain.roster import DIRECTOR
 from moothall.protocols.consultation.asks import build_repeat_id
 from moothall.protocols.consultation.facts import CONSULT, RECORD, Advice, RecordLocation, Refusal
 
@@ -68,7 +68,7 @@ class ConsultationOutcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConsultingState:
+class ConsultingState(ProtocolState):
     """The state. It has no slots, for `fast_replace`. `inner` is the state of the wrapped protocol.
 
     `put` are the open asks; `again` counts how often an ask of the protocol was repeated; `extra` how many answers of a kind a
@@ -77,9 +77,7 @@ class ConsultingState:
     """
 
     inner: Any
-    opened: Opened
     rules: ConsultRules
-    seats: tuple[Seat, ...]
     token: str
     put: tuple[AskId, ...] = ()
     again: Mapping[AskId, int] = field(default_factory=dict)
@@ -94,8 +92,6 @@ class ConsultingState:
     refused: Mapping[AskId, Refusal] = field(default_factory=dict)
     insisting: tuple[tuple[AskId, SeatId], ...] = ()
     words: Mapping[SeatId, str] = field(default_factory=dict)
-    is_closed: bool = False
-    is_spent: bool = False
 
     @property
     def is_sealed(self) -> bool:
@@ -105,6 +101,3 @@ class ConsultingState:
     @property
     def sealed_after(self) -> int:
         return int(getattr(self.inner, "sealed_after", 0))
-
-    def seat(self, name: SeatId) -> Seat:
-        return next(seat for seat in self.seats if seat.id == name)

@@ -16,7 +16,6 @@ from typing import Final, Literal
 
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moothall.domain.facts import (
-    BudgetExhausted,
     CloseCalled,
     Closed,
     Entry,
@@ -25,13 +24,11 @@ from moothall.domain.facts import (
     InputGiven,
     Opened,
     SeatLost,
-    SeatsSwapped,
-    SessionForked,
 )
 from moothall.domain.ids import USER, AskId, SeatId, ask_id
-from moothall.domain.losses import count_loss
+from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import Seat, state_family, swap_seats
+from moothall.domain.roster import Seat
 from moothall.protocols.council.ballots import find_early_votes
 from moothall.protocols.council.facts import (
     FORMS,
@@ -75,26 +72,24 @@ class CouncilRules:
         if state.phase == "closed":
             return state
         fact = entry.fact
+        # What its vote counts is fixed once a seat has voted; a loss of what is not asked for now changes nothing.
+        if (isinstance(fact, FamilyStated) and has_voted(state, fact.seat)) or (
+            isinstance(fact, SeatLost) and fact.ask not in {ask.id for ask in self._build_asks(state)}
+        ):
+            return state
+        state = evolve_shared(state, entry)
         match fact:
             case Contributed(seat=seat, said=Contribution()):
                 return _apply_contribution(self.course, state, fact, entry) if self._is_allowed(state, fact.ask, seat) else state
             case SeatLost():
-                return _apply_loss(state, fact) if fact.ask in {ask.id for ask in self._build_asks(state)} else state
+                return fast_replace(state, had={**state.had, fact.seat: None})
             case PhaseBegun():
                 return _apply_phase(_reveal_lines(state, entry.seq, fact.phase), fact, entry.seq)
             case InputGiven(text=text):
                 return _apply_input(state, entry, text)
-            case BudgetExhausted(budget=budget):
-                # A close that was called takes precedence: whoever called it wants the end now, not another phase.
-                return state if budget == "turns" or state.stop == "called" else fast_replace(state, stop=budget)
             case CloseCalled():
                 # Votes that were cast ahead must count, because the vote itself never begins.
-                return fast_replace(_with_early_votes(self.course, state), stop="called")
-            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
-                return fast_replace(state, seats=swap_seats(state.seats, swaps))
-            case FamilyStated(seat=seat, family=family):
-                # What its vote counts is fixed once it has voted.
-                return state if has_voted(state, seat) else fast_replace(state, seats=state_family(state.seats, seat, family))
+                return _with_early_votes(self.course, state)
             case Closed():
                 return fast_replace(_reveal_lines(state, entry.seq, "closed"), phase="closed")
             case _:
@@ -300,11 +295,6 @@ def _apply_input(state: Council, entry: Entry, text: str) -> Council:
     said = Contribution(type="pass", text=text)
     line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
     return fast_replace(state, lines=(*state.lines, line))
-
-
-def _apply_loss(state: Council, fact: SeatLost) -> Council:
-    losses = count_loss(state.losses, fact)
-    return fast_replace(state, losses=losses, had={**state.had, fact.seat: None})
 
 
 def _repeat_phase(state: Council) -> PhaseBegun | None:

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Final, Literal
 
 from moothall.domain.ids import USER, SeatId
-from moothall.domain.losses import Losses
+from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.roster import Seat
-from moothall.protocols.council.facts import Contribution, CouncilOpened, EndReason, Phase
+from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote
 from moothall.scoring.trust import presume_accuracy
 
@@ -36,7 +36,7 @@ class CouncilLine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Council:
+class Council(ProtocolState):
     """The state. It has no slots, for `fast_replace`.
 
     `had` holds who has had a turn in this phase: the number of the line, `PASSED`, or None for a seat that was lost. `ahead` are
@@ -48,7 +48,6 @@ class Council:
     """
 
     opened: CouncilOpened
-    seats: tuple[Seat, ...]
     phase: Phase | Literal["closed"]
     round: int = 1
     step: int = 1
@@ -60,17 +59,12 @@ class Council:
     motion: int | None = None
     revealed_at: int = 0
     counts: Mapping[SeatId, int] = field(default_factory=dict)
-    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
-    stop: EndReason | None = None
     repeated: bool = False
     candidates: tuple[int, ...] = ()
     sealed: frozenset[int] = frozenset()
     sealed_after: int = 0
     reveals: tuple[int, ...] = ()
     challenged: tuple[SeatId, ...] = ()
-
-    def seat(self, name: SeatId) -> Seat:
-        return next(seat for seat in self.seats if seat.id == name)
 
     def line(self, number: int | None) -> CouncilLine | None:
         """Return a line by its number; None for the question and for unknown numbers."""

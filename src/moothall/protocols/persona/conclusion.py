@@ -22,7 +22,7 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
     # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
     return MeetingConcluded(
-        reason=state.stop or "seats_lost",
+        reason=state.ended_by or "seats_lost",
         author=state.author,
         support=balance.share,
         turnout=_compute_turnout(state, stands),

@@ -14,24 +14,10 @@ from typing import Final, assert_never
 from moothall.domain.claims import extract_claim
 from moothall.domain.context import ContextWindow, Utterance, clip_utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
-from moothall.domain.facts import (
-    BudgetExhausted,
-    CloseCalled,
-    Closed,
-    Entry,
-    Fact,
-    FamilyStated,
-    InputGiven,
-    Opened,
-    SeatLost,
-    SeatsSwapped,
-    SessionForked,
-    SessionResumed,
-)
+from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionResumed
 from moothall.domain.ids import USER, SeatId, ask_id
-from moothall.domain.losses import count_loss
+from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import state_family, swap_seats
 from moothall.protocols.persona import consensus
 from moothall.protocols.persona.answer_table import FORMS
 from moothall.protocols.persona.conclusion import build_conclusion
@@ -103,7 +89,7 @@ class PersonaRules:
     def evolve(self, state: Meeting, entry: Entry) -> Meeting:
         if state.phase == "closed":
             return state
-        fact = entry.fact
+        fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
             case IntentDeclared(seat=seat, said=Intent() as intent):
                 if not _is_awaited(state, fact, "intents", "intent"):
@@ -125,25 +111,14 @@ class PersonaRules:
                 # A turn during which an input arrived was not idle: nobody has been asked about the input yet.
                 return _begin_next_turn(fast_replace(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
             case TalkEnded(reason=reason):
-                # A turn limit is final; a meeting that went quiet may be continued by an input.
-                is_spent = state.is_spent or reason == "turns"
-                return fast_replace(state, phase="draft", stop=reason, floor=None, endings=state.endings + 1, is_spent=is_spent)
+                return fast_replace(state, phase="draft", ended_by=reason, floor=None, endings=state.endings + 1)
             case ConclusionDrafted(seat=seat, said=Draft() as draft):
                 return _apply_draft(state, seat, draft) if _is_awaited(state, fact, "draft", "draft") else state
             case StandTaken(seat=seat, said=Stand() as stand):
                 return _apply_stand(state, seat, stand) if _is_awaited(state, fact, "stands", "stand") else state
-            case BudgetExhausted(budget=budget):
-                # After the talk has ended, a budget no longer changes its reason, but no further talk may start.
-                return fast_replace(state, stop=budget if state.is_talking else state.stop, is_spent=True)
-            case CloseCalled():
-                return fast_replace(state, stop="called" if state.is_talking else state.stop, is_spent=True)
             case SessionResumed():
                 # A speaker that the dead process had asked is asked again, and is then told all that was said.
                 return fast_replace(state, floor_heard=state.last_id)
-            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
-                return fast_replace(state, seats=swap_seats(state.seats, swaps))
-            case FamilyStated(seat=seat, family=family):
-                return fast_replace(state, seats=state_family(state.seats, seat, family))
             case Closed():
                 return fast_replace(state, phase="closed")
             case _:
@@ -340,7 +315,6 @@ def _apply_stand(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
 
 def _apply_loss(state: Meeting, fact: SeatLost) -> Meeting:
     seat = fact.seat
-    state = fast_replace(state, losses=count_loss(state.losses, fact))
     if _is_awaited(state, fact, "intents", "intent"):
         return _apply_bid(state, seat, None)
     if _is_awaited(state, fact, "intents", "bids"):
@@ -364,7 +338,9 @@ def _apply_input(state: Meeting, text: str) -> Meeting:
     if state.is_talking or state.is_spent:
         return after
     # The draft did not know the input, so it is discarded and the talk resumes.
-    return _begin_next_turn(fast_replace(after, stop=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0))
+    return _begin_next_turn(
+        fast_replace(after, ended_by=None, draft=None, author=None, stands={}, drafters_lost=(), idle_turns=0)
+    )
 
 
 def _settle_bids(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:

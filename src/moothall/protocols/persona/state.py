@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from moothall.domain.context import ContextWindow, Utterance
 from moothall.domain.ids import SeatId
-from moothall.domain.losses import Losses
+from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
 from moothall.protocols.persona.consensus import DiscussionPoints
 from moothall.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened, Position, Stand
@@ -32,10 +32,10 @@ def start_record() -> ContextWindow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Meeting:
+class Meeting(ProtocolState):
     """The state. It has no slots, for `fast_replace`.
 
-    In `positions`, `intents` and `stands` None marks a seat that was lost. `is_spent`: the talk has ended for good. The bids of a
+    In `positions`, `intents` and `stands` None marks a seat that was lost. `ended_by` is why the talk has ended. The bids of a
     turn are `about` one entry, and whoever bids has `heard` all entries up to this one; `floor_heard` is the same for whoever has
     the floor. `waited` counts the turns in a row that a seat wanted the floor in vain. `apart` are the seats that a joint bid
     left out. `inputs` are the user's words after the question, and `record` is what the writer of the conclusion reads. `choices`
@@ -43,7 +43,6 @@ class Meeting:
     """
 
     opened: MeetingOpened
-    seats: tuple[Seat, ...]
     phase: Phase
     memory: ContextWindow
     last_id: int
@@ -60,14 +59,12 @@ class Meeting:
     last_speaker: SeatId | None = None
     idle_turns: int = 0
     points: DiscussionPoints = ()
-    stop: EndReason | None = None
-    is_spent: bool = False
+    ended_by: EndReason | None = None
     endings: int = 0
     drafters_lost: tuple[SeatId, ...] = ()
     draft: Draft | None = None
     author: SeatId | None = None
     stands: Mapping[SeatId, Stand | None] = field(default_factory=dict)
-    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
     record: ContextWindow = field(default_factory=start_record)
     inputs: tuple[Utterance, ...] = ()
     heard: int = 1
@@ -76,8 +73,10 @@ class Meeting:
     apart: tuple[SeatId, ...] = ()
     choices: Mapping[SeatId, str] = field(default_factory=dict)
 
-    def seat(self, name: SeatId) -> Seat:
-        return next(seat for seat in self.seats if seat.id == name)
+    @property
+    def is_spent(self) -> bool:
+        """Whether no further talk may start: a meeting that merely went quiet may be continued by an input."""
+        return self.stop is not None or self.ended_by == "turns"
 
     @property
     def is_sealed(self) -> bool:

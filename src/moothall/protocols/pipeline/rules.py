@@ -8,23 +8,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
-from moothall.domain.facts import (
-    BudgetExhausted,
-    CloseCalled,
-    Closed,
-    Entry,
-    Fact,
-    FamilyStated,
-    InputGiven,
-    Opened,
-    SeatLost,
-    SeatsSwapped,
-    SessionForked,
-)
+from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost, SeatsSwapped, SessionForked
 from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.losses import count_loss
+from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import state_family, swap_seats
 from moothall.protocols.pipeline.facts import (
     FORMS,
     KINDS,
@@ -61,7 +48,7 @@ class PipelineRules:
     def evolve(self, state: Pipeline, entry: Entry) -> Pipeline:
         if state.is_closed:
             return state
-        fact = entry.fact
+        fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
             case WorkDone(ask=ask, said=Artefact() as said) if ask == _find_open_ask(state, WORK):
                 return _apply_artefact(state, entry, said)
@@ -72,22 +59,14 @@ class PipelineRules:
                 return _apply_verdict(state, said)
             case SeatLost(ask=ask) if ask in {_find_open_ask(state, kind) for kind in FORMS}:
                 after = _settle_ask(state)
-                return fast_replace(after, losses=count_loss(state.losses, fact), failed=state.failed + 1, last_loss=fact.reason)
+                return fast_replace(after, failed=state.failed + 1, last_loss=fact.reason)
             case StepRejected():
                 return _apply_rejection(state, fact)
             case InputGiven(text=text):
                 return fast_replace(state, inputs=(*state.inputs, text))
-            case BudgetExhausted(budget=budget):
-                return state if budget == "turns" else fast_replace(state, stop=state.stop or budget)
-            case CloseCalled():
-                return fast_replace(state, stop=state.stop or "called")
-            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
+            case SessionForked() | SeatsSwapped():
                 # The new participant has not failed yet.
-                return fast_replace(state, seats=swap_seats(state.seats, swaps), failed=0)
-            case FamilyStated(seat=seat, family=family):
-                return fast_replace(state, seats=state_family(state.seats, seat, family))
-            case Closed():
-                return fast_replace(state, is_closed=True)
+                return fast_replace(state, failed=0)
             case _:
                 return state
 
@@ -97,8 +76,8 @@ class PipelineRules:
         step = state.step
         if step is None:
             return (Record(fact=PipelineClosed(outcome="completed", step=state.steps[-1].name if state.steps else "")),)
-        if state.stop is not None:
-            return (Record(fact=PipelineClosed(outcome=state.stop, step=step.name)),)
+        if state.ended_by is not None:
+            return (Record(fact=PipelineClosed(outcome=state.ended_by, step=step.name)),)
         # A rejection is recorded as a fact of its own before anything else happens, so that the ledger shows why work is
         # repeated.
         if state.verdict is not None:
@@ -125,7 +104,7 @@ RULES: Final = PipelineRules()
 def _find_open_ask(state: Pipeline, kind: str) -> str | None:
     """Return the open ask if it is of this kind, else None."""
     step = state.step
-    if step is None or state.verdict is not None or state.failed >= MOST_TRIES or state.stop is not None:
+    if step is None or state.verdict is not None or state.failed >= MOST_TRIES or state.ended_by is not None:
         return None
     expected = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
     return ask_id(state.turn, kind, SeatId(step.agent)) if kind == expected else None
@@ -194,6 +173,6 @@ def _apply_rejection(state: Pipeline, fact: StepRejected) -> Pipeline:
     )
     maker = state.maker(step)
     if fact.then == "stop" or maker is step:
-        return fast_replace(after, stop="rejected")
+        return fast_replace(after, is_rejected=True)
     feedback = {name: text for name, text in state.feedback.items() if name != step.name}
     return fast_replace(after, index=state.position(maker.name), feedback={**feedback, maker.name: reasons or verdict.verdict})

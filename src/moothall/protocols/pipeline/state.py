@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId
-from moothall.domain.losses import Losses
-from moothall.domain.roster import Seat
+from moothall.domain.protocol_state import ProtocolState
 from moothall.protocols.pipeline.facts import GateVerdict, Outcome, PipelineOpened, Step
 
 
@@ -22,7 +21,7 @@ class StepArtefact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pipeline:
+class Pipeline(ProtocolState):
     """The state. It has no slots, for `fast_replace`.
 
     `turn` counts asks; `failed` how often the current agent has failed in this step; `verdict` is a rejection without a
@@ -31,7 +30,6 @@ class Pipeline:
     """
 
     opened: PipelineOpened
-    seats: tuple[Seat, ...]
     index: int = 0
     turn: int = 1
     failed: int = 0
@@ -42,10 +40,8 @@ class Pipeline:
     rejections: Mapping[str, int] = field(default_factory=dict)
     feedback: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
-    stop: Outcome | None = None
-    is_closed: bool = False
+    is_rejected: bool = False
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -56,8 +52,10 @@ class Pipeline:
         """The current step; None if all are done."""
         return self.steps[self.index] if self.index < len(self.steps) else None
 
-    def seat(self, name: str) -> Seat:
-        return next(seat for seat in self.seats if seat.id == name)
+    @property
+    def ended_by(self) -> Outcome | None:
+        """Why the pipeline ends before its last step, if it does."""
+        return "rejected" if self.is_rejected else self.stop
 
     def position(self, name: str) -> int:
         return next(at for at, step in enumerate(self.steps) if step.name == name)

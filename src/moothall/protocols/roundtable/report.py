@@ -85,7 +85,7 @@ def _list_progress(timeline: RoundtableTimeline, decision: Decision, words: Roun
         rows += [(words.awaited, seat) for seat in conference.writers[:1]]
     if conference.author is not None:
         rows.append((words.author, conference.author))
-    ended = decision.ended_by or conference.stop
+    ended = decision.ended_by or conference.ended_by or conference.stop
     # Where it is over without a decision, the sentence above says how it ended.
     if ended is not None and (decision.decision is not None or timeline.closed is None):
         rows.append((words.ended_by, words.endings.get(ended, ended)))

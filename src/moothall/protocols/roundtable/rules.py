@@ -9,23 +9,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
-from moothall.domain.facts import (
-    BudgetExhausted,
-    CloseCalled,
-    Closed,
-    Entry,
-    Fact,
-    FamilyStated,
-    InputGiven,
-    Opened,
-    SeatLost,
-    SeatsSwapped,
-    SessionForked,
-)
+from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
 from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.losses import count_loss
+from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import state_family, swap_seats
 from moothall.protocols.roundtable.facts import (
     FORMS,
     KINDS,
@@ -60,9 +47,9 @@ class RoundtableRules:
         return fast_replace(conference, prompt=opened.settings.prompt or build_first_prompt(opened))
 
     def evolve(self, state: Conference, entry: Entry) -> Conference:
-        if state.status == "closed":
+        if state.is_closed:
             return state
-        fact = entry.fact
+        fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
             case SpeechGiven(ask=ask, seat=seat, said=RoundtableSpeech() as said):
                 return _apply_speech(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
@@ -77,25 +64,15 @@ class RoundtableRules:
                 absent = SkippedTurn(number=number, at=entry.at, round=state.round, seat=seat, reason=reason, detail=detail)
                 return _advance_turn(fast_replace(state, absences=(*state.absences, absent)))
             case TalkConcluded(reason=reason):
-                return fast_replace(state, status="concluding", stop=reason, failed=0, turn=state.turn + 1)
+                return fast_replace(state, is_concluding=True, ended_by=reason, failed=0, turn=state.turn + 1)
             case InputGiven(text=text):
                 given = NumberedInput(number=len(state.inputs) + 1, after=state.taken, text=text)
                 return fast_replace(state, inputs=(*state.inputs, given))
-            case BudgetExhausted(budget=budget):
-                return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
-            case CloseCalled():
-                return fast_replace(state, stop=state.stop or "called")
-            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
-                return fast_replace(state, seats=swap_seats(state.seats, swaps))
-            case FamilyStated(seat=seat, family=family):
-                return fast_replace(state, seats=state_family(state.seats, seat, family))
-            case Closed():
-                return fast_replace(state, status="closed")
             case _:
                 return state
 
     def decide(self, state: Conference) -> tuple[Effect, ...]:
-        if state.status == "closed":
+        if state.is_closed:
             return ()
         if state.status == "concluding":
             return self._conclude(state)
@@ -113,7 +90,7 @@ class RoundtableRules:
             return (_build_ask(state, "minutes", state.writers[0]),)
         if state.minutes is not None and state.missing and state.author is not None and state.returned is None:
             return (Record(fact=MinutesReturned(seat=state.author, missing=state.missing)),)
-        reason, missing = state.stop or "rounds", state.missing if state.minutes is not None else ()
+        reason, missing = state.ended_by or "rounds", state.missing if state.minutes is not None else ()
         return (Record(fact=ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped, missing=missing)),)
 
     def brief(self, state: Conference, ask: Ask) -> Brief:
@@ -190,10 +167,9 @@ def _apply_loss(state: Conference, fact: SeatLost) -> Conference:
     kind = "speech" if state.status == "open" else "minutes"
     if not _is_asked(state, fact.ask, kind, fact.seat):
         return state
-    losses = count_loss(state.losses, fact)
     # A speaker whom somebody passed over is not asked again.
     failed = MOST_TRIES if fact.reason == "passed_over" else state.failed + 1
-    state = fast_replace(state, losses=losses, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
+    state = fast_replace(state, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
     if state.status == "concluding" and failed >= MOST_TRIES and state.returned is not None:
         # Minutes without a section are better than none.
         return fast_replace(state, minutes=state.returned, author=state.returned_to, failed=0)

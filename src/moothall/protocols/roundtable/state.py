@@ -1,14 +1,12 @@
 """The state of a conference."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId
-from moothall.domain.losses import Losses
-from moothall.domain.roster import Seat
+from moothall.domain.protocol_state import ProtocolState
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, EndReason, Minutes, RoundtableSpeech
 from moothall.protocols.roundtable.sections import MinutesSection
 
@@ -51,7 +49,7 @@ class NumberedInput:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conference:
+class Conference(ProtocolState):
     """The state. It has no slots, for `fast_replace`.
 
     `turn` counts asks, `failed` how often the current speaker has failed in its turn; `inputs` are all inputs of the user's.
@@ -60,8 +58,7 @@ class Conference:
     """
 
     opened: ConferenceOpened
-    seats: tuple[Seat, ...]
-    status: Status = "open"
+    is_concluding: bool = False
     round: int = 1
     index: int = 0
     turn: int = 1
@@ -73,8 +70,7 @@ class Conference:
     agreeing: frozenset[SeatId] = frozenset()
     inputs: tuple[NumberedInput, ...] = ()
     absences: tuple[SkippedTurn, ...] = ()
-    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
-    stop: EndReason | None = None
+    ended_by: EndReason | None = None
     writers_lost: tuple[SeatId, ...] = ()
     minutes: Minutes | None = None
     author: SeatId | None = None
@@ -96,8 +92,10 @@ class Conference:
         """The finished turns, by number."""
         return tuple(sorted((*self.speeches, *self.absences), key=lambda turn: turn.number))
 
-    def seat(self, name: SeatId) -> Seat:
-        return next(seat for seat in self.seats if seat.id == name)
+    @property
+    def status(self) -> Status:
+        """Where the conference stands, as `turn.json` names it."""
+        return "closed" if self.is_closed else "concluding" if self.is_concluding else "open"
 
     @property
     def speakers(self) -> tuple[SeatId, ...]:

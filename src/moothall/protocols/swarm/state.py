@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from moothall.domain.facts import Loss
 from moothall.domain.ids import AskId, SeatId
-from moothall.domain.losses import Losses
+from moothall.domain.protocol_state import Losses
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import MEASURE, Seat, parse_kind
 from moothall.domain.running_time import PendingAsk

@@ -28,7 +28,7 @@ from moothall.domain.facts import (
     SessionForked,
 )
 from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.losses import count_loss
+from moothall.domain.protocol_state import count_loss
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import state_family, swap_seats
 from moothall.domain.running_time import RunningTime, compute_running_time, update_pending
@@ -68,7 +68,7 @@ class SwarmRules:
             case InputGiven(text=text):
                 return fast_replace(state, inputs=(*state.inputs, text)[-MOST_INPUTS:])
             case BudgetExhausted(budget=budget):
-                return fast_replace(state, stop=state.stop or (None if budget == "turns" else budget))
+                return fast_replace(state, stop=state.stop or budget)
             case CloseCalled():
                 return fast_replace(state, stop=state.stop or "called")
             case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
