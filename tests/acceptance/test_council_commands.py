@@ -89,14 +89,14 @@ session s
 #7 ada support (0.80)
 #8 bob support (0.90)
 #9 cem oppose (0.60): It will hurt.
-  ■ majority, against opposition
+  ■ majority: carried against opposition
 sqlite · contested (most had written otherwise, and nobody names a reason for the change)
 Decided with 1 open challenge(s): #5. This is not what most had written before reading anyone, and nobody who changed names a \
 line that moved them.
 │ Begin with SQLite, move when a second writer comes.
 Written by: ada
 Motion: #6
-Consensus: majority, against opposition
+Consensus: majority: carried against opposition
 Group confidence: 74 %
 Support: 90 % of the weight that took a side (100 % of all weight); 3 votes worth 2.0 independent ones
 Ended by: the vote

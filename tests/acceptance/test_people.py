@@ -214,7 +214,7 @@ def test_a_whole_debate_by_mailbox_in_plain_text(cli: Cli, debate: str) -> None:
     cli("answer", debate, "--seat", "eve", "pass")
     cli("resume", debate, code=3)
     refused = cli("answer", debate, "--seat", "eve", "perhaps", code=2)
-    assert "expected on a line for each number, one of: support | support on a condition | oppose | abstain" in refused.err
+    assert "expected on a line for each number, one of: support | conditional support | oppose | abstain" in refused.err
     first = cli.json(
         "answer",
         debate,

@@ -192,7 +192,7 @@ def test_several_items_are_answered_on_numbered_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("perhaps", "expected one of: support | support on a condition | oppose | abstain"),
+        ("perhaps", "expected one of: support | conditional support | oppose | abstain"),
         ("", "the answer is empty; expected one of: support"),
         ("conditional", "the condition is missing"),
     ],

@@ -37,7 +37,22 @@ class ConsultationPersonText(Texts):
 
 CONSULTATION_PERSON: Catalogue[ConsultationPersonText]
 
-class ConsultationPromptText(Texts):
+class TermsText(Texts):
+    explained: str
+    verdicts: Mapping[str, str]
+    strengths: Mapping[str, str]
+    strength_reasons: Mapping[str, str]
+    consensus_types: Mapping[str, str]
+    consensus_meanings: Mapping[str, str]
+    types: Mapping[str, str]
+    stakes_levels: Mapping[str, str]
+    outcomes: Mapping[str, str]
+    losses: Mapping[str, str]
+    endings: Mapping[str, str]
+
+TERMS: Catalogue[TermsText]
+
+class ConsultationPromptText(TermsText):
     consulting: str
     rules: str
     table: str
@@ -79,7 +94,7 @@ class ConsultationPromptText(Texts):
 
 CONSULTATION_PROMPT: Catalogue[ConsultationPromptText]
 
-class SharedReportText(Texts):
+class SharedReportText(TermsText):
     minutes: str
     demo: str
     decision: str
@@ -135,12 +150,7 @@ class SharedReportText(Texts):
     mended: str
     mended_heads: tuple[str, ...]
     loss_heads: tuple[str, ...]
-    strengths: Mapping[str, str]
-    strength_reasons: Mapping[str, str]
-    verdicts: Mapping[str, str]
-    losses: Mapping[str, str]
     asked_for: Mapping[str, str]
-    endings: Mapping[str, str]
     doors: Mapping[str, str]
     mend_codes: Mapping[str, str]
 
@@ -186,7 +196,7 @@ class CouncilPersonText(Texts):
 
 COUNCIL_PERSON: Catalogue[CouncilPersonText]
 
-class CouncilPromptText(Texts):
+class CouncilPromptText(TermsText):
     system: str
     question: str
     options: str
@@ -222,8 +232,6 @@ class CouncilPromptText(Texts):
     accepts: str
     shortened: str
     hints: Mapping[str, str]
-    types: Mapping[str, str]
-    positions: Mapping[str, str]
 
 COUNCIL_PROMPT: Catalogue[CouncilPromptText]
 
@@ -297,14 +305,11 @@ class CouncilReportText(SharedReportText):
     nothing_said: str
     seat_heads: tuple[str, ...]
     phases: Mapping[str, str]
-    types: Mapping[str, str]
     kinds: Mapping[str, str]
-    consensus_types: Mapping[str, str]
     challenge_states: Mapping[str, str]
     takings: Mapping[str, str]
     endings: Mapping[str, str]
     protocols: Mapping[str, str]
-    stakes_words: Mapping[str, str]
     votes_read: Mapping[str, str]
     obligation_states: Mapping[str, str]
 
@@ -418,7 +423,7 @@ class PersonSeatText(Texts):
 
 PERSON_SEAT: Catalogue[PersonSeatText]
 
-class PersonStepsText(Texts):
+class PersonStepsText(TermsText):
     position: str
     condition: str
     why: str
@@ -428,7 +433,6 @@ class PersonStepsText(Texts):
     choose_or_none: str
     in_short: str
     pass_over: str
-    positions: Mapping[str, str]
     confidences: Mapping[str, str]
 
 PERSON_STEPS: Catalogue[PersonStepsText]

@@ -33,7 +33,7 @@ def split_lines(text: str) -> list[str]:
 
 def build_position_choices(language: Language, values: Sequence[str]) -> tuple[PersonChoice, ...]:
     """Return positions to choose from."""
-    texts = PERSON_STEPS[language].positions
+    texts = PERSON_STEPS[language].verdicts
     return tuple(PersonChoice(value=value, text=texts[value]) for value in values)
 
 

@@ -35,6 +35,12 @@ def _format_mend(words: SharedReportText, mend: str) -> str:
     return f"{words.mend_codes[code]} {about}"
 
 
+def explain_consensus(words: SharedReportText, consensus: str) -> str:
+    """A kind of consensus, with what it means where the term alone does not say it."""
+    term, meaning = words.consensus_types[consensus], words.consensus_meanings.get(consensus)
+    return words.explained.format(term=term, meaning=meaning) if meaning else term
+
+
 def format_limit(words: SharedReportText, budget: BudgetKind, spent: str) -> str:
     """Which limit was reached, in one line of the live view."""
     amount = explain_amount(spent, words.language)

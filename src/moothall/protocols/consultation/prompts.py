@@ -143,7 +143,12 @@ def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outco
     language = state.opened.language
     lines = [words.asked_itself.format(question=f"\n{quote_lines(_truncate_text(outcome.request.question, LONGEST_PART // 4))}")]
     if outcome.advice is None or outcome.failure:
-        return [*lines, words.failed.format(to=outcome.to, reason=words.failures.get(outcome.failure, outcome.failure))]
+        return [
+            *lines,
+            words.failed.format(
+                to=outcome.to, reason=words.failures.get(outcome.failure) or words.losses.get(outcome.failure, outcome.failure)
+            ),
+        ]
     advice = replace(
         outcome.advice,
         answer=_truncate_text(outcome.advice.answer),

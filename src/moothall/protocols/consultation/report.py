@@ -56,7 +56,11 @@ def _build_row(line: ConsultationSummary, words: ConsultationPromptText) -> tupl
 
 def _explain(line: ConsultationSummary, words: ConsultationPromptText) -> str:
     """Why a consultation failed or was refused; empty where it was not."""
-    return words.refusals.get(line.refusal, line.refusal) or words.failures.get(line.failure, line.failure)
+    return (
+        words.refusals.get(line.refusal, line.refusal)
+        or words.failures.get(line.failure)
+        or words.losses.get(line.failure, line.failure)
+    )
 
 
 def _build_card(line: ConsultationSummary, words: ConsultationPromptText) -> Card:

@@ -6,7 +6,7 @@ from moothall.protocols.council.facts import Contributed, DeliberationClosed, Ph
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
 from moothall.reports.spoken_line import SpokenLine
-from moothall.reports.wording import format_limit, format_loss
+from moothall.reports.wording import explain_consensus, format_limit, format_loss
 
 
 def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]:
@@ -58,7 +58,7 @@ def describe_event(entry: Entry, words: CouncilReportText) -> str:
         case BudgetExhausted(budget=budget, spent=spent):
             return format_limit(words, budget, spent)
         case DeliberationClosed(consensus_type=kind):
-            return f"■ {words.consensus_types[kind]}"
+            return f"■ {explain_consensus(words, kind)}"
         case Contributed():
             return ""
         case _:

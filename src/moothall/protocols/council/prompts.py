@@ -91,7 +91,7 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = LONGEST
     said = line.said
     marks = [f"#{line.id} {line.seat} {words.types[said.type]}"]
     if said.position is not None:
-        marks.append(words.positions[said.position])
+        marks.append(words.verdicts[said.position])
     if said.refers_to is not None:
         marks.append(f"{words.about} #{said.refers_to}")
     marks += [
@@ -115,7 +115,7 @@ def format_line(words: CouncilPromptText, line: CouncilLine, room: int = LONGEST
 
 def _format_position(words: CouncilPromptText, vote: CandidateVote) -> str:
     condition = f"; {words.condition}: {one_line(vote.condition)}" if vote.condition else ""
-    return f"#{vote.candidate}: {words.positions[vote.position]}{condition}"
+    return f"#{vote.candidate}: {words.verdicts[vote.position]}{condition}"
 
 
 def _format_numbers(lines: Sequence[int]) -> str:

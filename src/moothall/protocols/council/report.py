@@ -43,6 +43,7 @@ from moothall.reports.sections import (
     explain_no_decision,
     format_lost_seats,
 )
+from moothall.reports.wording import explain_consensus
 
 NOTHING: Final = "–"
 
@@ -80,7 +81,7 @@ def build_warning(decision: Decision, language: Language) -> tuple[Span, ...]:
     words = COUNCIL_REPORT[language]
     found: list[Span] = []
     if decision.consensus_type == "contested":
-        found.append(words.consensus_types["contested"].capitalize() + ".")
+        found.append(explain_consensus(words, "contested").capitalize() + ".")
     if decision.open_challenges and decision.status == "concluded":
         text = words.closed_with_open if decision.decision is None else words.with_open
         numbers = tuple(number for claim in decision.open_challenges for number in claim.entries)
@@ -95,7 +96,7 @@ def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> lis
     subject = timeline.state.opened.subject
     rows = (
         (words.protocol, words.protocols.get(timeline.rules.name, timeline.rules.name)),
-        (words.stakes, words.stakes_words[subject.stakes]),
+        (words.stakes, words.stakes_levels[subject.stakes]),
         (words.category, subject.category),
         (words.options, " / ".join(subject.options)),
     )
@@ -131,7 +132,7 @@ def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tupl
     if decision.decision is not None:
         yield words.author, decision.author
         yield words.motion, References(decision.decision.entries)
-    yield words.consensus, words.consensus_types[decision.consensus_type or "no_consensus"]
+    yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus")
     yield words.confidence, format_percent(decision.confidence)
     yield words.support, _format_support(decision, words)
     yield words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)

@@ -14,7 +14,7 @@ def translate_term(words: SwarmReportText, term: str) -> str:
     strikes = _STRIKES.fullmatch(term)
     if strikes is not None and strikes[1] in words.terms:
         return words.strikes.format(term=words.terms[strikes[1]], count=strikes[2])
-    return words.terms.get(term) or words.events.get(term, term)
+    return next((each[term] for each in (words.terms, words.events, words.verdicts, words.consensus_types) if term in each), term)
 
 
 def translate_phrase(words: SwarmReportText, term: str) -> str:
