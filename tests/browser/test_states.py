@@ -74,7 +74,7 @@ def test_sealed_waiting_empty_and_unknown_have_a_sentence_each(server: Server, v
     expect(page.get_by_role("button", name="Start the session")).to_be_disabled()
     page.goto("/obligations")
     expect(page.get_by_text("Nothing is due.")).to_be_visible()
-    page.get_by_role("button", name="中文").click()
+    page.get_by_role("combobox", name="Language").select_option(label="中文")
     expect(page.get_by_text("没有待履行的义务。")).to_be_visible()
     page.goto("/s/no_such_session")
     expect(page.get_by_role("link", name="全部会议", exact=True)).to_be_visible()

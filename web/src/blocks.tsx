@@ -137,7 +137,7 @@ function CutQuote({ html, tone, entry }: { html: string; tone: Tone; entry: numb
       <Quote html={whole ?? html} tone={tone} />
       {whole === null && load && entry !== null && (
         <button class="quiet" onClick={() => load(entry).then(setWhole, (why: Error) => setError(why.message))}>
-          {say("Show all of it", "显示全文")}
+          {say("show_all_of_it")}
         </button>
       )}
       {error && <p class="bad">{error}</p>}

@@ -118,7 +118,7 @@ export function Chart({ block }: { block: ChartBlock }) {
   return (
     <figure class="chart">
       <figcaption>{block.label}</figcaption>
-      <div class="plot" ref={host} role="img" aria-label={`${block.label}. ${say("The figures stand in the table below.", "数值见下表。")}`} />
+      <div class="plot" ref={host} role="img" aria-label={`${block.label}. ${say("the_figures_stand_in_the_table")}`} />
       {block.series.length > 1 && (
         <ul class="key">
           {block.series.map((each, index) => (
@@ -130,7 +130,7 @@ export function Chart({ block }: { block: ChartBlock }) {
         </ul>
       )}
       <details class="fold">
-        <summary>{say("as a table", "以表格显示")}</summary>
+        <summary>{say("as_a_table")}</summary>
         <div class="scroll" tabIndex={0} role="region" aria-label={block.label}>
           <table>
             <thead>

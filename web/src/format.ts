@@ -1,6 +1,6 @@
 // Times, amounts and names for people.
 import { signal } from "@preact/signals";
-import { language, say } from "./language";
+import { fill, findCounted, findTerm, getTag, language, say, type Counted, type Table } from "./language";
 
 /** Ticks twice a minute, so that "2 min ago" grows old. */
 export const now = signal(Date.now());
@@ -17,10 +17,11 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
 /** Making one takes longer than using it a hundred times. */
 const formats = new Map<string, { ago: Intl.RelativeTimeFormat; exact: Intl.DateTimeFormat }>();
 
-function getFormats(name: string): { ago: Intl.RelativeTimeFormat; exact: Intl.DateTimeFormat } {
+function getFormats(): { ago: Intl.RelativeTimeFormat; exact: Intl.DateTimeFormat } {
+  const name = language.value;
   let found = formats.get(name);
   if (!found) {
-    const exact = new Intl.DateTimeFormat(name === "zh" ? "zh-CN" : "en-GB", { dateStyle: "medium", timeStyle: "medium" });
+    const exact = new Intl.DateTimeFormat(getTag(), { dateStyle: "medium", timeStyle: "medium" });
     formats.set(name, (found = { ago: new Intl.RelativeTimeFormat(name, { numeric: "auto", style: "short" }), exact }));
   }
   return found;
@@ -29,16 +30,16 @@ function getFormats(name: string): { ago: Intl.RelativeTimeFormat; exact: Intl.D
 export function formatAgo(at: string): string {
   const seconds = (Date.parse(at) - now.value) / 1000;
   if (Number.isNaN(seconds)) return at;
-  const format = getFormats(language.value).ago;
+  const format = getFormats().ago;
   for (const [unit, size] of UNITS) if (Math.abs(seconds) >= size) return format.format(Math.round(seconds / size), unit);
-  return say("just now", "刚刚");
+  return say("just_now");
 }
 
 export function formatExact(at: string): string {
   const date = new Date(at);
   return Number.isNaN(date.valueOf())
     ? at
-    : getFormats(language.value).exact.format(date);
+    : getFormats().exact.format(date);
 }
 
 export function formatCount(value: number): string {
@@ -55,7 +56,7 @@ export function formatSeconds(seconds: number): string {
   if (seconds < 90) return `${Math.round(seconds)} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
-  return say(`${Math.round(seconds / 86_400)} days`, `${Math.round(seconds / 86_400)} 天`);
+  return say("count_days", { count: Math.round(seconds / 86_400) });
 }
 
 export function formatShare(value: number | null | undefined): string {
@@ -76,65 +77,13 @@ export function shortenId(id: string): string {
   return id.length <= 22 ? id : `${id.slice(0, 10)}…${id.slice(-8)}`;
 }
 
-export function nameStrength(strength: string): string {
-  switch (strength) {
-    case "strong":
-      return say("strong", "有力");
-    case "fair":
-      return say("fair", "尚可");
-    case "weak":
-      return say("weak", "薄弱");
-    case "contested":
-      return say("contested", "有争议");
-    case "overruled":
-      return say("overruled", "被否决多数");
-    case "none":
-    case "":
-      return "";
-    default:
-      return strength;
-  }
+/** A code word of a record in the reader's language; what the catalogues lack is shown without its underscores. */
+export function nameTerm(table: Table, code: string | null | undefined): string {
+  const word = code ?? "";
+  return findTerm(table, word) ?? word.replaceAll("_", " ");
 }
 
-const WORDS: Record<string, [string, string]> = {
-  support: ["support", "支持"],
-  conditional_support: ["support with a condition", "有条件支持"],
-  oppose: ["oppose", "反对"],
-  abstain: ["abstain", "弃权"],
-  propose: ["proposes", "提议"],
-  challenge: ["challenges", "质疑"],
-  synthesize: ["synthesizes", "综合"],
-  vote: ["votes", "投票"],
-  pass: ["passes", "跳过"],
-  unanimous: ["unanimous", "一致同意"],
-  convergent: ["convergent", "趋同"],
-  majority: ["majority", "多数"],
-  owner_decision: ["the owner's decision", "负责人决定"],
-  contested: ["contested", "有争议"],
-  no_consensus: ["no consensus", "未达成共识"],
-  low: ["low", "低"],
-  medium: ["medium", "中"],
-  high: ["high", "高"],
-  critical: ["critical", "极高"],
-};
-
-/** A code word of a record in the reader's language: a position, a kind of contribution or consensus, stakes. */
-export function nameWord(word: string | null | undefined): string {
-  const known = WORDS[word ?? ""];
-  return known ? say(...known) : (word ?? "").replaceAll("_", " ");
-}
-
-export function nameOutcome(outcome: string): string {
-  switch (outcome) {
-    case "success":
-      return say("turned out well", "结果良好");
-    case "partial":
-      return say("partly", "部分实现");
-    case "failure":
-      return say("turned out badly", "结果不好");
-    case "abandoned":
-      return say("abandoned", "已放弃");
-    default:
-      return outcome;
-  }
+/** How many of something: "1 call", "2 calls". */
+export function countThings(things: Counted, count: number): string {
+  return fill(findCounted(things, count === 1), { count: formatCount(count) });
 }

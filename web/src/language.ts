@@ -1,25 +1,56 @@
-// Both languages of every text stand where it is used: say("Decision", "决定").
+// The reader's language, and every text in it: say("decision"). The texts stand in src/moothall/locale/LANGUAGE/page.toml.
 import { signal } from "@preact/signals";
 import type { Language } from "./wire";
 import { readStored, writeStored } from "./storage";
+import { LANGUAGES, WORDS, type Counted, type Key, type Table, type Values } from "./words";
 
-const chosen = readStored("language");
-const ofBrowser: Language = navigator.language.startsWith("zh") ? "zh" : "en";
+export { LANGUAGES };
+export type { Counted, Table };
 
-export const language = signal<Language>(chosen === "en" || chosen === "zh" ? chosen : ofBrowser);
-export const isLanguageChosen = signal(chosen === "en" || chosen === "zh");
+const DEFAULT: Language = "en";
 
-export function say(en: string, zh: string): string {
-  return language.value === "zh" ? zh : en;
+/** A language that the page has words in; English for any other. */
+function findLanguage(code: string | null | undefined): Language {
+  return LANGUAGES.some((each) => each.code === code) ? (code as Language) : DEFAULT;
+}
+
+const stored = readStored("language");
+const ofBrowser = findLanguage(navigator.language.split("-")[0]);
+
+export const isLanguageChosen = signal(stored !== null && findLanguage(stored) === stored);
+export const language = signal<Language>(isLanguageChosen.value ? findLanguage(stored) : ofBrowser);
+
+/** A text in the reader's language, with its values filled in. */
+export function say<K extends Key>(key: K, ...values: K extends keyof Values ? [Values[K]] : []): string {
+  const text = WORDS[language.value]?.texts[key] ?? WORDS[DEFAULT]!.texts[key] ?? key;
+  return values[0] ? fill(text, values[0]) : text;
+}
+
+export function fill(text: string, values: Record<string, string | number>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+export function findTerm(table: Table, code: string): string | undefined {
+  return WORDS[language.value]?.terms[table]?.[code] ?? WORDS[DEFAULT]!.terms[table]?.[code];
+}
+
+export function findCounted(things: Counted, isOne: boolean): string {
+  const pair = WORDS[language.value]?.counts[things] ?? WORDS[DEFAULT]!.counts[things];
+  return pair?.[isOne ? 0 : 1] ?? things;
+}
+
+/** The BCP 47 tag by which times are written in the reader's language. */
+export function getTag(): string {
+  return LANGUAGES.find((each) => each.code === language.value)?.tag ?? DEFAULT;
 }
 
 export function chooseLanguage(to: Language): void {
   writeStored("language", to);
   isLanguageChosen.value = true;
-  language.value = to;
+  language.value = findLanguage(to);
 }
 
 /** Speak the language of what is shown, unless the reader chose one. */
 export function followLanguage(of: Language | undefined): void {
-  if (!isLanguageChosen.value) language.value = of ?? ofBrowser;
+  if (!isLanguageChosen.value) language.value = of === undefined ? ofBrowser : findLanguage(of);
 }

@@ -20,7 +20,7 @@ const loginFailure = signal("");
 function View() {
   const [, first = "", second = ""] = route.value.path;
   useEffect(() => {
-    document.documentElement.lang = language.value === "zh" ? "zh-CN" : "en";
+    document.documentElement.lang = language.value === "zh" ? "zh-CN" : language.value;
   }, [language.value]);
   const where = page.value;
   useEffect(() => {
@@ -61,10 +61,10 @@ function View() {
         <>
           <Header />
           <main class="page">
-            <h1>{say("There is nothing here", "这里什么也没有")}</h1>
+            <h1>{say("there_is_nothing_here")}</h1>
             <p>
               <a data-in href="/">
-                {say("All sessions", "全部会议")}
+                {say("all_sessions")}
               </a>
             </p>
           </main>

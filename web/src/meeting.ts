@@ -240,10 +240,9 @@ export class Meeting {
     clearTimeout(this.announceTimer);
     this.announceTimer = window.setTimeout(() => {
       const last = spoken.at(-1);
-      this.announced.value = say(
-        `New: #${last?.entry}${last?.seat ? ` by ${last.seat}` : ""}`,
-        `新发言：#${last?.entry}${last?.seat ? `（${last.seat}）` : ""}`,
-      );
+      this.announced.value = last?.seat
+        ? say("new_entry_by_seat", { entry: last.entry ?? "", seat: last.seat })
+        : say("new_entry", { entry: last?.entry ?? "" });
     }, 800);
   }
 }

@@ -1,7 +1,7 @@
 // Small parts that every view uses.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { formatAgo, formatExact, nameStrength, shortenId } from "./format";
+import { formatAgo, formatExact, nameTerm, shortenId } from "./format";
 import { say } from "./language";
 import { describeError } from "./rpc";
 
@@ -19,15 +19,15 @@ export function CopyId({ id }: { id: string }) {
   return (
     <button
       class="id"
-      title={`${id} · ${say("copy", "复制")}`}
-      aria-label={say(`Copy the id ${id}`, `复制编号 ${id}`)}
+      title={`${id} · ${say("copy")}`}
+      aria-label={say("copy_the_id_id", { id })}
       onClick={async () => {
         await copyText(id);
         setCopied(true);
         setTimeout(() => setCopied(false), 1500);
       }}
     >
-      {isCopied ? say("copied", "已复制") : shortenId(id)}
+      {isCopied ? say("copied") : shortenId(id)}
     </button>
   );
 }
@@ -50,11 +50,11 @@ const STRENGTH_STEPS: Record<string, number> = { strong: 4, fair: 3, weak: 2, co
 
 /** How strong a decision is: a word, and as many of four steps. */
 export function Strength({ strength }: { strength: string }) {
-  const name = nameStrength(strength);
+  const name = strength === "none" ? "" : nameTerm("strengths", strength);
   if (!name) return null;
   const steps = STRENGTH_STEPS[strength] ?? 0;
   return (
-    <span class={`strength ${STRENGTH_TONES[strength] ?? ""}`} title={say("What the decision is worth", "决定的分量")}>
+    <span class={`strength ${STRENGTH_TONES[strength] ?? ""}`} title={say("what_the_decision_is_worth")}>
       <span class="steps" aria-hidden="true">
         {[1, 2, 3, 4].map((step) => (
           <i key={step} class={step <= steps ? "on" : ""} />
@@ -81,7 +81,7 @@ export function Loading() {
     const timer = setTimeout(() => setSlow(true), 300);
     return () => clearTimeout(timer);
   }, []);
-  return <p class="soft loading">{isSlow ? say("Loading …", "加载中……") : "\u00a0"}</p>;
+  return <p class="soft loading">{isSlow ? say("loading") : "\u00a0"}</p>;
 }
 
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
@@ -100,7 +100,7 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
       <div class="dialog">
         <header>
           <h2>{title}</h2>
-          <button class="quiet" aria-label={say("Close", "关闭")} onClick={() => element.current?.close()}>
+          <button class="quiet" aria-label={say("close")} onClick={() => element.current?.close()}>
             ✕
           </button>
         </header>

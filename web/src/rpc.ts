@@ -32,7 +32,7 @@ async function send(path: string, body?: unknown): Promise<Response> {
     return await fetch(path, { credentials: "same-origin", ...options });
   } catch {
     throw new CallError(
-      say("The server does not answer. Is `moot serve` still running?", "服务器没有应答。`moot serve` 还在运行吗？"),
+      say("the_server_does_not_answer_is"),
       "Offline",
     );
   }
@@ -66,7 +66,7 @@ export async function logIn(by: { ticket: string } | { token: string }): Promise
   const response = await send("/login", by);
   if (!response.ok) {
     const answer = (await response.json().catch(() => null)) as { error?: string } | null;
-    throw new CallError(answer?.error ?? say("That ticket or token is not valid.", "该登录凭证无效。"), "NotAllowed");
+    throw new CallError(answer?.error ?? say("that_ticket_or_token_is_not"), "NotAllowed");
   }
   await loadMe();
 }

@@ -110,7 +110,8 @@ export interface Obligation {
 }
 export type Standing =
   "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "not_installed";
-export type Language = "en" | "zh";
+/** The code of a language, such as "en". */
+export type Language = string;
 
 export interface View {
   sessionId: string;

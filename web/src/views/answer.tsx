@@ -28,14 +28,14 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
   useTurnNotice(view, seat, person?.ask ?? null);
   const own = view.seats.find((each) => each.id === seat);
   return (
-    <section aria-label={say("Your seat", "你的席位")}>
+    <section aria-label={say("your_seat")}>
       <h2 class={own ? `seat-title hue-${own.hue}` : ""}>
-        {say("You sit as ", "你的席位：")}
+        {say("you_sit_as")}
         {seat}
       </h2>
       {own?.stance && <p class="soft">{own.stance}</p>}
       {error && <Notice tone="bad">{error}</Notice>}
-      {!own && !error && <Notice tone="bad">{say(`There is no seat called ${seat} here.`, `此处没有名为 ${seat} 的席位。`)}</Notice>}
+      {!own && !error && <Notice tone="bad">{say("there_is_no_seat_called_seat", { seat })}</Notice>}
       {value === null && !error ? (
         <Loading />
       ) : person ? (
@@ -59,15 +59,15 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
 
 function Waiting({ view, isSent }: { view: View; isSent: boolean }) {
   if (view.status === "concluded" || view.status === "cancelled") {
-    return <Notice>{say("The session is over. Its decision stands under “Decision”.", "会议已结束。决定见“决定”。")}</Notice>;
+    return <Notice>{say("the_session_is_over_its_decision")}</Notice>;
   }
   return (
     <>
       <Notice>
-        {isSent ? say("Recorded. ", "已记录。") : ""}
+        {isSent ? say("recorded") : ""}
         {view.status === "parked"
-          ? say("The session is parked; you are asked again when it goes on.", "会议已搁置；恢复后会再次询问你。")
-          : say("It is not your turn now. This page tells you when it is; what is said stands in the timeline.", "现在还没轮到你。轮到时本页会提醒；发言内容见时间线。")}
+          ? say("the_session_is_parked_you_are")
+          : say("it_is_not_your_turn_now")}
       </Notice>
       <NotifyButton />
     </>
@@ -79,7 +79,7 @@ function NotifyButton() {
   if (state !== "default") return null;
   return (
     <button class="quiet" onClick={async () => setState(await Notification.requestPermission())}>
-      {say("Notify me when it is my turn", "轮到我时通知我")}
+      {say("notify_me_when_it_is_my")}
     </button>
   );
 }
@@ -91,7 +91,7 @@ function useTurnNotice(view: View, seat: string, ask: Ask | null): void {
     if (ask === null || told.current === ask.ask) return;
     told.current = ask.ask;
     if (document.hidden && "Notification" in window && Notification.permission === "granted") {
-      const notice = new Notification(say(`It is your turn, ${seat}`, `${seat}，轮到你了`), { body: shortenText(view.topic, 120), tag: ask.ask });
+      const notice = new Notification(say("it_is_your_turn_seat", { seat }), { body: shortenText(view.topic, 120), tag: ask.ask });
       notice.onclick = () => window.focus();
     }
   }, [ask?.ask]);
@@ -132,7 +132,7 @@ function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: Vie
   const sendAnswers = async (): Promise<void> => {
     const missing = shown.find((step) => step.needed && !answers[step.key]?.trim());
     if (missing) {
-      setProblem(say(`Please answer: ${adaptText(missing.text)}`, `请回答：${adaptText(missing.text)}`));
+      setProblem(say("please_answer_missing", { missing: adaptText(missing.text) }));
       return;
     }
     await send({ answers: Object.fromEntries(shown.flatMap((step) => (answers[step.key]?.trim() ? [[step.key, answers[step.key]]] : []))) });
@@ -141,12 +141,12 @@ function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: Vie
   return (
     <form class="form ask" data-test="ask" onSubmit={(event) => event.preventDefault()}>
       <Notice tone="turn">
-        <b>{say("It is your turn", "轮到你了")}</b>
+        <b>{say("it_is_your_turn")}</b>
         {person.intro ? `. ${person.intro}` : words ? `: ${words}` : ""}
         {ask.deadline && (
           <span class="soft">
             {" "}
-            {say("Until ", "截止 ")}
+            {say("until")}
             {formatExact(ask.deadline)}
           </span>
         )}
@@ -168,7 +168,7 @@ function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: Vie
       )}
       <div class="row">
         <Action class="main" type="submit" do={sendAnswers}>
-          {say("Send the answer", "提交回答")}
+          {say("send_the_answer")}
         </Action>
         {commands.map((command) => (
           <Action class="quiet" key={command.word} do={() => send({ command: command.word })}>
@@ -177,7 +177,7 @@ function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: Vie
         ))}
       </div>
       <details class="fold">
-        <summary>{say("Everything that a participant is told", "参与者收到的全部说明")}</summary>
+        <summary>{say("everything_that_a_participant_is_told")}</summary>
         <pre class="scroll wrap" tabIndex={0}>
           {[ask.briefing, ask.instructions].filter(Boolean).join("\n\n")}
         </pre>
@@ -223,7 +223,7 @@ function Step({ step, items, id, value, onChange }: StepProps) {
       <label>
         {step.text.replace(/\s*[(（][^()（）]*[)）]\s*$/, "")}
         <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-          <option value="">{say("none", "无")}</option>
+          <option value="">{say("none")}</option>
           {entries.map((item) => (
             <option key={item.entry} value={String(item.entry)}>
               {describeEntry(item)}
@@ -245,7 +245,7 @@ function Step({ step, items, id, value, onChange }: StepProps) {
         ))}
         {!step.needed && value && (
           <button type="button" class="quiet" onClick={() => onChange("")}>
-            {say("None", "不选")}
+            {say("none_2")}
           </button>
         )}
       </fieldset>

@@ -1,6 +1,6 @@
 // Circuit breakers: where agents may decide alone, where not, and by which rules.
 import { useEffect } from "preact/hooks";
-import { formatExact, formatSeconds, formatShare } from "../format";
+import { formatExact, formatSeconds, formatShare, countThings, nameTerm } from "../format";
 import { say } from "../language";
 import { Action, Ago, Loading, Notice, useLoad } from "../parts";
 import { buildPath } from "../route";
@@ -13,38 +13,37 @@ const TONES: Record<Circuit["state"], [string, string]> = { closed: ["good", "�
 function describeCircuit(circuit: Circuit): string {
   switch (circuit.state) {
     case "closed":
-      return say("closed: agents may decide alone", "闭合：代理可独自决定");
+      return say("closed_agents_may_decide_alone");
     case "half_open":
-      return say("half open: one decision is tried out", "半开：试行一项决定");
+      return say("half_open_one_decision_is_tried");
     case "open":
-      return say("open: a deliberation is required", "断开：须经审议");
+      return say("open_a_deliberation_is_required");
   }
 }
 
 /** A scope as the server names it (`global`, `category:release`, `stakes:high`) in words. */
 function describeScope(scope: string): string {
   const [kind = "", name = ""] = scope.split(/:(.*)/s);
-  if (kind === "category") return say(`Category ${name}`, `类别 ${name}`);
-  if (kind === "stakes") return say(`Decisions of ${name} stakes`, `重要程度：${STAKES[name]?.() ?? name}`);
-  return scope === "global" ? say("Everywhere", "全部") : scope;
+  if (kind === "category") return say("category_name", { name });
+  if (kind === "stakes") return say("decisions_of_level_stakes", { level: nameTerm("stakes_levels", name) });
+  return scope === "global" ? say("everywhere") : scope;
 }
 
-const STAKES: Record<string, () => string> = { low: () => say("low", "低"), medium: () => say("medium", "中"), high: () => say("high", "高"), critical: () => say("critical", "关键") };
 
 export function Breakers() {
   const { value, error, again } = useLoad(() => call<{ breakers: Circuit[]; policy: Policy }>("cstp.listBreakers"), "breakers");
   useEffect(() => {
-    document.title = `${say("Breakers", "断路器")} · Moot`;
+    document.title = `${say("breakers")} · Moot`;
   }, []);
   return (
     <>
       <Header />
       <main class="page">
-        <h1>{say("Circuit breakers", "断路器")}</h1>
-        <p class="soft">{say("After repeated failures in a scope nobody decides alone there, until the time has passed and one decision has gone well.", "某一范围内多次失败后，无人可在此独自决定，直到时间过去且有一项决定进展顺利。")}</p>
+        <h1>{say("circuit_breakers")}</h1>
+        <p class="soft">{say("after_repeated_failures_in_a_scope")}</p>
         {error && <Notice tone="bad">{error}</Notice>}
         {value === null && !error && <Loading />}
-        {value && value.breakers.length === 0 && <Notice>{say("Every circuit is closed, and no failure is counted.", "所有断路器均闭合，且没有计入失败。")}</Notice>}
+        {value && value.breakers.length === 0 && <Notice>{say("every_circuit_is_closed_and_no")}</Notice>}
         {value?.breakers.map((each) => {
           const [tone, sign] = TONES[each.state];
           return (
@@ -59,21 +58,18 @@ export function Breakers() {
                 </span>
               </p>
               <p class="soft">
-                {say(
-                  `${each.failures} ${each.failures === 1 ? "failure" : "failures"} by ${each.sources} ${each.sources === 1 ? "participant" : "participants"}; it opens at ${each.threshold} by ${each.leastSources}`,
-                  `${each.sources} 位参与者失败 ${each.failures} 次；${each.leastSources} 位失败 ${each.threshold} 次即断开`,
-                )}
+                {say("failures_by_participants_it_opens_at", { failures: countThings("failures", each.failures), participants: countThings("participants", each.sources), threshold: each.threshold, least_sources: each.leastSources })}
                 {each.openedAt && (
                   <>
                     {" · "}
-                    {say("open since ", "断开于 ")}
+                    {say("open_since")}
                     <Ago at={each.openedAt} />
                   </>
                 )}
                 {each.halfOpenAt && each.state === "open" && (
                   <>
                     {" · "}
-                    {say("one is tried out from ", "试行时间 ")}
+                    {say("one_is_tried_out_from")}
                     {formatExact(each.halfOpenAt)}
                   </>
                 )}
@@ -81,7 +77,7 @@ export function Breakers() {
                   <>
                     {" · "}
                     <a data-in href={buildPath("decisions", each.probe.decision)}>
-                      {say("the decision that is tried out", "试行中的决定")}
+                      {say("the_decision_that_is_tried_out")}
                     </a>
                   </>
                 )}
@@ -95,7 +91,7 @@ export function Breakers() {
                       await again();
                     }}
                   >
-                    {say("Close it and forget its failures", "闭合并清除失败计数")}
+                    {say("close_it_and_forget_its_failures")}
                   </Action>
                 </p>
               )}
@@ -103,13 +99,13 @@ export function Breakers() {
           );
         })}
         {value && (
-          <section aria-label={say("Rules", "规则")}>
-            <h2>{say("Rules for deciding alone", "独自决定的规则")}</h2>
+          <section aria-label={say("rules")}>
+            <h2>{say("rules_for_deciding_alone")}</h2>
             <dl>
-              <Rule name={say("A circuit opens after", "断开条件")}>{say(`${value.policy.failures} failures within ${formatSeconds(value.policy.windowSeconds)}`, `${formatSeconds(value.policy.windowSeconds)}内失败 ${value.policy.failures} 次`)}</Rule>
-              <Rule name={say("It stays open for", "断开时长")}>{formatSeconds(value.policy.cooldownSeconds)}</Rule>
-              <Rule name={say("Never decided alone", "不得独自决定")}>{[...value.policy.deliberateStakes, ...value.policy.deliberateCategories].join(", ") || "–"}</Rule>
-              <Rule name={say("Least confidence at high stakes", "高重要性时的最低把握")}>{formatShare(value.policy.leastConfidence)}</Rule>
+              <Rule name={say("a_circuit_opens_after")}>{say("failures_failures_within_window_seconds", { failures: value.policy.failures, window_seconds: formatSeconds(value.policy.windowSeconds) })}</Rule>
+              <Rule name={say("it_stays_open_for")}>{formatSeconds(value.policy.cooldownSeconds)}</Rule>
+              <Rule name={say("never_decided_alone")}>{[...value.policy.deliberateStakes, ...value.policy.deliberateCategories].join(", ") || "–"}</Rule>
+              <Rule name={say("least_confidence_at_high_stakes")}>{formatShare(value.policy.leastConfidence)}</Rule>
               {value.policy.categoryConfidence.map((each) => (
                 <Rule key={each.category} name={each.category}>
                   {formatShare(each.least)}

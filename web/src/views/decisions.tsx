@@ -1,6 +1,6 @@
 // What was decided: search, and the whole trace of one decision from its question to its outcome.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { formatShare, nameOutcome, nameWord, shortenText } from "../format";
+import { formatShare, nameTerm, shortenText, countThings } from "../format";
 import { useKeys } from "../keys";
 import { say } from "../language";
 import { Action, Ago, CopyId, Loading, Notice, Strength, Table, useLoad } from "../parts";
@@ -19,7 +19,7 @@ export function OutcomeMark({ outcome }: { outcome: string | null }) {
       <i class={`sign ${tone}`} aria-hidden="true">
         {sign}
       </i>
-      {nameOutcome(outcome)}
+      {nameTerm("outcomes", outcome)}
     </span>
   );
 }
@@ -34,7 +34,7 @@ export function Decisions() {
     return () => clearTimeout(timer);
   }, [query]);
   useEffect(() => {
-    document.title = `${say("Decisions", "决定")} · Moot`;
+    document.title = `${say("decisions")} · Moot`;
   }, []);
   useKeys((key) => {
     if (key !== "/") return "ignored";
@@ -45,24 +45,24 @@ export function Decisions() {
     <>
       <Header />
       <main class="page">
-        <h1>{say("Decisions", "决定")}</h1>
+        <h1>{say("decisions")}</h1>
         <div class="bar-top">
           <input
             ref={input}
             type="search"
             class="search"
             defaultValue={query}
-            aria-label={say("Search decisions", "搜索决定")}
-            placeholder={say("Search by words or meaning", "按词语或含义搜索")}
+            aria-label={say("search_decisions")}
+            placeholder={say("search_by_words_or_meaning")}
             onInput={(event) => setQuery({ q: event.currentTarget.value || null }, { replace: true })}
           />
-          <select aria-label={say("Outcome", "结果")} value={filter} onChange={(event) => setQuery({ outcome: event.currentTarget.value || null }, { replace: true })}>
-            <option value="">{say("every outcome", "所有结果")}</option>
-            <option value="unreviewed">{say("not reviewed yet", "尚未回顾")}</option>
-            <option value="success">{nameOutcome("success")}</option>
-            <option value="partial">{nameOutcome("partial")}</option>
-            <option value="failure">{nameOutcome("failure")}</option>
-            <option value="abandoned">{nameOutcome("abandoned")}</option>
+          <select aria-label={say("outcome")} value={filter} onChange={(event) => setQuery({ outcome: event.currentTarget.value || null }, { replace: true })}>
+            <option value="">{say("every_outcome")}</option>
+            <option value="unreviewed">{say("not_reviewed_yet")}</option>
+            <option value="success">{nameTerm("outcomes", "success")}</option>
+            <option value="partial">{nameTerm("outcomes", "partial")}</option>
+            <option value="failure">{nameTerm("outcomes", "failure")}</option>
+            <option value="abandoned">{nameTerm("outcomes", "abandoned")}</option>
           </select>
         </div>
         {asked ? <FoundList query={asked} /> : <DecisionList outcome={filter} />}
@@ -75,7 +75,7 @@ function FoundList({ query }: { query: string }) {
   const { value, error } = useLoad(() => call<{ decisions: FoundDecision[] }>("cstp.searchDecisions", { query, within: "decisions", limit: 30 }), query);
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (value === null) return <Loading />;
-  if (value.decisions.length === 0) return <p class="soft">{say("Nothing was decided about that.", "没有相关的决定。")}</p>;
+  if (value.decisions.length === 0) return <p class="soft">{say("nothing_was_decided_about_that")}</p>;
   return (
     <ul class="lines">
       {value.decisions.map((each) => (
@@ -103,8 +103,8 @@ function DecisionList({ outcome }: { outcome: string }) {
     return (
       <p class="soft">
         {outcome
-          ? say("No decision has that outcome.", "没有此结果的决定。")
-          : say("Nothing was decided yet. Decisions appear here when sessions conclude.", "尚无决定。会议结束后，决定会出现在这里。")}
+          ? say("no_decision_has_that_outcome")
+          : say("nothing_was_decided_yet_decisions_appear")}
       </p>
     );
   }
@@ -115,9 +115,9 @@ function DecisionList({ outcome }: { outcome: string }) {
           <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
             <span class="line-topic">{each.topic}</span>
             <span class="line-facts">
-              <Strength strength={each.strength} /> <span class="cut">{each.choice || (each.decision ?? say("no decision", "未作决定"))}</span>
+              <Strength strength={each.strength} /> <span class="cut">{each.choice || (each.decision ?? say("no_decision"))}</span>
               <OutcomeMark outcome={each.outcome} />
-              {each.obligations.some((one) => one.state === "open") && <span class="tag warn">◆ {say("obligations open", "有未完成义务")}</span>}
+              {each.obligations.some((one) => one.state === "open") && <span class="tag warn">◆ {say("obligations_open")}</span>}
               <span class="soft">
                 {each.protocol} · <Ago at={each.closedAt} />
               </span>
@@ -138,39 +138,39 @@ export function DecisionView({ id }: { id: string }) {
     <>
       <Header />
       <main class="page two">
-        {error && <Notice tone="bad" action={<a data-in href="/decisions">{say("All decisions", "全部决定")}</a>}>{error}</Notice>}
+        {error && <Notice tone="bad" action={<a data-in href="/decisions">{say("all_decisions")}</a>}>{error}</Notice>}
         {value === null ? (
           !error && <Loading />
         ) : (
           <>
             <article class="trace">
               <p class="soft">
-                {say("The question", "问题")} · <Ago at={value.openedAt} />
+                {say("the_question")} · <Ago at={value.openedAt} />
               </p>
               <h1>{value.topic}</h1>
               <ol class="steps-list">
                 {value.options.length > 0 && (
                   <li>
-                    <h2>{say("Options", "选项")}</h2>
+                    <h2>{say("options")}</h2>
                     <p>{value.options.join(" / ")}</p>
                   </li>
                 )}
                 <li>
-                  <h2>{say("Who took part", "参与者")}</h2>
+                  <h2>{say("who_took_part")}</h2>
                   <Members trace={value} />
                 </li>
                 {value.contributions.length > 0 && (
                   <li>
-                    <h2>{say("What was said", "发言")}</h2>
+                    <h2>{say("what_was_said")}</h2>
                     <details class="fold">
-                      <summary>{say(`${value.contributions.length} contributions`, `${value.contributions.length} 条发言`)}</summary>
+                      <summary>{say("contributions_contributions", { contributions: value.contributions.length })}</summary>
                       <ul class="said">
                         {value.contributions.map((each) => (
                           <li key={each.id}>
                             <a data-in href={`${buildPath("s", id)}?entry=${each.id}`}>
                               #{each.id}
                             </a>{" "}
-                            <b>{each.participant}</b> <span class="soft">{nameWord(each.type)}</span>
+                            <b>{each.participant}</b> <span class="soft">{nameTerm("types", each.type)}</span>
                             <p dir="auto">{each.text}</p>
                           </li>
                         ))}
@@ -179,19 +179,19 @@ export function DecisionView({ id }: { id: string }) {
                   </li>
                 )}
                 <li>
-                  <h2>{say("The decision", "决定")}</h2>
+                  <h2>{say("the_decision")}</h2>
                   <p class="choice">
-                    {value.choice || value.decision || say("There was no decision.", "未作出决定。")} <Strength strength={value.strength} />
+                    {value.choice || value.decision || say("there_was_no_decision")} <Strength strength={value.strength} />
                   </p>
                   {value.choice && value.decision && value.decision !== value.choice && <p dir="auto" class="decision-text">{value.decision}</p>}
                   <p class="soft">
-                    {[nameWord(value.consensusType), value.confidence == null ? "" : say(`confidence ${formatShare(value.confidence)}`, `置信度 ${formatShare(value.confidence)}`)].filter(Boolean).join(" · ")}
+                    {[nameTerm("consensus_types", value.consensusType), value.confidence == null ? "" : say("confidence_confidence", { confidence: formatShare(value.confidence) })].filter(Boolean).join(" · ")}
                     {" · "}
                     <Ago at={value.closedAt} />
                   </p>
                   {value.dissent.length > 0 && (
                     <>
-                      <h3>{say("Dissent", "异议")}</h3>
+                      <h3>{say("dissent")}</h3>
                       <ul class="bullets">
                         {value.dissent.map((each, index) => (
                           <li key={index} dir="auto">
@@ -203,7 +203,7 @@ export function DecisionView({ id }: { id: string }) {
                   )}
                   {value.openQuestions.length > 0 && (
                     <>
-                      <h3>{say("Open questions", "未决问题")}</h3>
+                      <h3>{say("open_questions")}</h3>
                       <ul class="bullets">
                         {value.openQuestions.map((each, index) => (
                           <li key={index} dir="auto">
@@ -216,18 +216,18 @@ export function DecisionView({ id }: { id: string }) {
                 </li>
                 {value.obligations.length > 0 && (
                   <li>
-                    <h2>{say("Obligations", "义务")}</h2>
+                    <h2>{say("obligations")}</h2>
                     {value.obligations.map((each) => (
                       <ObligationLine key={each.number} obligation={each} mayRead={false} maySettle={mayDo("run")} onSettled={again} />
                     ))}
                   </li>
                 )}
                 <li>
-                  <h2>{say("How it turned out", "结果如何")}</h2>
-                  {value.reviews.length === 0 && <p class="soft">{say("Nobody has said yet.", "尚无人评价。")}</p>}
+                  <h2>{say("how_it_turned_out")}</h2>
+                  {value.reviews.length === 0 && <p class="soft">{say("nobody_has_said_yet")}</p>}
                   {value.reviews.map((each, index) => (
                     <p key={index}>
-                      <OutcomeMark outcome={each.outcome} /> {each.choice && <span>{say("right was: ", "正确的是：")}{each.choice}</span>} {each.note}{" "}
+                      <OutcomeMark outcome={each.outcome} /> {each.choice && <span>{say("right_was")}{each.choice}</span>} {each.note}{" "}
                       <span class="soft">
                         {each.by} · <Ago at={each.at} />
                       </span>
@@ -238,25 +238,25 @@ export function DecisionView({ id }: { id: string }) {
               </ol>
             </article>
             <aside class="estimate">
-              <h2>{say("Record", "记录")}</h2>
+              <h2>{say("record")}</h2>
               <dl>
                 <div>
-                  <dt>{say("Id", "编号")}</dt>
+                  <dt>{say("id")}</dt>
                   <dd>
                     <CopyId id={value.decisionId} />
                   </dd>
                 </div>
                 <div>
-                  <dt>{say("Protocol", "规程")}</dt>
+                  <dt>{say("protocol")}</dt>
                   <dd>{value.protocol}</dd>
                 </div>
                 <div>
-                  <dt>{say("Stakes", "重要性")}</dt>
-                  <dd>{nameWord(value.stakes)}</dd>
+                  <dt>{say("stakes")}</dt>
+                  <dd>{nameTerm("stakes_levels", value.stakes)}</dd>
                 </div>
                 {value.category && (
                   <div>
-                    <dt>{say("Category", "类别")}</dt>
+                    <dt>{say("category")}</dt>
                     <dd>{value.category}</dd>
                   </div>
                 )}
@@ -264,12 +264,12 @@ export function DecisionView({ id }: { id: string }) {
               <ObligationNotices obligations={value.obligations} isSuccess={value.outcome === "success"} />
               <p>
                 <a data-in href={buildPath("s", value.decisionId)}>
-                  {say("Open the meeting", "打开会议")}
+                  {say("open_the_meeting")}
                 </a>
               </p>
               {value.builtOn.length > 0 && (
                 <>
-                  <h3>{say("Builds on", "建立于")}</h3>
+                  <h3>{say("builds_on")}</h3>
                   <ul class="bullets">
                     {value.builtOn.map((each) => (
                       <li key={each}>
@@ -297,12 +297,12 @@ function ObligationNotices({ obligations, isSuccess }: { obligations: Obligation
     <>
       {open > 0 && (
         <Notice tone="warn">
-          {say(`${open} ${open === 1 ? "obligation is" : "obligations are"} open. Was each met, waived or failed?`, `${open} 项义务未了结：是已履行、已豁免，还是未履行？`)}
+          {say("open_obligations_was_each_met_waived", { open_obligations: countThings("open_obligations", open) })}
         </Notice>
       )}
       {failed > 0 && isSuccess && (
         <Notice tone="warn">
-          {say(`It is said to have turned out well, although ${failed} of its obligations failed.`, `虽被评为结果良好，但有 ${failed} 项义务未履行。`)}
+          {say("it_is_said_to_have_turned", { failed })}
         </Notice>
       )}
     </>
@@ -318,18 +318,18 @@ function Sureness({ words, confidence }: { words: string | null | undefined; con
 }
 
 function Members({ trace }: { trace: DecisionTrace }) {
-  if (trace.members.length === 0) return <p class="soft">{say("Not recorded.", "未记录。")}</p>;
+  if (trace.members.length === 0) return <p class="soft">{say("not_recorded")}</p>;
   const moved = new Map(trace.changedMinds.map((each) => [each.participant, each]));
   return (
     <Table
-      heads={[say("Seat", "席位"), say("At first", "最初"), say("In the end", "最终"), say("Changed by", "因何改变")]}
+      heads={[say("seat"), say("at_first"), say("in_the_end"), say("changed_by")]}
       wide={[1]}
       rows={trace.members.map((each) => [
         <a data-in href={buildPath("trust", each.source)}>
           {each.seat}
         </a>,
         <Sureness words={each.first} confidence={each.firstConfidence} />,
-        <Sureness words={nameWord(each.position)} confidence={each.confidence} />,
+        <Sureness words={nameTerm("verdicts", each.position)} confidence={each.confidence} />,
         moved.get(each.seat)?.movedBy ? `#${moved.get(each.seat)?.movedBy}` : "–",
       ])}
     />
@@ -345,10 +345,10 @@ function ReviewForm({ trace, onDone }: { trace: DecisionTrace; onDone: () => Pro
   const outcomes = ["success", "partial", "failure", "abandoned"];
   return (
     <form class="form review" onSubmit={(event) => event.preventDefault()}>
-      <div class="row" role="radiogroup" aria-label={say("How did it turn out?", "结果如何？")}>
+      <div class="row" role="radiogroup" aria-label={say("how_did_it_turn_out")}>
         {outcomes.map((each) => (
           <button type="button" key={each} role="radio" aria-checked={outcome === each} class={outcome === each ? "chosen" : ""} onClick={() => setOutcome(each)}>
-            {nameOutcome(each)}
+            {nameTerm("outcomes", each)}
           </button>
         ))}
       </div>
@@ -356,7 +356,7 @@ function ReviewForm({ trace, onDone }: { trace: DecisionTrace; onDone: () => Pro
         <>
           {trace.options.length > 0 && outcome !== "success" && (
             <label>
-              {say("What would have been right (if known)", "正确的本应是（如已知）")}
+              {say("what_would_have_been_right_if")}
               <select value={choice} onChange={(event) => setChoice(event.currentTarget.value)}>
                 <option value="">–</option>
                 {trace.options.map((each) => (
@@ -366,7 +366,7 @@ function ReviewForm({ trace, onDone }: { trace: DecisionTrace; onDone: () => Pro
             </label>
           )}
           <label>
-            {say("Note (optional)", "备注（可选）")}
+            {say("note_optional")}
             <input type="text" maxLength={4000} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
           </label>
           <div class="row">
@@ -381,7 +381,7 @@ function ReviewForm({ trace, onDone }: { trace: DecisionTrace; onDone: () => Pro
                 await onDone();
               }}
             >
-              {say("Record the outcome", "记录结果")}
+              {say("record_the_outcome")}
             </Action>
           </div>
         </>

@@ -106,7 +106,7 @@ export function Home() {
         <h1 class="hidden">Moot</h1>
         {connection.value === "broken" && (
           <Notice tone="warn">
-            {say("The server does not answer; trying again by itself. Is `moot serve` running?", "服务器没有应答，正在自动重试。`moot serve` 在运行吗？")}
+            {say("the_server_does_not_answer_trying")}
           </Notice>
         )}
         {failure.value && connection.value !== "broken" && <Notice tone="bad">{failure.value}</Notice>}
@@ -120,7 +120,7 @@ export function Home() {
               <Search query={query} />
               {mayRun && (
                 <a class="button main" data-in href="/new">
-                  {say("Ask something", "提个问题")}
+                  {say("ask_something")}
                 </a>
               )}
             </div>
@@ -146,8 +146,8 @@ function Search({ query }: { query: string }) {
       type="search"
       class="search"
       defaultValue={query}
-      aria-label={say("Search sessions", "搜索会议")}
-      placeholder={say("Search questions and decisions", "搜索问题和决定")}
+      aria-label={say("search_sessions")}
+      placeholder={say("search_questions_and_decisions")}
       onInput={(event) => setQuery({ q: event.currentTarget.value || null }, { replace: true })}
     />
   );
@@ -156,13 +156,13 @@ function Search({ query }: { query: string }) {
 function AllGroups() {
   const found = groups.value;
   const titles: [GroupName, string, string][] = [
-    ["mine", say("Waiting for you", "等你回答"), ""],
-    ["running", say("Running", "进行中"), ""],
-    ["waiting", say("Waiting for somebody", "等待他人"), ""],
-    ["parked", say("Parked", "已搁置"), say("They go on when everybody can be asked again, or when you resume them.", "待所有人可再次询问时继续，或由你恢复。")],
-    ["decided", say("Decided", "已决定"), ""],
-    ["ended", say("Ended without a decision", "未作决定即结束"), ""],
-    ["other", say("Cannot be read", "无法读取"), say("Damaged, or their protocol is not installed here.", "已损坏，或此处未安装其规程。")],
+    ["mine", say("waiting_for_you"), ""],
+    ["running", say("running"), ""],
+    ["waiting", say("waiting_for_somebody"), ""],
+    ["parked", say("parked"), say("they_go_on_when_everybody_can")],
+    ["decided", say("decided"), ""],
+    ["ended", say("ended_without_a_decision"), ""],
+    ["other", say("cannot_be_read"), say("damaged_or_their_protocol_is_not")],
   ];
   return (
     <>
@@ -194,7 +194,7 @@ function Group({ name, title, note, sessions }: { name: string; title: string; n
       </ul>
       {shown.length < sessions.length && (
         <button class="quiet" onClick={() => setAll(true)}>
-          {say(`Show all ${sessions.length}`, `显示全部 ${sessions.length} 个`)}
+          {say("show_all_sessions", { sessions: sessions.length })}
         </button>
       )}
     </section>
@@ -220,18 +220,18 @@ function LineView({ line }: { line: SessionLine }) {
           <span class="cut">{line.parked}</span>
         ) : line.standing === "waiting" && waits.length > 0 ? (
           <span class="cut">
-            {say("waits for ", "等待 ")}
+            {say("waits_for")}
             {waits.join(", ")}
           </span>
         ) : line.standing === "running" ? (
           <span class="state-word live">
             <i aria-hidden="true" />
-            {say("live", "进行中")}
+            {say("live")}
           </span>
         ) : null}
         <span class="soft">
-          {line.isDemo && `${say("demo", "演示")} · `}
-          {line.protocol} · {say(`${line.entries} entries`, `${line.entries} 条`)} · <Ago at={line.lastAt} />
+          {line.isDemo && `${say("demo")} · `}
+          {line.protocol} · {say("entries_entries", { entries: line.entries })} · <Ago at={line.lastAt} />
         </span>
       </span>
     </a>
@@ -248,13 +248,13 @@ function Found({ query }: { query: string }) {
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (value === null) return <Loading />;
   return (
-    <section aria-label={say("Found", "搜索结果")}>
-      <h2>{say(`${value.sessions.length} found`, `找到 ${value.sessions.length} 个`)}</h2>
+    <section aria-label={say("found")}>
+      <h2>{say("sessions_found", { sessions: value.sessions.length })}</h2>
       {value.sessions.length === 0 && (
         <p class="soft">
-          {say("No session is about that. Other words, or ", "没有相关的会议。换个说法，或")}
+          {say("no_session_is_about_that_other")}
           <a data-in href={`/new?topic=${encodeURIComponent(query)}`}>
-            {say("ask it now", "现在就提问")}
+            {say("ask_it_now")}
           </a>
           .
         </p>
@@ -276,12 +276,9 @@ function FirstVisit() {
   const found = value?.participants.filter((each) => each.found && each.platform !== "mailbox") ?? [];
   return (
     <div class="first-visit">
-      <h2 class="lead">{say("Put a question before a group of minds.", "把问题交给一群头脑。")}</h2>
+      <h2 class="lead">{say("put_a_question_before_a_group")}</h2>
       <p class="soft">
-        {say(
-          "They argue, object, change their minds and vote. You get a decision with its dissent, and a record that shows how it came about.",
-          "他们争论、反对、改变看法并投票。你得到一项附有异议的决定，以及说明其由来的记录。",
-        )}
+        {say("they_argue_object_change_their_minds")}
       </p>
       <form
         class="ask-box"
@@ -293,17 +290,17 @@ function FirstVisit() {
         <textarea
           rows={2}
           value={topic}
-          aria-label={say("Your question", "你的问题")}
-          placeholder={say("Should a small team rewrite its working product?", "小团队应该重写一个能用的产品吗？")}
+          aria-label={say("your_question")}
+          placeholder={say("should_a_small_team_rewrite_its")}
           onInput={(event) => setTopic(event.currentTarget.value)}
         />
-        <button class="main">{say("Ask something", "提个问题")}</button>
+        <button class="main">{say("ask_something")}</button>
       </form>
       {value && (
         <p class="soft">
           {found.length > 0
-            ? `${say("Found here to answer: ", "此处可参与回答：")}${found.map((each) => each.title || each.platform).join(", ")}`
-            : say("No model was found here yet. The demos need none.", "此处尚未找到模型。演示无需模型。")}
+            ? `${say("found_here_to_answer")}${found.map((each) => each.title || each.platform).join(", ")}`
+            : say("no_model_was_found_here_yet")}
         </p>
       )}
       <Demos isSmall={false} />
@@ -323,28 +320,28 @@ function Demos({ isSmall }: { isSmall: boolean }) {
           <span class="soft">{demo.summary}</span>
           <Action
             class="quiet"
-            name={say(`Play: ${demo.title}`, `播放：${demo.title}`)}
+            name={say("play_title", { title: demo.title })}
             do={async () => {
               const made = await call<{ sessionId: string }>("moot.playDemo", { name: demo.name, language: demo.language });
               go(buildPath("s", made.sessionId));
             }}
           >
-            ▸ {say("Play", "播放")}
+            ▸ {say("play")}
           </Action>
         </li>
       ))}
     </ul>
   );
   return (
-    <section aria-label={say("Demos", "演示")}>
+    <section aria-label={say("demos")}>
       {isSmall ? (
         <details class="fold">
-          <summary>{say("Demos: meetings to watch, without any model", "演示：无需模型即可观看的会议")}</summary>
+          <summary>{say("demos_meetings_to_watch_without_any")}</summary>
           {list}
         </details>
       ) : (
         <>
-          <h2>{say("Watch a meeting first", "先看一场会议")}</h2>
+          <h2>{say("watch_a_meeting_first")}</h2>
           {list}
         </>
       )}

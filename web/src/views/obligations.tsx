@@ -11,13 +11,13 @@ import type { Obligation } from "../wire";
 function nameState(state: string): string {
   switch (state) {
     case "open":
-      return say("open", "未完成");
+      return say("open");
     case "met":
-      return say("met", "已履行");
+      return say("met");
     case "waived":
-      return say("waived", "已豁免");
+      return say("waived");
     case "failed":
-      return say("failed", "未履行");
+      return say("failed");
     default:
       return state;
   }
@@ -49,15 +49,15 @@ export function ObligationLine(props: { obligation: Obligation; mayRead: boolean
         {obligation.text}
       </p>
       <p class="soft">
-        {say("set by ", "由 ")}
+        {say("set_by")}
         {obligation.by}
-        {say("", " 提出")}
+        {say("text")}
         {obligation.due && (
           <>
             {" · "}
-            {say("due ", "期限 ")}
+            {say("due")}
             {obligation.due}
-            {isLate && <b class="bad"> {say("overdue", "已逾期")}</b>}
+            {isLate && <b class="bad"> {say("overdue")}</b>}
           </>
         )}
         {obligation.note && ` · ${obligation.note}`}
@@ -65,20 +65,20 @@ export function ObligationLine(props: { obligation: Obligation; mayRead: boolean
           <>
             {" · "}
             <a data-in href={buildPath("decisions", obligation.decisionId)}>
-              {obligation.topic ? shortenText(obligation.topic, 100) : say("the decision", "所属决定")}
+              {obligation.topic ? shortenText(obligation.topic, 100) : say("the_decision_2")}
             </a>
           </>
         )}
       </p>
       {props.maySettle && obligation.state === "open" && (
         <div class="row">
-          <input type="text" value={note} maxLength={4000} aria-label={say("Note", "备注")} placeholder={say("note (optional)", "备注（可选）")} onInput={(event) => setNote(event.currentTarget.value)} />
-          <Action do={settle("met")}>{say("Met", "已履行")}</Action>
+          <input type="text" value={note} maxLength={4000} aria-label={say("note")} placeholder={say("note_optional_2")} onInput={(event) => setNote(event.currentTarget.value)} />
+          <Action do={settle("met")}>{say("met_2")}</Action>
           <Action class="quiet" do={settle("waived")}>
-            {say("Waive", "豁免")}
+            {say("waive")}
           </Action>
           <Action class="quiet" do={settle("failed")}>
-            {say("Failed", "未履行")}
+            {say("failed_2")}
           </Action>
         </div>
       )}
@@ -89,7 +89,7 @@ export function ObligationLine(props: { obligation: Obligation; mayRead: boolean
 export function Obligations() {
   const { value, error, again } = useLoad(() => call<{ obligations: Obligation[] }>("cstp.listObligations", { limit: 500 }), "obligations");
   useEffect(() => {
-    document.title = `${say("Obligations", "义务")} · Moot`;
+    document.title = `${say("obligations")} · Moot`;
   }, []);
   const open = value?.obligations.filter((each) => each.state === "open").sort((a, b) => Number(!a.due) - Number(!b.due) || a.due.localeCompare(b.due)) ?? [];
   const settled = value?.obligations.filter((each) => each.state !== "open") ?? [];
@@ -97,18 +97,18 @@ export function Obligations() {
     <>
       <Header />
       <main class="page">
-        <h1>{say("Obligations", "义务")}</h1>
-        <p class="soft">{say("The conditions on which decisions were supported. A decision is as good as its conditions are met.", "决定获得支持时附带的条件。条件得到履行，决定才站得住。")}</p>
+        <h1>{say("obligations")}</h1>
+        <p class="soft">{say("the_conditions_on_which_decisions_were")}</p>
         {error && <Notice tone="bad">{error}</Notice>}
         {value === null && !error && <Loading />}
-        {value && open.length === 0 && <Notice>{say("Nothing is due.", "没有待履行的义务。")}</Notice>}
+        {value && open.length === 0 && <Notice>{say("nothing_is_due")}</Notice>}
         {open.map((each) => (
           <ObligationLine key={`${each.decisionId} ${each.number}`} obligation={each} mayRead maySettle={mayDo("run")} onSettled={again} />
         ))}
         {settled.length > 0 && (
-          <section aria-label={say("Settled", "已了结")}>
+          <section aria-label={say("settled")}>
             <h2>
-              {say("Settled", "已了结")} <span class="soft count">{settled.length}</span>
+              {say("settled")} <span class="soft count">{settled.length}</span>
             </h2>
             {settled.map((each) => (
               <ObligationLine key={`${each.decisionId} ${each.number}`} obligation={each} mayRead maySettle={false} onSettled={again} />

@@ -93,7 +93,7 @@ export function NewSession() {
     writeStored(DRAFT, JSON.stringify(next));
   };
   useEffect(() => {
-    document.title = `${say("New session", "新会议")} · Moot`;
+    document.title = `${say("new_session")} · Moot`;
   }, [language.value]);
   const protocol = opening?.protocols.find((each) => each.name === draft.protocol);
   const params = buildParams(draft, files, opening);
@@ -102,11 +102,11 @@ export function NewSession() {
     const added: ContextFile[] = [];
     for (const file of list ?? []) {
       if (file.size > LARGEST_FILE) {
-        setProblem(say(`${file.name} is larger than ${LARGEST_FILE / 1000} kB; shorten it.`, `${file.name} 超过 ${LARGEST_FILE / 1000} kB，请缩短。`));
+        setProblem(say("name_is_larger_than_size_kb", { name: file.name, size: LARGEST_FILE / 1000 }));
         continue;
       }
       const text = await file.text();
-      if (text.includes("\0")) setProblem(say(`${file.name} is not a text file.`, `${file.name} 不是文本文件。`));
+      if (text.includes("\0")) setProblem(say("name_is_not_a_text_file", { name: file.name }));
       else added.push({ name: file.name, text });
     }
     setFiles((old) => [...old.filter((each) => !added.some((one) => one.name === each.name)), ...added]);
@@ -116,20 +116,20 @@ export function NewSession() {
       <Header />
       <main class="page two">
         <form class="form" onSubmit={(event) => event.preventDefault()}>
-          <h1>{say("Ask something", "提个问题")}</h1>
+          <h1>{say("ask_something")}</h1>
           {error && <Notice tone="bad">{error}</Notice>}
           <label>
-            {say("The question", "问题")}
+            {say("the_question")}
             <textarea
               rows={3}
               maxLength={20_000}
               value={draft.topic}
-              placeholder={say("Should we rewrite billing, in stages or at all?", "我们是否应该（分阶段）重写计费系统？")}
+              placeholder={say("should_we_rewrite_billing_in_stages")}
               onInput={(event) => change({ topic: event.currentTarget.value })}
             />
           </label>
           <fieldset>
-            <legend>{say("How it is decided", "如何决定")}</legend>
+            <legend>{say("how_it_is_decided")}</legend>
             <div class="tiles">
               {opening?.protocols.map((each) => (
                 <label class="tile" key={each.name}>
@@ -143,9 +143,9 @@ export function NewSession() {
             </div>
           </fieldset>
           <fieldset>
-            <legend>{say("Who decides", "由谁决定")}</legend>
+            <legend>{say("who_decides")}</legend>
             <div class="tiles">
-              <PanelTile isOn={draft.seats.length === 0 && draft.panel === ""} title={say("The default panel", "默认小组")} note={say("whom Moot finds here", "Moot 在此处找到的参与者")} onChoose={() => change({ panel: "", seats: [] })} />
+              <PanelTile isOn={draft.seats.length === 0 && draft.panel === ""} title={say("the_default_panel")} note={say("whom_moot_finds_here")} onChoose={() => change({ panel: "", seats: [] })} />
               {opening?.panels
                 .filter((each) => each.name !== "default")
                 .map((each) => (
@@ -159,30 +159,30 @@ export function NewSession() {
                 ))}
               <PanelTile
                 isOn={draft.seats.length > 0}
-                title={say("Seats of my own", "自定席位")}
-                note={say("models, people, agents", "模型、人、代理")}
+                title={say("seats_of_my_own")}
+                note={say("models_people_agents")}
                 onChoose={() => change({ seats: draft.seats.length > 0 ? draft.seats : buildFirstSeats(opening) })}
               />
             </div>
             {draft.seats.length > 0 && <SeatEditor seats={draft.seats} opening={opening} onChange={(seats) => change({ seats })} />}
           </fieldset>
           <details class="fold more">
-            <summary>{say("Possible answers, stakes, files, budget, settings", "可选答案、重要性、文件、预算、设置")}</summary>
+            <summary>{say("possible_answers_stakes_files_budget_settings")}</summary>
             <label>
-              {say("Possible answers, one on each line (if known)", "可选答案，每行一个（如已知）")}
+              {say("possible_answers_one_on_each_line")}
               <textarea rows={3} value={draft.options} onInput={(event) => change({ options: event.currentTarget.value })} />
             </label>
             <label>
-              {say("Stakes", "重要性")}
+              {say("stakes")}
               <select value={draft.stakes} onChange={(event) => change({ stakes: event.currentTarget.value })}>
-                <option value="low">{say("low", "低")}</option>
-                <option value="medium">{say("medium", "中")}</option>
-                <option value="high">{say("high", "高")}</option>
-                <option value="critical">{say("critical", "关键")}</option>
+                <option value="low">{say("low")}</option>
+                <option value="medium">{say("medium")}</option>
+                <option value="high">{say("high")}</option>
+                <option value="critical">{say("critical")}</option>
               </select>
             </label>
             <label>
-              {say("Files that everybody reads", "供所有人阅读的文件")}
+              {say("files_that_everybody_reads")}
               <input type="file" multiple onChange={(event) => void addFiles(event.currentTarget.files)} />
             </label>
             {files.length > 0 && (
@@ -190,7 +190,7 @@ export function NewSession() {
                 {files.map((each) => (
                   <li key={each.name}>
                     {each.name} <span class="soft">{formatCount(each.text.length)}</span>
-                    <button type="button" class="quiet" aria-label={say(`Take ${each.name} away`, `移除 ${each.name}`)} onClick={() => setFiles(files.filter((one) => one !== each))}>
+                    <button type="button" class="quiet" aria-label={say("take_name_away", { name: each.name })} onClick={() => setFiles(files.filter((one) => one !== each))}>
                       ✕
                     </button>
                   </li>
@@ -199,15 +199,15 @@ export function NewSession() {
             )}
             <div class="row fields">
               <label>
-                {say("At most turns", "最多轮次")}
+                {say("at_most_turns")}
                 <input type="number" min={1} value={draft.turns} onInput={(event) => change({ turns: event.currentTarget.value })} />
               </label>
               <label>
-                {say("At most US dollars", "最多美元")}
+                {say("at_most_us_dollars")}
                 <input type="number" min={0} step="0.01" value={draft.usd} onInput={(event) => change({ usd: event.currentTarget.value })} />
               </label>
               <label>
-                {say("At most minutes", "最多分钟")}
+                {say("at_most_minutes")}
                 <input type="number" min={1} value={draft.minutes} onInput={(event) => change({ minutes: event.currentTarget.value })} />
               </label>
             </div>
@@ -237,7 +237,7 @@ export function NewSession() {
                 go(buildPath("s", made.sessionId));
               }}
             >
-              {say("Start the session", "开始会议")}
+              {say("start_the_session")}
             </Action>
           </div>
         </form>
@@ -249,7 +249,7 @@ export function NewSession() {
 }
 
 function SettingField({ setting, value, onChange }: { setting: Setting; value: string; onChange: (value: string) => void }) {
-  const usual = setting.default === undefined || setting.default === null ? say("as the rules say", "按规程") : String(setting.default);
+  const usual = setting.default === undefined || setting.default === null ? say("as_the_rules_say") : String(setting.default);
   const choices = setting.type === "boolean" ? ["true", "false"] : (setting.choices ?? []);
   return (
     <label>
@@ -272,7 +272,7 @@ function SettingField({ setting, value, onChange }: { setting: Setting; value: s
 }
 
 function nameValue(value: string): string {
-  return value === "true" ? say("yes", "是") : value === "false" ? say("no", "否") : value;
+  return value === "true" ? say("yes") : value === "false" ? say("no") : value;
 }
 
 function PanelTile({ isOn, title, note, onChoose }: { isOn: boolean; title: string; note: string; onChoose: () => void }) {
@@ -304,32 +304,32 @@ function SeatEditor({ seats, opening, onChange }: { seats: SeatIn[]; opening: Op
         ))}
       </datalist>
       {seats.map((seat, index) => (
-        <div class="row fields" key={index} role="group" aria-label={say(`Seat ${index + 1}`, `席位 ${index + 1}`)}>
+        <div class="row fields" key={index} role="group" aria-label={say("seat_index", { index: index + 1 })}>
           <label>
-            {say("Name", "名字")}
+            {say("name")}
             <input type="text" value={seat.id} maxLength={64} onInput={(event) => set(index, { id: event.currentTarget.value })} />
           </label>
           <label>
-            {say("Participant", "参与者")}
+            {say("participant")}
             <input
               type="text"
               list="platforms"
               value={seat.platform}
-              placeholder={say("a person or agent from outside", "来自外部的人或代理")}
+              placeholder={say("a_person_or_agent_from_outside")}
               onInput={(event) => set(index, { platform: event.currentTarget.value })}
             />
           </label>
           <label>
-            {say("Stands for", "立场")}
+            {say("stands_for")}
             <input type="text" value={seat.stance} maxLength={200} onInput={(event) => set(index, { stance: event.currentTarget.value })} />
           </label>
-          <button type="button" class="quiet" aria-label={say(`Take seat ${index + 1} away`, `移除席位 ${index + 1}`)} onClick={() => onChange(seats.filter((_, at) => at !== index))}>
+          <button type="button" class="quiet" aria-label={say("take_seat_index_away", { index: index + 1 })} onClick={() => onChange(seats.filter((_, at) => at !== index))}>
             ✕
           </button>
         </div>
       ))}
       <button type="button" class="quiet" onClick={() => onChange([...seats, { id: "", platform: "", stance: "" }])}>
-        + {say("Another seat", "添加席位")}
+        + {say("another_seat")}
       </button>
     </div>
   );
@@ -365,29 +365,29 @@ function Estimate({ params, isAsked }: { params: Record<string, unknown>; isAske
     };
   }, [wanted, isAsked]);
   return (
-    <aside class="estimate" aria-label={say("What it will take", "预计消耗")} aria-live="polite">
-      <h2>{say("What it will take", "预计消耗")}</h2>
+    <aside class="estimate" aria-label={say("what_it_will_take")} aria-live="polite">
+      <h2>{say("what_it_will_take")}</h2>
       {!isAsked ? (
-        <p class="soft">{say("Write the question: then the calls and the price to expect stand here.", "写下问题后，此处显示预计的调用次数和费用。")}</p>
+        <p class="soft">{say("write_the_question_then_the_calls")}</p>
       ) : error ? (
         <Notice tone="bad">{error}</Notice>
       ) : plan ? (
         <>
           <dl>
             <div>
-              <dt>{say("Calls", "调用")}</dt>
+              <dt>{say("calls")}</dt>
               <dd>{formatRange(plan.calls, formatCount)}</dd>
             </div>
             <div>
-              <dt>{say("Tokens", "词元")}</dt>
+              <dt>{say("tokens")}</dt>
               <dd>{formatRange(plan.tokens, formatCount)}</dd>
             </div>
             <div>
-              <dt>{say("Price", "费用")}</dt>
-              <dd>{plan.usd == null ? say("not known", "未知") : formatRange(plan.usd, formatMoney)}</dd>
+              <dt>{say("price")}</dt>
+              <dd>{plan.usd == null ? say("not_known") : formatRange(plan.usd, formatMoney)}</dd>
             </div>
           </dl>
-          <h3>{say("Seats", "席位")}</h3>
+          <h3>{say("seats")}</h3>
           <ul class="plan-seats">
             {plan.seats.map((seat) => (
               <li key={seat.id}>

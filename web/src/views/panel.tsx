@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Blocks, collectBars, collectReferences, plainText, Reference } from "../blocks";
 import { Chart } from "../chart";
-import { formatCount, formatExact, formatMoney, formatSeconds, nameOutcome } from "../format";
+import { formatCount, formatExact, formatMoney, formatSeconds, nameTerm } from "../format";
 import { say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Ago, CopyId, Strength } from "../parts";
@@ -39,14 +39,14 @@ export function PanelTabs({ view, isSeat }: { view: View; isSeat: boolean }) {
   const [isAll, setAll] = useState(false);
   const shown = isAll || view.lenses.length <= MOST_TABS + 1 ? view.lenses : view.lenses.filter((each, index) => index < MOST_TABS || each.id === lens);
   return (
-    <nav class="tabs" aria-label={say("Lenses", "视角")}>
+    <nav class="tabs" aria-label={say("lenses")}>
       {isSeat && (
         <Tab lens={null} current={lens === null && !isOther}>
-          {say("Your seat", "你的席位")}
+          {say("your_seat")}
         </Tab>
       )}
       <Tab lens={isSeat ? "decision" : null} current={lens === (isSeat ? "decision" : null) && !isOther}>
-        {say("Decision", "决定")}
+        {say("decision")}
       </Tab>
       {shown.map((each) => (
         <Tab key={each.id} lens={each.id} current={lens === each.id && !isOther}>
@@ -54,11 +54,11 @@ export function PanelTabs({ view, isSeat }: { view: View; isSeat: boolean }) {
         </Tab>
       ))}
       <Tab lens="about" current={lens === "about" && !isOther}>
-        {say("About", "关于")}
+        {say("about")}
       </Tab>
       {shown.length < view.lenses.length && (
         <button class="plain soft" aria-expanded={false} onClick={() => setAll(true)}>
-          {say(`${view.lenses.length - shown.length} more …`, `其余 ${view.lenses.length - shown.length} 项……`)}
+          {say("count_more", { count: view.lenses.length - shown.length })}
         </button>
       )}
     </nav>
@@ -87,7 +87,7 @@ export function Panel({ meeting, view }: { meeting: Meeting; view: View }) {
 }
 
 function DecisionLens({ view }: { view: View }) {
-  const title = view.status === "concluded" || view.status === "cancelled" ? say("Decision", "决定") : say("Decision so far", "目前的决定");
+  const title = view.status === "concluded" || view.status === "cancelled" ? say("decision") : say("decision_so_far");
   const [first, ...rest] = view.decision;
   const shown = first?.kind === "heading" ? rest : view.decision;
   // The report begins with the choice in a line of its own: here that line is the headline.
@@ -111,7 +111,7 @@ function DecisionLens({ view }: { view: View }) {
       {view.status === "concluded" && exported === null && (
         <p>
           <a data-in href={buildPath("decisions", view.sessionId)}>
-            {say("From the question to the outcome, and how it turned out", "从问题到结果，以及后来如何")}
+            {say("from_the_question_to_the_outcome")}
           </a>
         </p>
       )}
@@ -130,7 +130,7 @@ function Figures({ figures }: { figures: Figure[] }) {
           <li key={each.name}>
             <button
               aria-expanded={each.name === open}
-              title={say("How it came about", "如何得出")}
+              title={say("how_it_came_about")}
               onClick={() => setOpen(each.name === open ? null : each.name)}
               disabled={each.how.length === 0}
             >
@@ -167,31 +167,31 @@ function SeatLens({ seat, view, items }: { seat: Seat; view: View; items: Item[]
           {waiting.deadline && (
             <>
               {" · "}
-              {say("until", "截止")} {formatExact(waiting.deadline)}
+              {say("until_2")} {formatExact(waiting.deadline)}
             </>
           )}
         </p>
       )}
       <dl>
         <div>
-          <dt>{say("Filled by", "由谁担任")}</dt>
+          <dt>{say("filled_by")}</dt>
           <dd>{seat.platform}</dd>
         </div>
         {seat.family && (
           <div>
-            <dt>{say("Model family", "模型族")}</dt>
+            <dt>{say("model_family")}</dt>
             <dd>{seat.family}</dd>
           </div>
         )}
         <div>
-          <dt>{say("Weight", "权重")}</dt>
+          <dt>{say("weight")}</dt>
           <dd>{Math.round(seat.weight * 100) / 100}</dd>
         </div>
         <div>
-          <dt>{say("Spoke", "发言")}</dt>
+          <dt>{say("spoke")}</dt>
           <dd>
             {said.length === 0
-              ? say("not yet", "尚未")
+              ? say("not_yet")
               : said.slice(-30).map((item, index) => (
                   <>
                     {index > 0 && ", "}
@@ -204,7 +204,7 @@ function SeatLens({ seat, view, items }: { seat: Seat; view: View; items: Item[]
       {view.may.includes(`answer:${seat.id}`) && (
         <p>
           <a class="button" data-in href={buildPath("seat", view.sessionId, seat.id)}>
-            {say("Sit here", "坐这个席位")}
+            {say("sit_here")}
           </a>
         </p>
       )}
@@ -212,7 +212,7 @@ function SeatLens({ seat, view, items }: { seat: Seat; view: View; items: Item[]
         <Chart
           block={{
             kind: "lines",
-            label: say("How much it wanted to speak, turn by turn", "每轮的发言意愿"),
+            label: say("how_much_it_wanted_to_speak"),
             labels: reactions.map((_, index) => String(index + 1)),
             series: [{ name: seat.id, values: reactions.map(({ bar }) => bar.value) }],
             bounds: [],
@@ -231,14 +231,14 @@ function EntryLens({ item, view, items }: { item: Item; view: View; items: Item[
   const [block] = item.blocks;
   const inner = block?.kind === "card" ? block.blocks.filter((each) => each.kind !== "quote") : [];
   return (
-    <section aria-label={say(`Entry ${entry}`, `第 ${entry} 条`)}>
+    <section aria-label={say("entry_entry", { entry })}>
       <h2 class={seat ? `seat-title hue-${seat.hue}` : ""}>
-        #{entry} {item.seat === USER ? say("User", "用户") : item.seat}
+        #{entry} {item.seat === USER ? say("user") : item.seat}
       </h2>
       <dl>
         {item.at && (
           <div>
-            <dt>{say("Said", "时间")}</dt>
+            <dt>{say("said")}</dt>
             <dd>
               {formatExact(item.at)} <span class="soft">(<Ago at={item.at} />)</span>
             </dd>
@@ -246,19 +246,19 @@ function EntryLens({ item, view, items }: { item: Item; view: View; items: Item[
         )}
         {seat?.stance && (
           <div>
-            <dt>{say("Speaks as", "立场")}</dt>
+            <dt>{say("speaks_as")}</dt>
             <dd>{seat.stance}</dd>
           </div>
         )}
         <div>
-          <dt>{say("Refers to", "引用")}</dt>
-          <dd>{answers.length === 0 ? <span class="soft">{say("nothing", "无")}</span> : <ReferenceList entries={answers} />}</dd>
+          <dt>{say("refers_to")}</dt>
+          <dd>{answers.length === 0 ? <span class="soft">{say("nothing")}</span> : <ReferenceList entries={answers} />}</dd>
         </div>
         <div>
-          <dt>{say("Taken up by", "被引用于")}</dt>
+          <dt>{say("taken_up_by")}</dt>
           <dd>
             {answered.length === 0 ? (
-              <span class="soft">{say("nobody so far", "暂无")}</span>
+              <span class="soft">{say("nobody_so_far")}</span>
             ) : (
               answered.map((each, index) => (
                 <>
@@ -270,14 +270,14 @@ function EntryLens({ item, view, items }: { item: Item; view: View; items: Item[
           </dd>
         </div>
         <div>
-          <dt>{say("In the record", "账本条目")}</dt>
-          <dd>{say(`entry ${item.seq} of ${view.head}`, `第 ${item.seq} 条，共 ${view.head} 条`)}</dd>
+          <dt>{say("in_the_record")}</dt>
+          <dd>{say("entry_seq_of_head", { seq: item.seq, head: view.head })}</dd>
         </div>
       </dl>
       {inner.map((each, index) => (each.kind === "details" ? <Blocks key={index} blocks={each.blocks} /> : <Blocks key={index} blocks={[each]} />))}
       <p class="row">
         <button class="quiet" onClick={() => setQuery({ at: String(item.seq) })}>
-          {say("Show the meeting as it was then", "查看当时的会议状态")}
+          {say("show_the_meeting_as_it_was")}
         </button>
       </p>
     </section>
@@ -302,57 +302,57 @@ function AboutLens({ view }: { view: View }) {
   const limits = budget.limits ?? {};
   const of = (name: string, format: (value: number) => string): string => {
     const limit = limits[name];
-    return limit === null || limit === undefined ? "" : say(` of ${format(limit)}`, `，上限 ${format(limit)}`);
+    return limit === null || limit === undefined ? "" : say("of_limit", { limit: format(limit) });
   };
   const forked = view.forkedFrom;
   const from = !forked ? null : typeof forked === "string" ? { id: forked, at: null } : { id: forked.sessionId ?? forked.session ?? "", at: forked.at ?? null };
   return (
-    <section aria-label={say("About", "关于")}>
-      <h2>{say("About this session", "关于此会议")}</h2>
+    <section aria-label={say("about")}>
+      <h2>{say("about_this_session")}</h2>
       <p class="question">{view.topic}</p>
       <dl>
-        <Row name={say("Id", "编号")}>
+        <Row name={say("id")}>
           <CopyId id={view.sessionId} />
         </Row>
-        <Row name={say("Protocol", "规程")}>{view.protocol}</Row>
-        <Row name={say("Opened", "开始")}>
+        <Row name={say("protocol")}>{view.protocol}</Row>
+        <Row name={say("opened")}>
           <Ago at={view.openedAt} />
         </Row>
-        <Row name={say("Last entry", "最近条目")}>
+        <Row name={say("last_entry")}>
           <Ago at={view.lastAt} />
         </Row>
         {from && (
-          <Row name={say("Forked from", "分叉自")}>
+          <Row name={say("forked_from")}>
             <a data-in href={buildPath("s", from.id) + (from.at ? `?at=${from.at}` : "")}>
               {from.id}
               {from.at ? ` #${from.at}` : ""}
             </a>
           </Row>
         )}
-        {view.options.length > 0 && <Row name={say("Options", "选项")}>{view.options.join(" / ")}</Row>}
-        {view.context.length > 0 && <Row name={say("Files", "文件")}>{view.context.map((each) => each.name).join(", ")}</Row>}
-        {view.outcome && <Row name={say("Outcome", "结果")}>{nameOutcome(view.outcome)}</Row>}
-        <Row name={say("Calls", "调用")}>{formatCount(budget.calls)}</Row>
-        <Row name={say("Turns", "轮次")}>
+        {view.options.length > 0 && <Row name={say("options")}>{view.options.join(" / ")}</Row>}
+        {view.context.length > 0 && <Row name={say("files")}>{view.context.map((each) => each.name).join(", ")}</Row>}
+        {view.outcome && <Row name={say("outcome")}>{nameTerm("outcomes", view.outcome)}</Row>}
+        <Row name={say("calls")}>{formatCount(budget.calls)}</Row>
+        <Row name={say("turns")}>
           {formatCount(budget.turns)}
           {of("turns", formatCount)}
         </Row>
-        <Row name={say("Tokens", "词元")}>
+        <Row name={say("tokens")}>
           {formatCount(budget.tokens)}
           {of("tokens", formatCount)}
         </Row>
-        <Row name={say("Money", "费用")}>
-          {budget.usd == null ? say("not known for every model", "并非所有模型的价格都已知") : formatMoney(budget.usd)}
+        <Row name={say("money")}>
+          {budget.usd == null ? say("not_known_for_every_model") : formatMoney(budget.usd)}
           {of("usd", formatMoney)}
         </Row>
-        <Row name={say("Time", "用时")}>
+        <Row name={say("time")}>
           {formatSeconds(budget.seconds)}
           {of("seconds", formatSeconds)}
         </Row>
       </dl>
       {Object.keys(view.settings ?? {}).length > 0 && (
         <details class="fold">
-          <summary>{say("Settings", "设置")}</summary>
+          <summary>{say("settings")}</summary>
           <dl>
             {Object.entries(view.settings).map(([name, value]) => (
               <Row key={name} name={name}>
@@ -365,10 +365,10 @@ function AboutLens({ view }: { view: View }) {
       {exported === null && (
         <p class="row">
           <Action class="quiet" do={() => saveExport(view.sessionId, "html")}>
-            {say("Save this page as a file", "将此页存为文件")}
+            {say("save_this_page_as_a_file")}
           </Action>
           <Action class="quiet" do={() => saveExport(view.sessionId, "minutes")}>
-            {say("Save the minutes", "保存会议纪要")}
+            {say("save_the_minutes")}
           </Action>
         </p>
       )}

@@ -9,26 +9,26 @@ const GLYPHS: Record<SeatState, string> = { listening: "", asked: "◌", writing
 export function describeState(seat: Seat): string {
   switch (seat.state) {
     case "listening":
-      return say("listens", "在听");
+      return say("listens");
     case "asked":
-      return seat.kind === "person" || seat.kind === "outside" ? say("is asked", "待回答") : say("thinks", "在想");
+      return seat.kind === "person" || seat.kind === "outside" ? say("is_asked") : say("thinks");
     case "writing":
-      return say("writes", "在写");
+      return say("writes");
     case "held_up":
-      return say("waits for its provider", "等待提供方");
+      return say("waits_for_its_provider");
     case "silent":
-      return say("is silent", "沉默");
+      return say("is_silent");
     case "lost":
-      return say("is lost", "失联");
+      return say("is_lost");
     case "done":
-      return say("is done", "已完成");
+      return say("is_done");
   }
 }
 
 export function SeatRow({ view }: { view: View }) {
   const current = route.value.query.get("seat");
   return (
-    <ul class="seats" aria-label={say("Seats", "席位")}>
+    <ul class="seats" aria-label={say("seats")}>
       {view.seats.map((seat) => {
         const changes = { ...NOTHING_SELECTED, seat: seat.id };
         return (

@@ -1,6 +1,6 @@
 // A session: the timeline, one panel beside it, a scrubber below.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatCount, formatExact, formatMoney, shortenText } from "../format";
+import { formatExact, formatMoney, shortenText, countThings } from "../format";
 import { useKeys } from "../keys";
 import { followLanguage, say } from "../language";
 import { Meeting } from "../meeting";
@@ -32,7 +32,7 @@ export function SessionView({ id, mySeat = null }: { id: string; mySeat?: string
         <Header />
         <main class="page">
           {meeting.error.value ? (
-            <Notice tone="bad" action={<a data-in href="/">{say("All sessions", "全部会议")}</a>}>
+            <Notice tone="bad" action={<a data-in href="/">{say("all_sessions")}</a>}>
               {meeting.error.value}
             </Notice>
           ) : (
@@ -96,7 +96,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
     if (mySeat !== null) writeStored(`sat.${view.sessionId}`, mySeat);
   }, [mySeat, turn]);
   useEffect(() => {
-    document.title = `${turn ? say("● Your turn · ", "● 轮到你 · ") : ""}${shortenText(view.topic, 80)} · Moot`;
+    document.title = `${turn ? say("your_turn") : ""}${shortenText(view.topic, 80)} · Moot`;
   }, [turn, view.topic]);
   return (
     <PlaceContext.Provider value={place}>
@@ -116,7 +116,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
             event.preventDefault();
             setQuery({ ...NOTHING_SELECTED, lens: "about" });
           }}>
-            {view.budget.calls > 0 ? describeSpent(view) : say("About", "关于")}
+            {view.budget.calls > 0 ? describeSpent(view) : say("about")}
           </a>
         </span>
       </Header>
@@ -125,7 +125,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
         <div class="left">
           <div class="strip">
             {view.phases.length > 0 && (
-              <ol class="phases" aria-label={say("Phases", "阶段")} tabIndex={0}>
+              <ol class="phases" aria-label={say("phases")} tabIndex={0}>
                 {selectPhases(view.phases).map(({ phase, index, isGap }) => (
                   <li key={index} class={phase.state} aria-current={phase.state === "now" ? "step" : undefined}>
                     {isGap && <span class="soft">… → </span>}
@@ -141,12 +141,12 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
           <Notices view={view} meeting={meeting} mySeat={mySeat} />
           <Timeline meeting={meeting} view={view} query={query ?? ""} seenUpTo={seen.current} onSelect={select} />
         </div>
-        <aside class="panel" aria-label={say("Panel", "面板")}>
+        <aside class="panel" aria-label={say("panel")}>
           <button class="grip" aria-expanded={isUp} onClick={() => (isUp && isSelected ? setQuery(NOTHING_SELECTED) : setUp(!isUp))}>
-            {isUp ? say("Back to the timeline", "回到时间线") : mySeat ? (turn ? say("It is your turn: answer", "轮到你了：回答") : say("Your seat", "你的席位")) : view.status === "concluded" ? say("Decision and more", "决定及更多") : say("Decision so far and more", "目前的决定及更多")}
+            {isUp ? say("back_to_the_timeline") : mySeat ? (turn ? say("it_is_your_turn_answer") : say("your_seat")) : view.status === "concluded" ? say("decision_and_more") : say("decision_so_far_and_more")}
           </button>
           <PanelTabs view={view} isSeat={mySeat !== null} />
-          <div class="panel-body" tabIndex={0} role="region" aria-label={say("Details", "详情")}>
+          <div class="panel-body" tabIndex={0} role="region" aria-label={say("details")}>
             {mySeat !== null && !isSelected ? <AnswerPanel meeting={meeting} seat={mySeat} /> : <Panel meeting={meeting} view={view} />}
           </div>
           {exported === null && mySeat === null && <Controls view={view} onInvite={() => setInviting(true)} />}
@@ -172,26 +172,26 @@ function selectPhases(phases: Phase[]): { phase: Phase; index: number; isGap: bo
 
 function describeSpent(view: View): string {
   const { calls, usd } = view.budget;
-  const told = say(`${formatCount(calls)} ${calls === 1 ? "call" : "calls"}`, `${formatCount(calls)} 次调用`);
+  const told = countThings("calls", calls);
   return usd == null || calls === 0 ? told : `${told} · ${formatMoney(usd)}`;
 }
 
 function LiveState({ view, isPast }: { view: View; isPast: boolean }) {
   const [kind, word] = isPast
-    ? ["past", say("as it was", "回看")]
+    ? ["past", say("as_it_was")]
     : exported !== null
-      ? ["over", say("saved", "已保存")]
+      ? ["over", say("saved")]
       : view.status === "concluded"
-        ? ["over", say("concluded", "已结束")]
+        ? ["over", say("concluded")]
         : view.status === "cancelled"
-          ? ["over", say("stopped", "已停止")]
+          ? ["over", say("stopped")]
           : connection.value === "broken"
-            ? ["broken", say("offline", "离线")]
+            ? ["broken", say("offline")]
             : view.status === "parked"
-              ? ["parked", say("parked", "已搁置")]
+              ? ["parked", say("parked_2")]
               : view.standing === "waiting"
-                ? ["waiting", say("waiting", "等待中")]
-                : ["live", say("live", "进行中")];
+                ? ["waiting", say("waiting")]
+                : ["live", say("live")];
   return (
     <span class={`state-word ${kind}`}>
       <i aria-hidden="true" />
@@ -210,10 +210,7 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
     <div class="notices">
       {exported === null && connection.value === "broken" && (
         <Notice tone="warn">
-          {say(
-            "The connection to the server is lost; trying again by itself. What you see is the state before that. Nothing that was recorded is lost.",
-            "与服务器的连接已断开，正在自动重连。当前显示的是断开前的状态，已记录的内容不会丢失。",
-          )}
+          {say("the_connection_to_the_server_is")}
         </Notice>
       )}
       {!isPast && view.status === "parked" && (
@@ -221,13 +218,13 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
           tone="warn"
           action={
             view.may.includes("resume") && (
-              <Action do={() => call("moot.resumeSession", { sessionId: view.sessionId })}>{say("Try again now", "现在重试")}</Action>
+              <Action do={() => call("moot.resumeSession", { sessionId: view.sessionId })}>{say("try_again_now")}</Action>
             )
           }
         >
-          {say("The session is parked: ", "会议已搁置：")}
-          {view.parked || say("a participant cannot be reached", "有参与者无法联系")}.{" "}
-          {say("It goes on when everybody can be asked again.", "待所有人都可再次询问时继续。")}
+          {say("the_session_is_parked")}
+          {view.parked || say("a_participant_cannot_be_reached")}.{" "}
+          {say("it_goes_on_when_everybody_can")}
         </Notice>
       )}
       {!isPast && mySeat === null && mine.length > 0 && (
@@ -235,23 +232,23 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
           tone="turn"
           action={mine.map((each) => (
             <a class={each.mine ? "button main" : "button"} data-in href={buildPath("seat", view.sessionId, each.seat)} key={each.ask}>
-              {say(`Answer as ${each.seat}`, `以 ${each.seat} 的身份回答`)}
+              {say("answer_as_seat", { seat: each.seat })}
             </a>
           ))}
         >
           {mine.length === 1 ? (
             <>
-              <b>{mine[0]?.seat}</b> {say("is asked: ", "待答：")}
+              <b>{mine[0]?.seat}</b> {say("is_asked_2")}
               {mine[0]?.what}
             </>
           ) : (
-            say(`${mine.length} seats from outside are asked.`, `${mine.length} 个外部席位待答。`)
+            say("mine_seats_from_outside_are_asked", { mine: mine.length })
           )}
         </Notice>
       )}
       {!isPast && view.status === "thinking" && view.standing === "waiting" && mine.length === 0 && others.length > 0 && (
         <Notice>
-          {say("Waiting for ", "等待 ")}
+          {say("waiting_for")}
           {others.map((each, index) => (
             <>
               {index > 0 && ", "}
@@ -260,15 +257,15 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
           ))}
           {others[0]?.deadline && (
             <>
-              {say(", until ", "，截止 ")}
+              {say("until_3")}
               {formatExact(others[0].deadline)}
             </>
           )}
-          . {say("Nothing is lost meanwhile: the session rests in the ledger.", "期间不会丢失任何内容：会议保存在账本中。")}
+          . {say("nothing_is_lost_meanwhile_the_session")}
         </Notice>
       )}
       {view.sealed && !isPast && view.status === "thinking" && meeting.items.value.length > 0 && (
-        <Notice>{say("What is written now is sealed until everybody has written.", "现在所写的内容在所有人写完之前保密。")}</Notice>
+        <Notice>{say("what_is_written_now_is_sealed")}</Notice>
       )}
       {meeting.error.value && <Notice tone="bad">{meeting.error.value}</Notice>}
     </div>
@@ -289,12 +286,12 @@ function Find({ query, onChange }: { query: string; onChange: (query: string | n
         ref={input}
         type="search"
         value={query}
-        aria-label={say("Find in this meeting", "在会议中查找")}
-        placeholder={say("Find in this meeting", "在会议中查找")}
+        aria-label={say("find_in_this_meeting")}
+        placeholder={say("find_in_this_meeting")}
         onInput={(event) => onChange(event.currentTarget.value)}
         onKeyDown={(event) => event.key === "Escape" && close()}
       />
-      <button class="quiet" aria-label={say("End the search", "结束查找")} onClick={close}>
+      <button class="quiet" aria-label={say("end_the_search")} onClick={close}>
         ✕
       </button>
     </div>
@@ -326,8 +323,8 @@ function Controls({ view, onInvite }: { view: View; onInvite: () => void }) {
             rows={text.includes("\n") || text.length > 60 ? 4 : 2}
             value={text}
             maxLength={20_000}
-            aria-label={say("Say something to the meeting", "对会议说点什么")}
-            placeholder={say("Say something to the meeting …", "对会议说点什么……")}
+            aria-label={say("say_something_to_the_meeting")}
+            placeholder={say("say_something_to_the_meeting_2")}
             onInput={(event) => write(event.currentTarget.value)}
             onKeyDown={(event) => {
               if (event.key === "Enter" && (event.metaKey || event.ctrlKey) && text.trim()) void send();
@@ -339,8 +336,8 @@ function Controls({ view, onInvite }: { view: View; onInvite: () => void }) {
         <div class="row">
           <span>
             {isSure === "close"
-              ? say("End now, with a decision from what was said so far?", "现在结束，并根据已有发言作出决定？")
-              : say("Stop for good, without a decision? The record stays.", "彻底停止且不作决定？记录会保留。")}
+              ? say("end_now_with_a_decision_from")
+              : say("stop_for_good_without_a_decision")}
           </span>
           <Action
             class={isSure === "cancel" ? "danger" : "main"}
@@ -349,33 +346,33 @@ function Controls({ view, onInvite }: { view: View; onInvite: () => void }) {
               setSure("");
             }}
           >
-            {isSure === "close" ? say("Yes, conclude", "是，得出结论") : say("Yes, stop", "是，停止")}
+            {isSure === "close" ? say("yes_conclude") : say("yes_stop")}
           </Action>
           <button class="quiet" onClick={() => setSure("")}>
-            {say("No", "否")}
+            {say("no_2")}
           </button>
         </div>
       ) : (
         <div class="row">
           {may.has("input") && (
             <Action class="main" disabled={!text.trim()} do={send}>
-              {say("Send", "发送")}
+              {say("send")}
             </Action>
           )}
           <span class="grow" />
           {may.has("invite") && (
             <button class="quiet" onClick={onInvite}>
-              {say("Invite …", "邀请……")}
+              {say("invite")}
             </button>
           )}
           {may.has("close") && (
             <button class="quiet" onClick={() => setSure("close")}>
-              {say("Conclude now", "立即结束")}
+              {say("conclude_now")}
             </button>
           )}
           {may.has("cancel") && (
             <button class="quiet" onClick={() => setSure("cancel")}>
-              {say("Stop", "停止")}
+              {say("stop")}
             </button>
           )}
         </div>
@@ -391,7 +388,7 @@ function Scrubber({ meeting, view, onFind }: { meeting: Meeting; view: View; onF
   const shownAt = meeting.items.value.findLast((item) => item.at && item.seq <= at)?.at;
   return (
     <footer class="scrubber">
-      <button class="quiet" aria-label={say("One entry back", "后退一条")} disabled={at <= 1} onClick={() => moveTo(meeting, at - 1)}>
+      <button class="quiet" aria-label={say("one_entry_back")} disabled={at <= 1} onClick={() => moveTo(meeting, at - 1)}>
         ◀
       </button>
       <input
@@ -399,16 +396,16 @@ function Scrubber({ meeting, view, onFind }: { meeting: Meeting; view: View; onF
         min={1}
         max={Math.max(1, head)}
         value={at}
-        aria-label={say("The meeting as it was after entry", "查看某条之后的会议")}
-        aria-valuetext={say(`entry ${at} of ${head}`, `第 ${at} 条，共 ${head} 条`)}
+        aria-label={say("the_meeting_as_it_was_after")}
+        aria-valuetext={say("entry_at_of_head", { at, head })}
         onInput={(event) => moveTo(meeting, Number(event.currentTarget.value))}
         style={{ "--at": `${head <= 1 ? 100 : ((at - 1) / (head - 1)) * 100}%` }}
       />
-      <button class="quiet" aria-label={say("One entry on", "前进一条")} disabled={!isPast} onClick={() => moveTo(meeting, at + 1)}>
+      <button class="quiet" aria-label={say("one_entry_on")} disabled={!isPast} onClick={() => moveTo(meeting, at + 1)}>
         ▶
       </button>
       <span class="place">
-        {isPast ? say(`entry ${at} of ${head}`, `第 ${at} / ${head} 条`) : say(`${head} entries`, `共 ${head} 条`)}
+        {isPast ? say("entry_at_of_head_2", { at, head }) : say("head_entries", { head })}
         {isPast && shownAt && (
           <span class="soft">
             {" · "}
@@ -421,12 +418,12 @@ function Scrubber({ meeting, view, onFind }: { meeting: Meeting; view: View; onF
         <>
           {view.may.includes("fork") && <ForkButton view={view} at={at} />}
           <button class="quiet" onClick={() => setQuery({ at: null }, { replace: true })}>
-            {meeting.live.value?.status === "thinking" ? say("Back to now", "回到现在") : say("Back to the end", "回到结尾")}
+            {meeting.live.value?.status === "thinking" ? say("back_to_now") : say("back_to_the_end")}
           </button>
         </>
       )}
       <button class="quiet find-button" onClick={onFind}>
-        {say("Find", "查找")}
+        {say("find")}
       </button>
     </footer>
   );
@@ -441,7 +438,7 @@ function ForkButton({ view, at }: { view: View; at: number }) {
         go(buildPath("s", made.sessionId));
       }}
     >
-      {say("Fork from here", "从此处分叉")}
+      {say("fork_from_here")}
     </Action>
   );
 }

@@ -70,7 +70,7 @@ const ItemView = memo(function ItemView(props: ItemProps) {
       {card && head && entry !== null ? (
         <>
           <div class="line-head">
-            <a class="number" href={place.linkTo?.(entry)} aria-label={say(`Entry ${entry}`, `第 ${entry} 条`)} onClick={(event) => {
+            <a class="number" href={place.linkTo?.(entry)} aria-label={say("entry_entry", { entry })} onClick={(event) => {
               event.preventDefault();
               props.onSelect(entry);
             }}>
@@ -83,7 +83,7 @@ const ItemView = memo(function ItemView(props: ItemProps) {
                     <TextView text={head.name} />
                   </button>
                 ) : item.seat === USER ? (
-                  say("User", "用户")
+                  say("user")
                 ) : (
                   <TextView text={head.name} />
                 )}
@@ -194,7 +194,7 @@ function DraftView({ draft }: { draft: Draft }) {
       <div class="line-head">
         <span class="number">…</span>
         <b class="who">{draft.seat}</b>
-        <span class="mark soft">{say("writes", "正在写")}</span>
+        <span class="mark soft">{say("writes_2")}</span>
       </div>
       {/* A draft may be JSON on its way to an answer: it is shown as it comes, as plain text. */}
       <p class="stream" dir="auto">
@@ -261,7 +261,7 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
       ref={host}
       tabIndex={0}
       role="region"
-      aria-label={say("Timeline", "时间线")}
+      aria-label={say("timeline")}
       onScroll={(event) => {
         const element = event.currentTarget;
         isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
@@ -292,15 +292,15 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
       </div>
       {query && (
         <p class="soft" role="status">
-          {!meeting.shownItems.isWhole && say("Still loading. ", "仍在载入。")}
-          {say(`${shown.length} of ${items.length} entries hold “${props.query.trim()}”.`, `${items.length} 条中有 ${shown.length} 条包含“${props.query.trim()}”。`)}
+          {!meeting.shownItems.isWhole && say("still_loading")}
+          {say("shown_of_items_entries_hold_query", { shown: shown.length, items: items.length, query: props.query.trim() })}
         </p>
       )}
       {isSparse && (
         <p class="soft empty">
           {view.sealed
-            ? say("Everybody is writing. What they write is sealed until all have, so that nobody copies.", "各席正在书写。在所有人写完之前内容保密，以免互相影响。")
-            : say("Nothing has been said yet.", "还没有人发言。")}
+            ? say("everybody_is_writing_what_they_write")
+            : say("nothing_has_been_said_yet")}
         </p>
       )}
       {hidden > 0 && (
@@ -311,7 +311,7 @@ export function Timeline(props: { meeting: Meeting; view: View; query: string; s
             scrollToEnd(host.current);
           }}
         >
-          ↓ {say(`${hidden} new`, `${hidden} 条新内容`)}
+          ↓ {say("hidden_new", { hidden })}
         </button>
       )}
     </div>

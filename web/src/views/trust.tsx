@@ -1,7 +1,7 @@
 // Trust by participant with its cases and history, and whether groups did better than their members alone.
 import { useEffect } from "preact/hooks";
 import { Chart } from "../chart";
-import { formatShare, nameWord } from "../format";
+import { formatShare, nameTerm, countThings } from "../format";
 import { say } from "../language";
 import { Ago, Loading, Notice, Table, useLoad } from "../parts";
 import { buildPath } from "../route";
@@ -30,29 +30,26 @@ export function TrustList() {
   const { value, error } = useLoad(() => call<{ sources: Trust[] }>("cstp.listSources"), "sources");
   const group = useLoad(() => call<{ protocols: Amplification[] }>("cstp.getAmplificationStats"), "amplification");
   useEffect(() => {
-    document.title = `${say("Trust", "信任")} · Moot`;
+    document.title = `${say("trust")} · Moot`;
   }, []);
   return (
     <>
       <Header />
       <main class="page">
-        <h1>{say("Trust", "信任")}</h1>
+        <h1>{say("trust")}</h1>
         <p class="soft">
-          {say(
-            "How far a participant's stated confidence agreed with what happened later. 50 % is a participant without a record. It moves only when outcomes are reviewed.",
-            "参与者声明的把握与后来的结果相符的程度。没有记录者为 50 %。只有在回顾结果时才会变化。",
-          )}
+          {say("how_far_a_participants_stated_confidence")}
         </p>
         {error && <Notice tone="bad">{error}</Notice>}
         {value === null ? (
           !error && <Loading />
         ) : value.sources.length === 0 ? (
-          <Notice action={<a data-in href="/decisions?outcome=unreviewed">{say("Review a decision", "回顾一项决定")}</a>}>
-            {say("Nobody has a track record yet: it grows with each outcome that is reviewed.", "尚无人有记录：每回顾一个结果，记录就会增长。")}
+          <Notice action={<a data-in href="/decisions?outcome=unreviewed">{say("review_a_decision")}</a>}>
+            {say("nobody_has_a_track_record_yet")}
           </Notice>
         ) : (
           <Table
-            heads={[say("Participant", "参与者"), say("Trust", "信任"), say("Right", "正确率"), say("Cases", "案例"), "Brier"]}
+            heads={[say("participant"), say("trust"), say("right"), say("cases"), "Brier"]}
             rows={value.sources.map((each) => [
               <a data-in href={buildPath("trust", each.source)}>
                 {each.source}
@@ -65,13 +62,13 @@ export function TrustList() {
           />
         )}
         {value && value.sources.length > 0 && (
-          <p class="soft">{say("“Right” is how often it was right, by its record. The Brier score measures stated confidence against outcomes: 0 is perfect, 0.25 knows nothing.", "“正确率”按其记录计算。Brier 分数比较声明的把握与结果：0 为完美，0.25 为一无所知。")}</p>
+          <p class="soft">{say("right_is_how_often_it_was")}</p>
         )}
-        <section aria-label={say("Are groups better than their members alone?", "群体是否胜过单独的成员？")}>
-          <h2>{say("Are groups better than their members alone?", "群体是否胜过单独的成员？")}</h2>
+        <section aria-label={say("are_groups_better_than_their_members")}>
+          <h2>{say("are_groups_better_than_their_members")}</h2>
           {group.error && <Notice tone="bad">{group.error}</Notice>}
           {group.value && group.value.protocols.length === 0 && (
-            <p class="soft">{say("No reviewed decision can be compared with what its members thought first.", "还没有可与成员最初想法比较的已回顾决定。")}</p>
+            <p class="soft">{say("no_reviewed_decision_can_be_compared")}</p>
           )}
           {group.value && group.value.protocols.length > 0 && <GroupTable rows={group.value.protocols} />}
         </section>
@@ -84,7 +81,7 @@ function GroupTable({ rows }: { rows: Amplification[] }) {
   return (
     <>
       <Table
-        heads={[say("Protocol", "规程"), say("Cases", "案例"), say("Group right", "群体正确"), say("Members right", "成员正确"), say("With / without a first choice", "有 / 无最初选择"), say("Majority right", "多数正确"), say("Corrected / misled", "纠正 / 误导"), say("Errors kept", "错误保留")]}
+        heads={[say("protocol"), say("cases"), say("group_right"), say("members_right"), say("with_without_a_first_choice"), say("majority_right"), say("corrected_misled"), say("errors_kept")]}
         rows={rows.map((each) => [
           each.protocol,
           each.cases,
@@ -96,16 +93,16 @@ function GroupTable({ rows }: { rows: Amplification[] }) {
           each.amplification == null ? "–" : each.amplification.toFixed(2),
         ])}
       />
-      <p class="soft">{say("“Errors kept” is the group's rate of error over its members': below 1 the group corrected them.", "“错误保留”为群体错误率与成员错误率之比：小于 1 表示群体纠正了成员。")}</p>
+      <p class="soft">{say("errors_kept_is_the_groups_rate")}</p>
       {rows.some((each) => each.membersBlank > 0) && (
-        <p class="soft">{say("A member without a first choice gave none before it heard the others, or its protocol gave it no chance to; it is not counted.", "没有最初选择的成员：在听到他人之前没有给出选择，或其规程不提供这样的机会；不计入统计。")}</p>
+        <p class="soft">{say("a_member_without_a_first_choice")}</p>
       )}
     </>
   );
 }
 
 function describeBlank(each: Amplification): string {
-  const cases = each.casesBlank > 0 ? say(` (${each.casesBlank} ${each.casesBlank === 1 ? "case" : "cases"} without any)`, `（${each.casesBlank} 个案例全无）`) : "";
+  const cases = each.casesBlank > 0 ? countThings("blank_cases", each.casesBlank) : "";
   return `${each.membersKnown + each.membersUnknown - each.membersBlank} / ${each.membersBlank}${cases}`;
 }
 
@@ -116,7 +113,7 @@ function describeShare(share: { right: number; of: number }): string {
 export function TrustView({ source }: { source: string }) {
   const { value, error } = useLoad(() => call<Trust>("cstp.getSourceTrust", { source }), source);
   useEffect(() => {
-    document.title = `${source} · ${say("Trust", "信任")} · Moot`;
+    document.title = `${source} · ${say("trust")} · Moot`;
   }, [source]);
   const cases = useLoad(() => call<{ cases: TrustCase[] }>("moot.getTrustHistory", { source }), `history ${source}`);
   const history = cases.value?.cases ?? [];
@@ -126,7 +123,7 @@ export function TrustView({ source }: { source: string }) {
       <main class="page">
         <p>
           <a data-in href="/trust">
-            ← {say("Trust", "信任")}
+            ← {say("trust")}
           </a>
         </p>
         <h1>{source}</h1>
@@ -140,38 +137,38 @@ export function TrustView({ source }: { source: string }) {
                 <li>
                   <div class="figure">
                     <b>{formatShare(value.trust)}</b>
-                    <span>{say("trust", "信任")}</span>
+                    <span>{say("trust_2")}</span>
                   </div>
                 </li>
                 <li>
                   <div class="figure">
                     <b>{formatShare(value.accuracy)}</b>
-                    <span>{say("right, by its record", "记录中的正确率")}</span>
+                    <span>{say("right_by_its_record")}</span>
                   </div>
                 </li>
                 <li>
                   <div class="figure">
                     <b>{value.cases}</b>
-                    <span>{say("reviewed cases", "已回顾案例")}</span>
+                    <span>{say("reviewed_cases")}</span>
                   </div>
                 </li>
                 <li>
                   <div class="figure">
                     <b>{formatBrier(value.brier)}</b>
-                    <span>{say("Brier score (0 is perfect, 0.25 knows nothing)", "Brier 分数（0 为完美，0.25 为一无所知）")}</span>
+                    <span>{say("brier_score_0_is_perfect_0")}</span>
                   </div>
                 </li>
               </ul>
             </div>
-            {value.cases === 0 && <Notice>{say("Without a record it counts as 50 %. Review decisions in which it took part.", "没有记录时按 50 % 计。请回顾其参与的决定。")}</Notice>}
+            {value.cases === 0 && <Notice>{say("without_a_record_it_counts_as")}</Notice>}
             {cases.error && <Notice tone="bad">{cases.error}</Notice>}
             {history.length > 1 && (
-              <Chart block={{ kind: "lines", label: say("Trust after each case", "每个案例之后的信任"), labels: history.map((_, index) => String(index + 1)), series: [{ name: source, values: history.map((each) => each.trust) }], bounds: [0.5] }} />
+              <Chart block={{ kind: "lines", label: say("trust_after_each_case"), labels: history.map((_, index) => String(index + 1)), series: [{ name: source, values: history.map((each) => each.trust) }], bounds: [0.5] }} />
             )}
             {history.length > 4 && <Calibration history={history} />}
             {history.length > 0 && (
-              <section aria-label={say("Cases", "案例")}>
-                <h2>{say("Cases", "案例")}</h2>
+              <section aria-label={say("cases")}>
+                <h2>{say("cases")}</h2>
                 <ul class="lines">
                   {history.toReversed().map((each, index) => (
                     <li key={index}>
@@ -179,8 +176,8 @@ export function TrustView({ source }: { source: string }) {
                         <span class="line-topic">{each.topic || each.decision}</span>
                         <span class="line-facts">
                           <RightMark right={each.right} />
-                          {nameWord(each.position)}
-                          {each.confidence != null && <span>{say(`${formatShare(each.confidence)} sure`, `把握 ${formatShare(each.confidence)}`)}</span>}
+                          {nameTerm("verdicts", each.position)}
+                          {each.confidence != null && <span>{say("confidence_sure", { confidence: formatShare(each.confidence) })}</span>}
                           <OutcomeMark outcome={each.outcome} />
                           <span class="soft">
                             <Ago at={each.at} />
@@ -193,10 +190,10 @@ export function TrustView({ source }: { source: string }) {
               </section>
             )}
             {value.categories.length > 0 && (
-              <section aria-label={say("By category", "按类别")}>
-                <h2>{say("By category", "按类别")}</h2>
+              <section aria-label={say("by_category")}>
+                <h2>{say("by_category")}</h2>
                 <Table
-                  heads={[say("Category", "类别"), say("Trust", "信任"), say("Cases", "案例"), "Brier"]}
+                  heads={[say("category"), say("trust"), say("cases"), "Brier"]}
                   rows={value.categories.map((each) => [each.category || "–", <TrustShare trust={each.trust} />, each.cases, formatBrier(each.brier)])}
                 />
               </section>
@@ -210,7 +207,7 @@ export function TrustView({ source }: { source: string }) {
 
 function RightMark({ right }: { right: number | undefined }) {
   if (right === undefined) return null;
-  const [tone, sign, word] = right > 0.5 ? ["good", "▲", say("was right", "判断正确")] : right < 0.5 ? ["bad", "▼", say("was wrong", "判断错误")] : ["warn", "◆", say("half right", "对错参半")];
+  const [tone, sign, word] = right > 0.5 ? ["good", "▲", say("was_right")] : right < 0.5 ? ["bad", "▼", say("was_wrong")] : ["warn", "◆", say("half_right")];
   return (
     <span class={`tag ${tone}`}>
       <i class={`sign ${tone}`} aria-hidden="true">
@@ -232,11 +229,11 @@ function Calibration({ history }: { history: TrustCase[] }) {
     <Chart
       block={{
         kind: "lines",
-        label: say("Calibration: how often it was right, by how sure it was", "校准：按把握程度统计的正确率"),
+        label: say("calibration_how_often_it_was_right"),
         labels: STEPS.map((low) => `${low * 100}–${low * 100 + 20} %`),
         series: [
-          { name: say("was right", "实际正确率"), values: shares },
-          { name: say("if perfectly calibrated", "完美校准"), values: STEPS.map((low) => low + 0.1) },
+          { name: say("was_right_2"), values: shares },
+          { name: say("if_perfectly_calibrated"), values: STEPS.map((low) => low + 0.1) },
         ],
         bounds: [],
       }}
