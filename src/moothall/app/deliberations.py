@@ -22,8 +22,9 @@ from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadRoster, KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
 from moothall.protocols.consultation.rules import ConsultingRulebook
+from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_candidate_ids, find_early_votes
-from moothall.protocols.council.facts import FORMS, Contribution
+from moothall.protocols.council.facts import Contribution
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council, CouncilLine, has_voted
 from moothall.protocols.council.validation import AllowedTypes

@@ -5,10 +5,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moothall.domain.ids import SeatId
-from moothall.protocols.council.ballot_words import infer_vote_field
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.resolution import ConsensusType
 
@@ -199,29 +197,3 @@ SHARED_KINDS: dict[str, type[Fact]] = {
     "council.phase_begun": PhaseBegun,
     "council.closed": DeliberationClosed,
 }
-
-_SILENCE: dict[str, tuple[tuple[str, object], ...]] = {
-    **dict.fromkeys(("propose", "argue", "answer", "synthesize"), (("type", "pass"),)),
-    "vote": (("type", "vote"), ("position", "abstain")),
-}
-FORMS: dict[str, AnswerForm] = {
-    kind: AnswerForm(
-        kind=kind,
-        reply=Contributed,
-        shape=Contribution,
-        form="json",
-        max_tokens=tokens,
-        silence=_SILENCE.get(kind),
-        infer=infer_vote_field if kind == "vote" else None,
-    )
-    for kind, tokens in {
-        "propose": 500,
-        "argue": 500,
-        "answer": 500,
-        "synthesize": 700,
-        "decide": 900,
-        "vote": 250,
-        "free": 700,
-    }.items()
-}
-"""One form per phase, and `free` for unprompted contributions."""

@@ -16,11 +16,10 @@ from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import COUNCIL_PROMPT, CouncilPromptText
-from moothall.protocols.council.answer_schemas import build_answer_schema, find_fills
+from moothall.protocols.council.answer_table import FORMS, CouncilAsk, build_answer_schema, build_person_ask, find_fills
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
-from moothall.protocols.council.facts import FORMS, CandidateVote
+from moothall.protocols.council.facts import CandidateVote
 from moothall.protocols.council.motions import find_blind_positions, list_challenges
-from moothall.protocols.council.person import build_person_ask
 from moothall.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
 from moothall.protocols.council.validation import ContributionValidator, list_advice, mend_contribution
 
@@ -34,12 +33,13 @@ RECENT: Final = 6
 
 def build_answer_rules(course: Course, state: Council, ask: Ask) -> AnswerRules:
     """Build how the answer to an ask is read."""
+    asked = CouncilAsk(course=course, state=state, ask=ask)
     return AnswerRules(
         form=FORMS[ask.kind],
         fault=ContributionValidator(course, state, ask.seat),
-        fills=find_fills(state, ask.seat, ask.kind),
+        fills=find_fills(asked),
         mend=partial(mend_contribution, course, state, ask.seat),
-        person=partial(build_person_ask, course, state, ask),
+        person=partial(build_person_ask, asked),
     )
 
 
@@ -62,7 +62,7 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
         own=build_own_prompt(course, state, seat, ask.kind),
         subject=_find_subject(course, state),
         fault=rules.fault,
-        schema=build_answer_schema(course, state, seat.id, ask.kind),
+        schema=build_answer_schema(CouncilAsk(course=course, state=state, ask=ask)),
         fills=rules.fills,
         hints=words.hints,
         mend=rules.mend,

@@ -29,9 +29,9 @@ from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
+from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_early_votes
 from moothall.protocols.council.facts import (
-    FORMS,
     PHASE_OF,
     SHARED_KINDS,
     Contributed,

@@ -1,0 +1,501 @@
+"""The answers of a deliberation, field by field: what each may hold, what a person is asked for it, what silence means.
+
+A seat that Moot asks gives what the phase is for, and no more. One from outside may speak ahead: it names the type.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, get_args
+
+from moothall.codec.schemas import allow_choice, allow_line, allow_list, allow_text, allow_values, build_table_schema
+from moothall.domain.answer_table import AnswerField, ask_person, define_answer, index_by_kind
+from moothall.domain.context import Utterance, clip_utterance, extract_first_sentence
+from moothall.domain.effects import AnswerForm, Ask, Schema
+from moothall.domain.facts import Language
+from moothall.domain.ids import USER
+from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
+from moothall.domain.safe_text import quote_lines
+from moothall.locale.catalogues import COUNCIL_PERSON, COUNCIL_REPORT, PERSON_STEPS, CouncilPersonText
+from moothall.protocols.council.ballot_words import infer_vote_field
+from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
+from moothall.protocols.council.facts import (
+    AdviceOutcome,
+    AdviceResponse,
+    CandidateVote,
+    Contributed,
+    Contribution,
+    ContributionType,
+)
+from moothall.protocols.council.motions import find_blind_positions
+from moothall.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
+from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_allowed_types
+from moothall.reports.person_steps import (
+    POSITION,
+    WORDS,
+    ask_choice,
+    ask_confidence,
+    ask_moved_by,
+    ask_position,
+    ask_words,
+    compute_confidence,
+    join_long_choice,
+    offer_pass,
+    read_choice,
+    read_moved_by,
+)
+from moothall.scoring.positions import VotePosition
+
+REFERS_TO: Final = "refers_to"
+MAX_TEXT: Final = 20_000
+MAX_CHOICE: Final = 100
+MAX_LINE: Final = 2_000
+MAX_NAMED: Final = 200
+MAX_EVIDENCE: Final = 50
+MAX_NEWS: Final = 40
+POSITIONS: Final = get_args(VotePosition)
+CONDITIONAL: Final = "conditional_support"
+UNCONDITIONAL: Final = tuple(position for position in POSITIONS if position != CONDITIONAL)
+SIDES: Final = tuple(position for position in POSITIONS if position != "abstain")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CouncilAsk:
+    """An ask of a deliberation. What several fields need is computed once."""
+
+    course: Course
+    state: Council
+    ask: Ask
+
+    @property
+    def language(self) -> Language:
+        return self.state.opened.language
+
+    @property
+    def text(self) -> CouncilPersonText:
+        return COUNCIL_PERSON[self.language]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return self.state.opened.subject.options
+
+    @property
+    def is_outside(self) -> bool:
+        return self.state.seat(self.ask.seat).is_outside
+
+    @property
+    def phase(self) -> str:
+        """What a person is asked for; unprompted, it is what the phase asks for."""
+        return self.state.phase if self.ask.kind == "free" else self.ask.kind
+
+    @cached_property
+    def visible(self) -> tuple[CouncilLine, ...]:
+        return self.state.list_visible_lines(self.ask.seat)
+
+    @cached_property
+    def raised(self) -> list[int]:
+        """The challenges that can be answered or accepted."""
+        return [line.id for line in self.visible if line.said.type == "challenge" and line.seat != USER]
+
+    @cached_property
+    def others(self) -> list[int]:
+        """The lines that may have changed the seat's mind."""
+        return [line.id for line in self.visible if line.seat not in {self.ask.seat, USER}]
+
+    @cached_property
+    def candidates(self) -> Sequence[int]:
+        """The resolutions of a ballot; none where there is one motion."""
+        found = find_candidate_ids(self.course, self.state) if is_by_candidates(self.course, self.state) else ()
+        return found if len(found) > 1 else ()
+
+    @cached_property
+    def advice(self) -> list[int]:
+        return list_advice(self.state)
+
+    def list_lines(self, numbers: Sequence[int]) -> list[CouncilLine]:
+        return [line for number in numbers if (line := self.state.line(number)) is not None]
+
+
+Row = AnswerField[CouncilAsk]
+
+
+# Questions to a person, and what its answers mean
+
+
+def _ask_resolution(asked: CouncilAsk, text: str, why: str) -> list[PersonStep]:
+    """Ask for a text; where there are options, the choice comes first and the text only explains it."""
+    return [ask_words(why, is_needed=False)] if asked.options else [ask_words(text)]
+
+
+def _read_resolution(_: CouncilAsk, answers: Answers) -> str:
+    return join_long_choice(answers.get(WORDS, ""), answers) or read_choice(answers)
+
+
+def _ask_side(asked: CouncilAsk) -> list[PersonStep]:
+    owner, text = asked.course.owner(asked.state.opened), asked.text
+    sides = tuple(PersonChoice(value=side, text=shown) for side, shown in text.sides.items())
+    question = text.argue if owner is None else text.advise.format(owner=owner)
+    return [PersonStep(name=POSITION, text=question, choices=sides, kind="position", is_needed=True)]
+
+
+def _ask_reference(asked: CouncilAsk) -> list[PersonStep]:
+    motion = find_discussed_motion(asked.course, asked.state)
+    if motion is None:
+        return []
+    which = asked.text.which.format(number=motion.id, seat=motion.seat)
+    return [PersonStep(name=REFERS_TO, text=which, kind="reference", numbers=range(1, asked.state.last_id + 1))]
+
+
+def _read_reference(asked: CouncilAsk, answers: Answers) -> int | None:
+    motion = find_discussed_motion(asked.course, asked.state)
+    return int(answers[REFERS_TO]) if answers.get(REFERS_TO) else None if motion is None else motion.id
+
+
+def _ask_whether_accepted(asked: CouncilAsk) -> list[PersonStep]:
+    choices = tuple(PersonChoice(value=value, text=shown) for value, shown in asked.text.ways.items())
+    return [
+        PersonStep(
+            name=POSITION,
+            text=f"#{number}: {asked.text.gives_way}",
+            choices=choices,
+            kind="position",
+            is_needed=True,
+            group=str(number),
+        )
+        for number in list_own_challenges(asked.state, asked.ask.seat)
+    ]
+
+
+def _read_challenges(asked: CouncilAsk, answers: Answers, way: str) -> list[int]:
+    own = list_own_challenges(asked.state, asked.ask.seat)
+    return [number for number in own if answers[build_key(POSITION, str(number))] == way]
+
+
+def _ask_advice(asked: CouncilAsk) -> list[PersonStep]:
+    steps, text = list[PersonStep](), asked.text
+    choices = tuple(PersonChoice(value=how, text=text.outcomes[how]) for how in get_args(AdviceOutcome))
+    for line in asked.list_lines(asked.advice):
+        question = text.advice.format(seat=line.seat, number=line.id, text=extract_first_sentence(line.said.text))
+        group = str(line.id)
+        steps.append(PersonStep(name=POSITION, text=question, choices=choices, kind="position", is_needed=True, group=group))
+        steps.append(PersonStep(name=WHY, text=PERSON_STEPS[asked.language].why, group=group))
+    return steps
+
+
+def _read_advice(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, object]]:
+    return [
+        {
+            "entry": number,
+            "how": answers[build_key(POSITION, str(number))],
+            "why": answers.get(build_key(WHY, str(number)), "")[:MAX_LINE],
+        }
+        for number in asked.advice
+    ]
+
+
+def _ask_ballot(asked: CouncilAsk) -> list[PersonStep]:
+    steps = [
+        replace(step, is_needed=step.is_needed and step.name != POSITION)
+        for line in asked.list_lines(asked.candidates)
+        for step in ask_position(
+            asked.language,
+            POSITIONS,
+            text=asked.text.vote_on.format(number=line.id, seat=line.seat, text=extract_first_sentence(line.said.text)),
+            group=str(line.id),
+        )
+        if step.name != WHY
+    ]
+    return [*steps, PersonStep(name=WHY, text=PERSON_STEPS[asked.language].why, is_long=True)]
+
+
+def _read_ballot(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, object]]:
+    return [
+        {
+            "candidate": line.id,
+            "position": answers.get(build_key(POSITION, str(line.id))) or "abstain",
+            "condition": answers.get(build_key(CONDITION, str(line.id)), "")[:MAX_LINE],
+        }
+        for line in asked.list_lines(asked.candidates)
+    ]
+
+
+def _ask_moved_by(asked: CouncilAsk) -> list[PersonStep]:
+    lines = asked.visible if asked.candidates else asked.state.lines
+    others = frozenset(line.id for line in lines if line.seat != asked.ask.seat)
+    # Only a mind that was made up before can have been changed.
+    return [ask_moved_by(asked.language, others)] if asked.ask.seat in find_blind_positions(asked.state) and others else []
+
+
+# Fields
+
+
+def _allow_taken(asked: CouncilAsk) -> Schema:
+    return allow_list(build_table_schema(AdviceResponse, ADVICE, asked), MAX_NAMED)
+
+
+def _require_taken(asked: CouncilAsk) -> Schema:
+    """Allow responses to advice; there must be one to each."""
+    entries = [{"type": "object", "properties": {"entry": {"const": number}}, "required": ["entry"]} for number in asked.advice]
+    return {**_allow_taken(asked), "allOf": [{"contains": entry} for entry in entries]}
+
+
+def _allow_ballot(asked: CouncilAsk, *forms: tuple[Row, ...]) -> Schema:
+    votes = [build_table_schema(CandidateVote, form, asked) for form in forms]
+    vote = votes[0] if len(votes) == 1 else {"anyOf": votes}
+    return {**allow_list(vote, len(asked.candidates)), "minItems": 1}
+
+
+def _type(*types: str, is_needed: bool = True) -> Row:
+    return Row("type", is_needed=is_needed, allow=lambda _: allow_values(types))
+
+
+def _known_type(kind: str) -> Row:
+    """Return a type that code knows by the phase."""
+    return Row("type", is_hidden=True, fill=lambda _: kind, read=lambda _, answers: kind)
+
+
+def _position(*positions: str) -> Row:
+    return Row("position", is_needed=True, allow=lambda _: allow_values(positions))
+
+
+TEXT: Final = Row("text", is_needed=True, allow=lambda _: allow_text(MAX_TEXT))
+REMARK: Final = Row("text", allow=lambda _: allow_line(MAX_TEXT))
+PASSED_TEXT: Final = replace(TEXT, fill=lambda _: "")
+"""A text that a pass leaves out."""
+CHOICE: Final = Row(
+    "choice",
+    is_needed=lambda asked: bool(asked.options),
+    allow=lambda asked: allow_choice(asked.options, MAX_CHOICE),
+    ask=lambda asked: [ask_choice(asked.language, asked.options)],
+    read=lambda _, answers: read_choice(answers),
+)
+CONFIDENCE: Final = Row(
+    "confidence",
+    ask=lambda asked: [ask_confidence(asked.language)],
+    read=lambda _, answers: compute_confidence(answers),
+)
+REFERENCE: Final = Row("refers_to", allow=lambda asked: allow_values([1, *(line.id for line in asked.visible)]))
+EVIDENCE: Final = Row("evidence", allow=lambda _: allow_list(allow_text(MAX_LINE), MAX_EVIDENCE))
+ANSWERS: Final = Row(
+    "answers",
+    when=lambda asked: bool(asked.raised),
+    allow=lambda asked: allow_list(allow_values(asked.raised), MAX_NAMED),
+)
+ACCEPTS: Final = replace(ANSWERS, name="accepts")
+MOVED_BY: Final = Row("moved_by", when=lambda asked: bool(asked.others), allow=lambda asked: allow_values(asked.others))
+CONDITION_FIELD: Final = Row("condition", allow=lambda _: allow_text(MAX_LINE))
+NEEDED_CONDITION: Final = replace(CONDITION_FIELD, is_needed=True)
+DUE: Final = Row("due")
+ADVICE: Final = (
+    Row("entry", is_needed=True, allow=lambda asked: allow_values(asked.advice)),
+    Row("how", is_needed=True),
+    Row("why"),
+)
+CANDIDATE: Final = Row("candidate", is_needed=True, allow=lambda asked: allow_values(asked.candidates))
+VOTE: Final = (CANDIDATE, Row("position", is_needed=True), CONDITION_FIELD)
+PLAIN_VOTE: Final = (CANDIDATE, _position(*UNCONDITIONAL), CONDITION_FIELD, Row("confidence"), DUE)
+CONDITIONAL_VOTE: Final = (CANDIDATE, _position(CONDITIONAL), NEEDED_CONDITION, Row("confidence"), DUE)
+
+
+# Answers
+
+
+def _form(kind: str, max_tokens: int) -> AnswerForm:
+    infer = infer_vote_field if kind == "vote" else None
+    return AnswerForm(kind=kind, reply=Contributed, shape=Contribution, form="json", max_tokens=max_tokens, infer=infer)
+
+
+def _ask_vote(asked: CouncilAsk) -> Sequence[PersonStep]:
+    return ask_position(asked.language, POSITIONS, text=asked.text.vote)
+
+
+def _ask_vote_confidence(asked: CouncilAsk) -> list[PersonStep]:
+    return [ask_confidence(asked.language, only_after=None if asked.candidates else (POSITION, SIDES))]
+
+
+VOTE_FIELDS: Final = (
+    Row(
+        "ballot",
+        is_needed=True,
+        when=lambda asked: bool(asked.candidates),
+        allow=lambda asked: _allow_ballot(asked, VOTE),
+        ask=_ask_ballot,
+        read=_read_ballot,
+    ),
+    replace(
+        _position(*POSITIONS),
+        silence="abstain",
+        when=lambda asked: not asked.candidates,
+        ask=_ask_vote,
+        read=lambda _, answers: answers[POSITION],
+    ),
+    replace(CONFIDENCE, ask=_ask_vote_confidence),
+    replace(TEXT, is_needed=False, read=lambda _, answers: answers.get(WHY, "")),
+    replace(
+        CONDITION_FIELD,
+        when=lambda asked: not asked.candidates,
+        read=lambda _, answers: answers.get(CONDITION, "")[:MAX_LINE],
+    ),
+    replace(DUE, when=lambda asked: not asked.candidates),
+    replace(MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: read_moved_by(answers)),
+    ACCEPTS,
+)
+
+FORMS: Final = index_by_kind(
+    define_answer(
+        _form("propose", 500),
+        replace(_known_type("propose"), silence="pass"),
+        replace(
+            TEXT,
+            ask=lambda asked: _ask_resolution(asked, asked.text.propose, PERSON_STEPS[asked.language].why),
+            read=_read_resolution,
+        ),
+        CHOICE,
+        CONFIDENCE,
+        EVIDENCE,
+    ),
+    define_answer(
+        _form("argue", 500),
+        replace(_type(*PHASE_TYPES["argue"], "pass"), silence="pass", ask=_ask_side, read=lambda _, answers: answers[POSITION]),
+        replace(PASSED_TEXT, ask=lambda asked: [ask_words(asked.text.say)], read=lambda _, answers: answers[WORDS]),
+        replace(REFERENCE, ask=_ask_reference, read=_read_reference),
+        Row("confidence"),
+        EVIDENCE,
+        ANSWERS,
+        ACCEPTS,
+    ),
+    define_answer(
+        _form("answer", 500),
+        replace(PASSED_TEXT, ask=lambda asked: [ask_words(asked.text.answer)], read=lambda _, answers: answers[WORDS]),
+        replace(ANSWERS, ask=_ask_whether_accepted, read=lambda asked, answers: _read_challenges(asked, answers, "no")),
+        replace(ACCEPTS, read=lambda asked, answers: _read_challenges(asked, answers, "yes")),
+        EVIDENCE,
+        replace(
+            _type(*PHASE_TYPES["answer"], "pass", is_needed=False),
+            silence="pass",
+            fill=lambda _: "support",
+            read=lambda _, answers: "support",
+        ),
+    ),
+    define_answer(
+        _form("synthesize", 700),
+        replace(
+            PASSED_TEXT,
+            ask=lambda asked: _ask_resolution(asked, asked.text.synthesize, asked.text.say_it),
+            read=_read_resolution,
+        ),
+        CHOICE,
+        CONFIDENCE,
+        ANSWERS,
+        ACCEPTS,
+        replace(
+            _type(*PHASE_TYPES["synthesize"], "pass", is_needed=False),
+            silence="pass",
+            fill=lambda _: "synthesize",
+            read=lambda _, answers: "synthesize",
+        ),
+    ),
+    define_answer(
+        _form("decide", 900),
+        _known_type("synthesize"),
+        replace(TEXT, ask=lambda asked: _ask_resolution(asked, asked.text.decide, asked.text.say_it), read=_read_resolution),
+        CHOICE,
+        CONFIDENCE,
+        Row("taken", when=lambda asked: bool(asked.advice), allow=_allow_taken, ask=_ask_advice, read=_read_advice),
+    ),
+    define_answer(_form("vote", 250), replace(_known_type("vote"), silence="vote"), *VOTE_FIELDS),
+    define_answer(_form("free", 700), _known_type("vote"), *VOTE_FIELDS),
+)
+"""One table per phase, and `free` for unprompted contributions."""
+
+
+def build_answer_schema(asked: CouncilAsk) -> Schema:
+    """Return the schema of what a seat may answer."""
+    if not asked.is_outside:
+        return build_table_schema(Contribution, FORMS[asked.ask.kind].fields, asked)
+    allowed = list_allowed_types(asked.course, asked.state, asked.ask.seat)
+    forms = [build_table_schema(Contribution, rows, asked) for each in allowed for rows in _list_type_rows(asked, each)]
+    return forms[0] if len(forms) == 1 else {"anyOf": forms}
+
+
+def find_fills(asked: CouncilAsk) -> Mapping[str, object]:
+    """Return what code knows of the answer: its type, where the phase has one, and that a pass needs no text."""
+    return {} if asked.is_outside else FORMS[asked.ask.kind].find_fills(asked)
+
+
+def _list_type_rows(asked: CouncilAsk, type_: ContributionType) -> list[tuple[Row, ...]]:
+    """Return the forms of one type from outside; a conditional vote has one of its own, because it needs its condition."""
+    named = _type(type_)
+    rest = (CONFIDENCE, EVIDENCE, ANSWERS, ACCEPTS, MOVED_BY)
+    if type_ == "pass":
+        return [(named, REMARK)]
+    if type_ == "vote":
+        # With several candidates a bare position names the one that it is about.
+        about = replace(REFERENCE, is_needed=True, allow=CANDIDATE.allow) if asked.candidates else REFERENCE
+        plain = (named, _position(*UNCONDITIONAL), REMARK, about, *rest)
+        conditional = (named, _position(CONDITIONAL), REMARK, about, NEEDED_CONDITION, *rest, DUE)
+        if not asked.candidates:
+            return [plain, conditional]
+        ballot = Row("ballot", is_needed=True, allow=lambda asked: _allow_ballot(asked, PLAIN_VOTE, CONDITIONAL_VOTE))
+        return [(named, ballot, REMARK, REFERENCE, *rest), plain, conditional]
+    choice = (CHOICE,) if type_ in {"propose", "synthesize"} else ()
+    is_decision = type_ == "synthesize" and asked.state.phase == "decide" and asked.advice
+    taken = (Row("taken", is_needed=True, allow=_require_taken),) if is_decision else ()
+    return [(named, TEXT, *taken, *choice, REFERENCE, *rest)]
+
+
+def build_person_ask(asked: CouncilAsk) -> PersonAsk:
+    """Build what a person is asked."""
+    text, news, has_options = asked.text, _build_news(asked), bool(asked.options)
+    pass_command = (offer_pass(asked.language, {"type": "pass"}),)
+    resolution = ("type", *(("choice", "text") if has_options else ("text", "choice")), "confidence")
+    match asked.phase:
+        case "propose":
+            intro = text.blind if asked.state.is_sealed else ""
+            return ask_person(FORMS["propose"].pick_fields(*resolution), asked, intro=intro, news=news)
+        case "synthesize":
+            intro, rows = text.synthesize if has_options else "", FORMS["synthesize"].pick_fields(*resolution)
+            return ask_person(rows, asked, intro=intro, news=news, commands=pass_command)
+        case "argue":
+            rows = FORMS["argue"].pick_fields("type", "refers_to", "text")
+            return ask_person(rows, asked, news=news, commands=pass_command)
+        case "answer":
+            about = "\n".join([text.challenged, *_quote(asked, list_own_challenges(asked.state, asked.ask.seat))])
+            return ask_person(FORMS["answer"].fields, asked, about=about, news=news, commands=pass_command)
+        case "decide":
+            intro, rows = text.decide if has_options else "", FORMS["decide"].pick_fields(*resolution, "taken")
+            return ask_person(rows, asked, intro=intro, news=news)
+        case _:
+            return ask_person(FORMS["vote"].fields, asked, about=_describe_motion(asked), news=news)
+
+
+def _describe_motion(asked: CouncilAsk) -> str:
+    if asked.candidates:
+        return "\n".join(_quote(asked, asked.candidates))
+    motion = find_discussed_motion(asked.course, asked.state)
+    if motion is None:
+        return ""
+    return f"{asked.text.motion.format(number=motion.id, seat=motion.seat)}\n{quote_lines(motion.said.text)}"
+
+
+def _quote(asked: CouncilAsk, numbers: Sequence[int]) -> list[str]:
+    return [f"#{line.id} {line.seat}:\n{quote_lines(line.said.text)}" for line in asked.list_lines(numbers)]
+
+
+def _build_news(asked: CouncilAsk) -> tuple[Utterance, ...]:
+    """Return the latest lines that the seat may read; while proposals are blind, only its own and the user's."""
+    words = COUNCIL_REPORT[asked.language]
+    return tuple(
+        clip_utterance(Utterance(id=line.id, speaker=line.seat, text=_format_line(words.types, words.verdicts, line)))
+        for line in asked.visible[-MAX_NEWS:]
+    )
+
+
+def _format_line(types: Mapping[str, str], verdicts: Mapping[str, str], line: CouncilLine) -> str:
+    said = line.said
+    what = types[said.type] if said.position is None else verdicts[said.position]
+    about = f" #{said.refers_to}" if said.refers_to else ""
+    choice = f" ({said.choice})" if said.choice else ""
+    text = said.text or said.condition
+    # The user's input is stored as a pass with a text: it is neither a proposal nor a vote.
+    return said.text if line.seat == USER else f"{what}{about}{choice}: {text}"
