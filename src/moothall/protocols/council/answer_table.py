@@ -119,9 +119,6 @@ class CouncilAsk:
 Row = AnswerField[CouncilAsk]
 
 
-# Questions to a person, and what its answers mean
-
-
 def _ask_resolution(asked: CouncilAsk, text: str, why: str) -> list[PersonStep]:
     """Ask for a text; where there are options, the choice comes first and the text only explains it."""
     return [ask_words(why, is_needed=False)] if asked.options else [ask_words(text)]
@@ -226,9 +223,6 @@ def _ask_moved_by(asked: CouncilAsk) -> list[PersonStep]:
     return [ask_moved_by(asked.language, others)] if asked.ask.seat in find_blind_positions(asked.state) and others else []
 
 
-# Fields
-
-
 def _allow_taken(asked: CouncilAsk) -> Schema:
     return allow_list(build_table_schema(AdviceResponse, ADVICE, asked), MAX_NAMED)
 
@@ -295,9 +289,6 @@ CANDIDATE: Final = Row("candidate", is_needed=True, allow=lambda asked: allow_va
 VOTE: Final = (CANDIDATE, Row("position", is_needed=True), CONDITION_FIELD)
 PLAIN_VOTE: Final = (CANDIDATE, _position(*UNCONDITIONAL), CONDITION_FIELD, Row("confidence"), DUE)
 CONDITIONAL_VOTE: Final = (CANDIDATE, _position(CONDITIONAL), NEEDED_CONDITION, Row("confidence"), DUE)
-
-
-# Answers
 
 
 def _form(kind: str, max_tokens: int) -> AnswerForm:
