@@ -144,7 +144,7 @@ def test_a_program_gives_participants_names_of_its_own() -> None:
         ({"seats": {"ada": "human:bob"}}, "unknown platform 'human:bob'"),
         ({"seats": {"ada": "python:os"}}, "Python function 'os', which this process does not have"),
         ({"seats": "ada=embedded"}, "is one text; expected a dict"),
-        ({"seats": {"ada": ada}, "language": "de"}, "expected 'en' or 'zh'"),
+        ({"seats": {"ada": ada}, "language": "fr"}, "language = 'fr'; expected one of: de, en, zh"),
         ({"seats": {"ada": ada}, "seed": "7"}, "seed = '7' is a str; expected a whole number"),
         ({"seats": {"ada": ada}, "settings": ["blind"]}, "expected a dict of the protocol's settings"),
         ({"seats": {"ada": ada}, "consult": True}, "expected a Consult"),

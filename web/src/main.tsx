@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import "./style.css";
-import { language, say } from "./language";
+import { getTag, language, say } from "./language";
 import { exported, followLinks, page, route } from "./route";
 import { loadMe, me, needsLogin } from "./rpc";
 import { Header, Help, Login, takeTicket } from "./shell";
@@ -20,7 +20,7 @@ const loginFailure = signal("");
 function View() {
   const [, first = "", second = ""] = route.value.path;
   useEffect(() => {
-    document.documentElement.lang = language.value === "zh" ? "zh-CN" : language.value;
+    document.documentElement.lang = getTag();
   }, [language.value]);
   const where = page.value;
   useEffect(() => {

@@ -17,6 +17,7 @@ from moothall.domain.roster import MOST_PATIENCE, Seat
 from moothall.domain.safe_text import fix_surrogates
 from moothall.domain.topic import Topic
 from moothall.errors import BadSetting
+from moothall.locale.texts import list_languages
 from moothall.ports.plugin import AnyPlugin
 
 LONGEST_TOPIC: Final = 20_000
@@ -38,7 +39,7 @@ _EXPECTED: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "models": ((Sequence,), 'a list of platforms, such as ["openai:gpt-5-mini"]'),
     "protocol": ((str,), "a protocol's name, such as 'debate'"),
     "name": ((str,), "a protocol's name, such as 'debate'"),
-    "language": ((str,), "'en' or 'zh'"),
+    "language": ((str,), f"one of: {', '.join(list_languages())}"),
     "seed": ((int,), "a whole number"),
     "budget": ((Budget,), "a Budget, such as moot.Budget(turns=6)"),
     "settings": ((Mapping,), "a dict of the protocol's settings"),

@@ -32,7 +32,7 @@ _SPOKEN_IN_TURN: Final = frozenset({"argue", "answer", "synthesize", "decide", "
 """Answers that come when what was said before them is read; all others come one after another, each when it is read itself."""
 
 _LINES: Final = frozenset({"position", "stand", "explore", "collide"})
-_PLATFORM = re.compile(r"(?P<name>[a-z]{1,40})\.(?P<language>en|zh)(?:@(?P<pace>[a-z]{1,20}))?")
+_PLATFORM = re.compile(r"(?P<name>[a-z]{1,40})\.(?P<language>[a-z]{2,8})(?:@(?P<pace>[a-z]{1,20}))?")
 
 
 class Pacer:

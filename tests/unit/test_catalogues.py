@@ -1,0 +1,88 @@
+"""Catalogues: what is missing in a language is read from English, key by key."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moothall.app.conferences.guide import read_guide
+from moothall.app.panels import load_preset
+from moothall.app.pipelines import load_pipeline
+from moothall.domain.language import validate_language
+from moothall.errors import BadSetting
+from moothall.locale.catalogues import COUNCIL_REPORT, SHARED_REPORT
+from moothall.locale.texts import Catalogue, Texts, find_translation, list_languages
+from moothall.reports.loss_text import explain_amount, explain_detail
+
+ROOT = Path(__file__).parents[2]
+
+
+class RingText(Texts):
+    title: str
+    heads: tuple[str, ...]
+    states: dict[str, str]
+    decision: str
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The catalogue of a plugin: English, a little of Esperanto."""
+    texts = {
+        "en": 'extends = "shared_report"\ntitle = "Ring of {seats}"\nheads = ["Seat", "Laps"]\n'
+        '[states]\nopen = "open"\nclosed = "closed"\n',
+        "eo": 'title = "Ringo de {seats}"\n[states]\nopen = "malfermita"\n',
+    }
+    for language, text in texts.items():
+        (tmp_path / language).mkdir()
+        (tmp_path / language / "ring.toml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_language_lacks_a_key_or_an_entry_of_a_table_and_english_stands_in(folder: Path) -> None:
+    words = Catalogue("ring", RingText, folder)["eo"]
+    assert (words.language, words.title, words.heads) == ("eo", "Ringo de {seats}", ("Seat", "Laps"))
+    assert words.states == {"open": "malfermita", "closed": "closed"}
+
+
+def test_a_catalogue_of_a_plugin_extends_one_of_moot(folder: Path) -> None:
+    assert Catalogue("ring", RingText, folder)["en"].decision == "Decision"
+
+
+def test_a_language_without_a_folder_is_english() -> None:
+    assert COUNCIL_REPORT["fr"].motion == "Motion"
+    assert SHARED_REPORT["../zh"].decision == "Decision"
+
+
+def test_a_partly_translated_language_falls_back_inside_what_it_extends() -> None:
+    words = COUNCIL_REPORT["de"]
+    assert (words.reasons, words.motion, words.verdicts["oppose"]) == ("Gründe", "Motion", "dagegen")
+    assert words.endings["turns"] == "the turn budget"
+
+
+def test_files_that_are_not_translated_are_english() -> None:
+    assert read_guide("de") == read_guide("en") != read_guide("zh")
+    assert load_preset("duo", "de") == load_preset("duo", "en") != load_preset("duo", "zh")
+    assert load_pipeline("contest", "de") == load_pipeline("contest", "en")
+    assert find_translation(Path("x"), "guide", "de", "md") == Path("x/guide.en.md")
+
+
+def test_a_detail_without_a_translation_is_shown_where_readers_are_shown_english() -> None:
+    """M-11: recorded details are English."""
+    assert explain_detail("no answer by the deadline", "timeout", "de") == "no answer by the deadline"
+    assert explain_detail("boom: 17 !!", "error", "de") == "boom: 17 !!"
+    assert explain_detail("boom: 17 !!", "error", "zh") == ""
+    assert explain_amount("3 of 5 seconds", "de") == "3 of 5 seconds"
+
+
+def test_a_language_without_words_is_refused_with_the_list() -> None:
+    assert [validate_language(each) for each in list_languages()] == ["de", "en", "zh"]
+    with pytest.raises(BadSetting, match="language = 'fr'; expected one of: de, en, zh"):
+        validate_language("fr")
+
+
+def test_the_catalogues_agree_and_their_types_are_written() -> None:
+    """Equal keys and placeholders in complete languages, no key that English lacks, none that no code names."""
+    command = [sys.executable, str(ROOT / "checks/catalogues.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
