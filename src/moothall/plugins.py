@@ -66,7 +66,7 @@ from moothall.reports.blocks import (
     build_section,
     build_table,
 )
-from moothall.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
 from moothall.reports.sections import build_default_report, build_report, start_decision
 from moothall.reports.timeline import SessionTimeline, TimelineBase, TimelineLine, format_time
 
@@ -138,7 +138,6 @@ __all__ = [
     "Schema",
     "Seat",
     "SeatId",
-    "SeatLoss",
     "SeatLost",
     "SeatPosition",
     "SeatRequest",

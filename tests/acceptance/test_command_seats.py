@@ -275,7 +275,7 @@ def test_an_agent_that_fails_is_lost_and_the_meeting_goes_on(cli: Cli, tmp_path:
     assert lost(cli) == [("1.intent.ada", reason, details[0]), ("2.stand.ada", reason, details[1])]
     assert decided["decision"]["text"] == "So be it."
     (ada,) = decided["lost"]
-    assert (ada["seat"], ada["times"], ada["last"], ada["voiceless"]) == ("ada", 2, reason, True)
+    assert (ada["seat"], ada["times"], ada["last"], ada["did_not_vote"]) == ("ada", 2, reason, True)
     assert cli.json("verify", "s")[0]["fault"] is None
 
 

@@ -187,4 +187,4 @@ def test_a_seat_that_refuses_is_not_called_again_in_its_phase(cli: Cli) -> None:
 
     found, asked = counted(cli, one_refuses, "debate")
     assert Counter(phase_of(request) for request in asked) == {"propose": 5, "argue": 5, "synthesize": 5, "vote": 5}
-    assert [(lost.seat, lost.times, lost.last, lost.voiceless) for lost in found.lost] == [("eve", 1, "refused", False)]
+    assert [(lost.seat, lost.times, lost.last, lost.did_not_vote) for lost in found.lost] == [("eve", 1, "refused", False)]

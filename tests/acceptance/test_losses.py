@@ -69,7 +69,7 @@ def test_a_lost_bid_is_silence_for_this_turn(cli: Cli, tmp_path: Path, failing: 
     assert [line["speaker"] for line in timeline(cli("export", "s", "context").out)] == ["USER", "a", "b"]
     floors = [(fact["turn"], fact["seat"], fact.get("lost", [])) for fact in record(cli) if fact["fact"] == "persona.floor_given"]
     assert floors == [(1, "a", ["b"]), (2, "b", [])]
-    assert decided["lost"] == [{"seat": "b", "times": 1, "last": reason, "weight_share": 0.5, "voiceless": False}]
+    assert decided["lost"] == [{"seat": "b", "times": 1, "last": reason, "weight_share": 0.5, "did_not_vote": False}]
     assert decided["could_differ"] is False
     assert len(re.findall(r"^Turn 1 · .*\n\n(?:- .*\n)*- `░{20}` b – ", cli("export", "s", "minutes").out, re.MULTILINE)) == 1
 
@@ -103,7 +103,7 @@ def test_a_draft_without_a_decision_hands_the_pen_on_and_one_without_grounds_doe
     decided = cli.json("run", "Grounds?", *seat_words(platform, "abc"), "--set", "summarizer=a", "--session", "s")
     assert lost(cli) == [("2.draft.a", "malformed")]
     assert (decided["author"], decided["decision"]) == ("b", {"text": "Grounds, and some that are not there.", "entries": [2]})
-    assert [each["voiceless"] for each in decided["lost"]] == [False]
+    assert [each["did_not_vote"] for each in decided["lost"]] == [False]
     (drafted,) = [fact for fact in record(cli) if fact["fact"] == "persona.conclusion_drafted"]
     assert drafted["mends"] == ["left_out decision.entries.1 9"]
 
@@ -122,7 +122,7 @@ def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_pat
         None,
         None,
     )
-    assert [(each["seat"], each["voiceless"]) for each in decided["lost"]] == [("a", True), ("b", True), ("c", True)]
+    assert [(each["seat"], each["did_not_vote"]) for each in decided["lost"]] == [("a", True), ("b", True), ("c", True)]
     assert decided["positions"] == []
     document = cli("export", "s", "context").out
     assert len(timeline(document)) == 1
@@ -166,7 +166,7 @@ def test_a_missing_last_word_is_named_with_what_it_could_have_changed(
     done = cli("run", "Last word?", "--panel", "p.toml", "--set", "summarizer=a", "--session", "s")
     decided = cli.json("show", "s")
     share = weights[1] / sum(weights)
-    assert decided["lost"] == [{"seat": "b", "times": 1, "last": "timeout", "weight_share": share, "voiceless": True}]
+    assert decided["lost"] == [{"seat": "b", "times": 1, "last": "timeout", "weight_share": share, "did_not_vote": True}]
     assert decided["could_differ"] is differs
     assert (decided["support"], decided["turnout"]) == (1.0, 1 - share)
     told = "With the missing last words the outcome could have been another."
@@ -311,7 +311,7 @@ def test_a_participant_that_hangs_past_its_patience_is_lost_and_the_meeting_goes
     assert lost(cli) == [("1.intent.a", "timeout"), ("2.speech.a", "timeout")]
     speakers = [line["speaker"] for line in timeline(cli("export", "s", "context").out)]
     assert speakers == ["USER", "b", "b", "a"]
-    assert [(each.seat, each.times, each.last, each.voiceless) for each in decision.lost] == [("a", 2, "timeout", False)]
+    assert [(each.seat, each.times, each.last, each.did_not_vote) for each in decision.lost] == [("a", 2, "timeout", False)]
 
 
 def test_a_participant_that_raises_is_lost_and_the_meeting_goes_on(cli: Cli) -> None:

@@ -128,7 +128,7 @@ def test_a_provider_that_hangs_in_the_meeting_loses_its_seat_and_no_more(cli: Cl
     done = run(work())
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert [(lost["seat"], lost["last"], lost["voiceless"]) for lost in found["lost"]] == [("cem", "timeout", True)]
+    assert [(lost["seat"], lost["last"], lost["did_not_vote"]) for lost in found["lost"]] == [("cem", "timeout", True)]
     assert found["decision"]["text"] == "Wait a week."
 
 

@@ -19,13 +19,13 @@ from tests.support.play_council import (
 from moothall.domain.effects import Ask
 from moothall.domain.facts import BudgetExhausted
 from moothall.domain.ids import AskId, SeatId
+from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import Seat
 from moothall.errors import BadRoster, BadSetting
 from moothall.protocols.council.advisory import AdvisorySettings
 from moothall.protocols.council.ballots import find_discussed_motion
 from moothall.protocols.council.facts import (
     Contribution,
-    CouncilLostSeat,
     CouncilSettings,
     PhaseBegun,
     SpeakingOrder,
@@ -148,7 +148,7 @@ def test_where_nobody_proposes_they_are_asked_once_more_and_then_there_is_nothin
         None,
         None,
     )
-    assert closed.lost == (CouncilLostSeat(seat=SeatId("cy"), times=2, last="timeout", weight_share=1 / 3),)
+    assert closed.lost == (LostSeat(seat=SeatId("cy"), times=2, last="timeout", weight_share=1 / 3, did_not_vote=True),)
 
 
 def test_whoever_proposes_when_asked_once_more_is_heard() -> None:

@@ -23,6 +23,7 @@ from tests.support.play_council import (
 from moothall.domain.budget import Budget, BudgetKind
 from moothall.domain.facts import BudgetExhausted, CloseCalled, Fact, InputGiven, SeatLost, SessionCancelled, SessionForked
 from moothall.domain.ids import USER, AskId, SeatId, SessionId
+from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import MAILBOX, Swap
 from moothall.domain.topic import ErrorCorrelation, Topic
 from moothall.protocols.council.advisory import AdvisorySettings
@@ -31,7 +32,6 @@ from moothall.protocols.council.facts import (
     Contributed,
     Contribution,
     CouncilBallot,
-    CouncilLostSeat,
     CouncilSettings,
     Phase,
     PhaseBegun,
@@ -271,7 +271,9 @@ def test_a_seat_that_is_lost_in_any_phase_does_not_hold_up_the_others(opener: Op
         table.put(CloseCalled())
     # A consensus is one of all seats: a lost vote is not an agreement.
     assert table.closed.carried == (opener is debate or phase != "vote")
-    assert table.closed.lost == (CouncilLostSeat(seat=SeatId("ada"), times=1, last="malformed", weight_share=1 / 3),)
+    assert table.closed.lost == (
+        LostSeat(seat=SeatId("ada"), times=1, last="malformed", weight_share=1 / 3, did_not_vote=phase == "vote"),
+    )
     assert (table.ballots["ada"] is None) == (phase == "vote")
 
 
@@ -282,7 +284,7 @@ def test_a_seat_that_is_lost_again_and_again_is_counted() -> None:
         "bob", "gave_up"
     )
     closed = table.closed
-    assert closed.lost == (CouncilLostSeat(seat=SeatId("bob"), times=4, last="gave_up", weight_share=0.75),)
+    assert closed.lost == (LostSeat(seat=SeatId("bob"), times=4, last="gave_up", weight_share=0.75, did_not_vote=True),)
     assert (closed.consensus_type, closed.turnout, closed.could_differ) == ("no_consensus", 0.25, True)
 
 

@@ -11,6 +11,7 @@ from moothall.domain.budget import Budget, BudgetKind, Usage
 from moothall.domain.effects import Ask
 from moothall.domain.facts import BudgetExhausted, InputGiven, SeatLost, SessionCancelled, SessionForked, SessionResumed
 from moothall.domain.ids import AskId, SeatId, SessionId
+from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import Swap
 from moothall.protocols.persona.consensus import DiscussionPoint
 from moothall.protocols.persona.facts import (
@@ -18,7 +19,6 @@ from moothall.protocols.persona.facts import (
     EndReason,
     FloorGiven,
     MeetingConcluded,
-    PersonaLostSeat,
     PersonaSettings,
     TalkEnded,
     TurnPassed,
@@ -290,8 +290,8 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
         turnout=0.0,
         positions=(),
         lost=(
-            PersonaLostSeat(seat=SeatId("ada"), times=1, last="error", weight_share=0.5, voiceless=True),
-            PersonaLostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=True),
+            LostSeat(seat=SeatId("ada"), times=1, last="error", weight_share=0.5, did_not_vote=True),
+            LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, did_not_vote=True),
         ),
         could_differ=True,
     )
@@ -483,11 +483,11 @@ def test_lost_seats_are_part_of_the_conclusion() -> None:
         "stand", "bob", "refused"
     )
     assert isinstance(table.last, MeetingConcluded)
-    assert table.last.lost == (PersonaLostSeat(seat=SeatId("bob"), times=3, last="refused", weight_share=0.2, voiceless=True),)
+    assert table.last.lost == (LostSeat(seat=SeatId("bob"), times=3, last="refused", weight_share=0.2, did_not_vote=True),)
     assert table.last.turnout == pytest.approx(0.8)
 
 
-def test_who_failed_once_and_had_its_last_word_is_not_voiceless() -> None:
+def test_who_failed_once_and_had_its_last_word_is_not_counted_as_missing() -> None:
     """P-18"""
     table = (
         MeetingRun(ADA, BOB)
@@ -497,7 +497,7 @@ def test_who_failed_once_and_had_its_last_word_is_not_voiceless() -> None:
         .stands(bob=build_stand("support"))
     )
     assert isinstance(table.last, MeetingConcluded)
-    assert table.last.lost == (PersonaLostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, voiceless=False),)
+    assert table.last.lost == (LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, did_not_vote=False),)
     assert not table.last.could_differ
 
 

@@ -519,7 +519,7 @@ def test_a_decision_is_a_projection_at_any_time() -> None:
     assert (thinking.status, thinking.ended_by, thinking.decision, thinking.turns) == ("thinking", None, None, 2)
     found = build_decision(_concluded("en").timeline)
     assert (found.status, found.ended_by, found.author, found.turns) == ("concluded", "quiet", SeatId("dee"), 2)
-    assert [(lost.seat, lost.times, lost.last, lost.weight_share, lost.voiceless) for lost in found.lost] == [
+    assert [(lost.seat, lost.times, lost.last, lost.weight_share, lost.did_not_vote) for lost in found.lost] == [
         ("bob", 1, "timeout", 0.25, True),
         ("dee", 2, "timeout", 0.25, False),
     ]

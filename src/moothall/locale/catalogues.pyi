@@ -125,7 +125,7 @@ class SharedReportText(TermsText):
     not_stated: str
     lost: str
     lost_line: str
-    voiceless: str
+    did_not_vote: str
     could_differ: str
     could_not_differ: str
     timeline: str
@@ -255,7 +255,7 @@ class CouncilReportText(SharedReportText):
     position_heads: tuple[str, ...]
     changed: str
     lost: str
-    voiceless: str
+    did_not_vote: str
     not_voted: str
     could_differ: str
     could_not_differ: str

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from moothall.domain.budget import Spent
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.protocol_state import LostSeat
 from moothall.domain.safe_text import strip_control
 from moothall.scoring.strength import Strength, StrengthReason, rate_strength
 
@@ -71,17 +72,6 @@ class SeatPosition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeatLoss:
-    """A seat that failed, and what that means."""
-
-    seat: SeatId
-    times: int
-    last: str
-    weight_share: float
-    voiceless: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """The outcome of a session. `decision` is None while it goes on, or when it ended without one.
 
@@ -110,7 +100,7 @@ class Decision:
     positions: tuple[SeatPosition, ...] = ()
     dissent: tuple[Dissent, ...] = ()
     open_questions: tuple[SourcedClaim, ...] = ()
-    lost: tuple[SeatLoss, ...] = ()
+    lost: tuple[LostSeat, ...] = ()
     could_differ: bool = False
     turns: int = 0
     spent: Spent = Spent()

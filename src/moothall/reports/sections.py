@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.domain.facts import Fact, Language, SeatsSwapped, SessionCancelled, SessionParked
-from moothall.domain.ids import USER, SeatId
+from moothall.domain.ids import USER
+from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
@@ -31,11 +32,11 @@ from moothall.reports.blocks import (
     build_table,
 )
 from moothall.reports.costs import build_cost_rows
-from moothall.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim, summarize_choice
+from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
 from moothall.reports.figures import format_percent
 from moothall.reports.loss_text import explain_detail
 from moothall.reports.origins import add_origins
-from moothall.reports.timeline import LossLine, SessionTimeline, TimelineLine, format_time
+from moothall.reports.timeline import SessionTimeline, TimelineLine, format_time
 from moothall.reports.wording import format_money, format_parking
 from moothall.scoring.strength import Strength
 
@@ -50,29 +51,18 @@ STRENGTH_TONES: Final[dict[Strength, Tone]] = {
 
 
 def start_decision(timeline: SessionTimeline) -> Decision:
-    """What every decision begins with: the session, how it ended, who was lost, what it cost. Use `replace` for the rest."""
-    closed, state = timeline.closed, timeline.session_state
-    total = sum(seat.weight for seat in state.seats) or 1.0
-    spoke = {line.speaker for line in timeline.lines}
-    lost: dict[SeatId, list[LossLine]] = {}
-    for loss in timeline.losses:
-        lost.setdefault(loss.seat, []).append(loss)
+    """Return what every decision begins with; use `replace` for the rest.
+
+    The session, how it ended, which seats were lost, how many turns it had and what it cost. A lost seat whose words are in no
+    line of the timeline did not vote.
+    """
     return Decision(
         session=timeline.session,
-        topic=state.opened.topic,
+        topic=timeline.session_state.opened.topic,
         status=timeline.status,
         parked=timeline.parked,
-        ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
-        lost=tuple(
-            SeatLoss(
-                seat=seat,
-                times=len(losses),
-                last=losses[-1].reason,
-                weight_share=state.seat(seat).weight / total,
-                voiceless=seat not in spoke,
-            )
-            for seat, losses in lost.items()
-        ),
+        ended_by="cancelled" if isinstance(timeline.closed, SessionCancelled) else None,
+        lost=list_lost_seats(timeline.shared_state, {line.speaker for line in timeline.lines}),
         turns=sum(line.speaker != USER for line in timeline.lines),
         spent=timeline.spent,
     )
@@ -261,9 +251,9 @@ def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
 def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """How each lost seat was lost, and whether the outcome could have been another with it."""
     meaning = words.could_differ if decision.could_differ else words.could_not_differ
-    is_voiceless = any(lost.voiceless for lost in decision.lost)
+    is_missing = any(lost.did_not_vote for lost in decision.lost)
     lines = format_lost_seats(decision, words)
-    return build_section(words.lost, (Bullets(lines, "bad"), Line(meaning if is_voiceless else "", "bad")))
+    return build_section(words.lost, (Bullets(lines, "bad"), Line(meaning if is_missing else "", "bad")))
 
 
 def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str, ...]:
@@ -272,7 +262,7 @@ def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str,
     for lost in decision.lost:
         last = words.losses.get(lost.last, lost.last)
         line = words.lost_line.format(seat=lost.seat, times=lost.times, last=last, share=format_percent(lost.weight_share))
-        lines.append(f"{line}; {words.voiceless}" if lost.voiceless else line)
+        lines.append(f"{line}; {words.did_not_vote}" if lost.did_not_vote else line)
     return tuple(lines)
 
 

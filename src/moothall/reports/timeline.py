@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, TypeVar
 from moothall.domain.budget import Spent
 from moothall.domain.facts import AsksPut, Closed, Entry, Language, Loss, Opened, Reply, SeatLost, SessionCancelled, SessionForked
 from moothall.domain.ids import SeatId, SessionId
+from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.rulebook import Rulebook
 from moothall.domain.session_state import SessionState, apply, build_session_state
 from moothall.reports.costs import Costs
@@ -112,6 +113,11 @@ class SessionTimeline:
     def session_state(self) -> SessionState:
         assert self._session_state is not None, "a timeline begins with the opening"
         return self._session_state
+
+    @property
+    def shared_state(self) -> ProtocolState:
+        """The state whose seats and losses count in a decision."""
+        return self.session_state
 
     @property
     def language(self) -> Language:
@@ -217,6 +223,11 @@ class TimelineBase(SessionTimeline, Generic[S]):
         """The protocol's state after the last entry."""
         assert self._state is not None, "a timeline begins with the opening"
         return self._state
+
+    @property
+    def shared_state(self) -> ProtocolState:
+        # A seat that failed to advise another has not failed the protocol: its own state does not know that loss.
+        return self.state if isinstance(self.state, ProtocolState) else self.session_state
 
     def add(self, entry: Entry) -> None:
         self.apply_shared(entry)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from moothall.domain.budget import BudgetKind, Spent
-from moothall.domain.facts import Loss, SessionParked
+from moothall.domain.facts import BudgetExhausted, Fact, Loss, SeatLost, SessionParked
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SharedReportText
 from moothall.reports.loss_text import explain_amount, explain_detail, explain_outage
@@ -45,6 +45,17 @@ def format_limit(words: SharedReportText, budget: BudgetKind, spent: str) -> str
     """Which limit was reached, in one line of the live view."""
     amount = explain_amount(spent, words.language)
     return f"■ {words.endings[budget]}" + (f": {amount}" if amount else "")
+
+
+def describe_shared_event(words: SharedReportText, fact: Fact) -> str:
+    """Describe what happens in sessions of any protocol in one line of the live view; empty for what is not worth one."""
+    match fact:
+        case SeatLost(seat=seat, reason=reason, detail=detail):
+            return format_loss(words, seat, reason, detail)
+        case BudgetExhausted(budget=budget, spent=spent):
+            return format_limit(words, budget, spent)
+        case _:
+            return ""
 
 
 def format_money(words: SharedReportText, spent: Spent) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from annotated_types import MaxLen
 
 from moothall.domain.consult import ConsultKind, ConsultRequest
-from moothall.domain.facts import Entry, SessionCancelled
+from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId, parse_seat_id
 from moothall.domain.roster import validate_seats
 from moothall.domain.workload import ExpectedCalls
@@ -20,6 +20,7 @@ from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.consultation.standalone import QUESTION_RULES, QuestionState
 from moothall.protocols.consultation.timeline import ConsultingTimeline, add_and_describe_consultation
 from moothall.reports.decision import Decision, SourcedClaim
+from moothall.reports.sections import start_decision
 from moothall.reports.timeline import TimelineBase
 
 QuestionText = Annotated[str, MaxLen(8_000)]
@@ -100,18 +101,14 @@ def build_decision(timeline: QuestionTimeline) -> Decision:
     question = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, QuestionClosed) else None
     is_answered = closed is not None and closed.outcome in {"answered", "unknown"} and question.advice is not None
-    is_cancelled = isinstance(timeline.closed, SessionCancelled)
-    return Decision(
-        session=timeline.session,
-        topic=question.opened.topic,
-        status=timeline.status,
-        parked=timeline.parked,
-        ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
+    start = start_decision(timeline)
+    return replace(
+        start,
+        ended_by=closed.outcome if closed else start.ended_by,
         decision=SourcedClaim(text=question.advice.answer) if is_answered and question.advice else None,
         author=parse_seat_id(question.opened.request.to) if is_answered else None,
         open_questions=(SourcedClaim(text=question.advice.unsure_of),) if question.advice and question.advice.unsure_of else (),
         turns=int(is_answered),
-        spent=timeline.spent,
     )
 
 

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
+from moothall.domain.facts import Closed, Fact, Opened, Reply
 from moothall.domain.ids import SeatId
+from moothall.domain.protocol_state import LostSeat
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.resolution import ConsensusType
 
@@ -149,16 +150,6 @@ class CouncilBallot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CouncilLostSeat:
-    """A seat that failed: how often, its last reason, and its share of the bias weight."""
-
-    seat: SeatId
-    times: int
-    last: Loss
-    weight_share: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeliberationClosed(Closed):
     """The resolution, computed from the record.
 
@@ -180,7 +171,7 @@ class DeliberationClosed(Closed):
     could_differ: bool = False
     open_challenges: tuple[int, ...] = ()
     overturned: bool = False
-    lost: tuple[CouncilLostSeat, ...] = ()
+    lost: tuple[LostSeat, ...] = ()
     candidates: tuple[CandidateTally, ...] = ()
     unasked: tuple[SeatId, ...] = ()
 

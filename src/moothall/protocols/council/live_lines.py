@@ -1,12 +1,12 @@
 """A deliberation as it happens, in plain lines."""
 
-from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
+from moothall.domain.facts import Entry, SeatLost
 from moothall.locale.catalogues import COUNCIL_REPORT, CouncilReportText
-from moothall.protocols.council.facts import Contributed, DeliberationClosed, PhaseBegun
+from moothall.protocols.council.facts import DeliberationClosed, PhaseBegun
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, CouncilTimelineLine
 from moothall.reports.spoken_line import SpokenLine
-from moothall.reports.wording import explain_consensus, format_limit, format_loss
+from moothall.reports.wording import describe_shared_event, explain_consensus, format_loss
 
 
 def add_and_describe_entry(timeline: CouncilTimeline, entry: Entry) -> list[str]:
@@ -53,13 +53,7 @@ def describe_event(entry: Entry, words: CouncilReportText) -> str:
         case PhaseBegun(phase=phase, round=number):
             again = f" · {words.round.format(number=number)}" if number > 1 else ""
             return f"■ {words.phases[phase]}{again}"
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            return format_loss(words, seat, reason, detail)
-        case BudgetExhausted(budget=budget, spent=spent):
-            return format_limit(words, budget, spent)
         case DeliberationClosed(consensus_type=kind):
             return f"■ {explain_consensus(words, kind)}"
-        case Contributed():
-            return ""
         case _:
-            return ""
+            return describe_shared_event(words, fact)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from moothall.domain.ids import SeatId
+from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.ballots import (
     SIDES,
@@ -12,7 +13,7 @@ from moothall.protocols.council.ballots import (
     find_motion,
     find_voted_ids,
 )
-from moothall.protocols.council.facts import CandidateTally, CouncilBallot, CouncilLostSeat, DeliberationClosed, EndReason
+from moothall.protocols.council.facts import CandidateTally, CouncilBallot, DeliberationClosed, EndReason
 from moothall.protocols.council.motions import find_blind_positions, is_overturned, list_challenges, list_proposals
 from moothall.protocols.council.panel import find_panel_lead
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, Course
@@ -39,6 +40,7 @@ def build_closing(course: Course, state: Council, reason: EndReason) -> Delibera
         # The number that stopped the panel is the one that decides.
         kind = "contested" if resolution.consensus_type == "no_consensus" else resolution.consensus_type
         resolution = replace(resolution, consensus_type=kind, confidence=lead.posterior, carried=True, could_differ=False)
+    silent = {voice.seat for voice in voices if voice.position is None}
     return DeliberationClosed(
         reason=reason,
         consensus_type=resolution.consensus_type,
@@ -53,7 +55,7 @@ def build_closing(course: Course, state: Council, reason: EndReason) -> Delibera
         could_differ=resolution.could_differ,
         open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
         overturned=resolution.carried and is_overturned(course, state, decided),
-        lost=_list_lost_seats(state),
+        lost=list_lost_seats(state, {seat.id for seat in state.seats} - silent),
         candidates=tally_candidates(course, state, votes) if reason not in {"agreed_blind", "settled"} else (),
         unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason == "settled" else (),
     )
@@ -158,17 +160,3 @@ def _build_ballot(voice: SeatVote, resolution: Resolution) -> CouncilBallot:
 def _with_no_motion(resolution: Resolution) -> Resolution:
     """Return the resolution of a deliberation without a motion."""
     return replace(resolution, consensus_type="no_consensus", carried=False, support=None, confidence=None)
-
-
-def _list_lost_seats(state: Council) -> tuple[CouncilLostSeat, ...]:
-    total = sum(seat.weight for seat in state.seats)
-    return tuple(
-        CouncilLostSeat(
-            seat=seat.id,
-            times=state.losses[seat.id].times,
-            last=state.losses[seat.id].last,
-            weight_share=seat.weight / total,
-        )
-        for seat in state.seats
-        if seat.id in state.losses
-    )

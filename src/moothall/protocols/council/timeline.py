@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from moothall.domain.facts import Entry, SessionCancelled
+from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.protocols.council.ballots import find_votes
@@ -11,7 +11,8 @@ from moothall.protocols.council.facts import CandidateVote, Contributed, Council
 from moothall.protocols.council.motions import Challenge, find_blind_positions, list_challenges
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
-from moothall.reports.decision import Decision, Dissent, Obligation, SeatLoss, SeatPosition, SourcedClaim
+from moothall.reports.decision import Decision, Dissent, Obligation, SeatPosition, SourcedClaim
+from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 
 
@@ -95,16 +96,12 @@ def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
 def build_decision(timeline: CouncilTimeline) -> Decision:
     """Build the current decision."""
     council, closed = timeline.state, timeline.resolution
-    is_cancelled = isinstance(timeline.closed, SessionCancelled)
-    decision = Decision(
-        session=timeline.session,
-        topic=council.opened.topic,
-        status=timeline.status,
-        parked=timeline.parked,
-        ended_by="cancelled" if is_cancelled else None,
+    decision = replace(
+        start_decision(timeline),
+        # Who is missing in the outcome is known at its end.
+        lost=(),
         positions=build_positions(timeline),
         turns=len(council.lines),
-        spent=timeline.spent,
         open_challenges=tuple(_build_claim(each.line) for each in timeline.challenges() if each.state == "open"),
     )
     return decision if closed is None else _add_resolution(decision, timeline, closed)
@@ -120,7 +117,7 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
         turnout=closed.turnout,
         dissent=build_dissent(timeline),
         obligations=build_obligations(timeline),
-        lost=_list_lost_seats(timeline, closed),
+        lost=closed.lost,
         could_differ=closed.could_differ,
         consensus_type=closed.consensus_type,
         heads=closed.heads,
@@ -253,13 +250,3 @@ def list_missing_votes(timeline: CouncilTimeline) -> tuple[SeatId, ...]:
     """Return the seats without a vote in the tally; none before the deliberation is closed."""
     closed = timeline.resolution
     return tuple(ballot.seat for ballot in closed.ballots if ballot.position is None) if closed is not None else ()
-
-
-def _list_lost_seats(timeline: CouncilTimeline, closed: DeliberationClosed) -> tuple[SeatLoss, ...]:
-    voiceless = list_missing_votes(timeline)
-    return tuple(
-        SeatLoss(
-            seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.seat in voiceless
-        )
-        for lost in closed.lost
-    )

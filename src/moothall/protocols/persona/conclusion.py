@@ -1,7 +1,8 @@
 """The figures of a conclusion, computed from the final positions of the seats."""
 
 from moothall.domain.ids import SeatId
-from moothall.protocols.persona.facts import MeetingConcluded, PersonaLostSeat, Stand, WeighedStand
+from moothall.domain.protocol_state import list_lost_seats
+from moothall.protocols.persona.facts import MeetingConcluded, Stand, WeighedStand
 from moothall.protocols.persona.state import Meeting, compute_confidence
 from moothall.scoring.positions import compute_balance, compute_weight, could_differ
 
@@ -27,7 +28,7 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
         support=balance.share,
         turnout=_compute_turnout(state, stands),
         positions=positions,
-        lost=_list_lost_seats(state, stands),
+        lost=list_lost_seats(state, stands),
         could_differ=bool(state.losses) if state.draft is None else could_differ(balance, missing),
         overruled=balance.oppose > balance.support,
         unanswered=list_unanswered(state),
@@ -53,18 +54,3 @@ def collect_last_words(state: Meeting) -> dict[SeatId, Stand]:
             verdict="support", confidence=state.draft.confidence, position=state.draft.decision.text[:2_000]
         )
     return stands
-
-
-def _list_lost_seats(state: Meeting, stands: dict[SeatId, Stand]) -> tuple[PersonaLostSeat, ...]:
-    total = sum(seat.weight for seat in state.seats)
-    return tuple(
-        PersonaLostSeat(
-            seat=seat.id,
-            times=state.losses[seat.id].times,
-            last=state.losses[seat.id].last,
-            weight_share=seat.weight / total,
-            voiceless=seat.id not in stands,
-        )
-        for seat in state.seats
-        if seat.id in state.losses
-    )

@@ -9,8 +9,9 @@ from typing import Annotated, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
+from moothall.domain.facts import Closed, Fact, Opened, Reply
 from moothall.domain.ids import SeatId
+from moothall.domain.protocol_state import LostSeat
 from moothall.domain.topic import LONGEST_LABEL
 
 Score = Annotated[float, Ge(0), Le(1)]
@@ -254,17 +255,6 @@ class WeighedStand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PersonaLostSeat:
-    """A seat that failed: how often, its last reason, its share of the bias weight, whether its final position is missing."""
-
-    seat: SeatId
-    times: int
-    last: Loss
-    weight_share: float
-    voiceless: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingConcluded(Closed):
     """The figures of the conclusion, computed from the record.
 
@@ -277,7 +267,7 @@ class MeetingConcluded(Closed):
     support: float | None
     turnout: float
     positions: tuple[WeighedStand, ...]
-    lost: tuple[PersonaLostSeat, ...] = ()
+    lost: tuple[LostSeat, ...] = ()
     could_differ: bool = False
     overruled: bool = False
     unanswered: tuple[int, ...] = ()

@@ -1,6 +1,6 @@
 """A persona meeting as it happens, in plain lines, and its decision in short."""
 
-from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
+from moothall.domain.facts import Entry
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import PERSONA_REPORT, PersonaReportText
 from moothall.protocols.persona.facts import (
@@ -16,7 +16,7 @@ from moothall.protocols.persona.facts import (
 )
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.reports.spoken_line import SpokenLine
-from moothall.reports.wording import format_limit, format_loss
+from moothall.reports.wording import describe_shared_event
 
 
 def add_and_describe_entry(timeline: PersonaTimeline, entry: Entry) -> list[str]:
@@ -41,8 +41,6 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
             return "\n".join(_describe_bid(one_line(bid.node_id), bid, words) for bid in said.bids)
         case FloorGiven(seat=seat, reason=reason):
             return f"{words.floor}: {seat} ({words.floors[reason]})"
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            return format_loss(words, seat, reason, detail)
         case PositionTaken(seat=seat, said=position):
             return f"{seat} ({_format_confidence(position.confidence, words)}): {one_line(position.position)}"
         case StandTaken(seat=seat, said=stand):
@@ -52,14 +50,12 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
             return f"■ {words.endings[reason]}"
         case ConclusionDrafted(seat=seat, said=draft):
             return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
-        case BudgetExhausted(budget=budget, spent=spent):
-            return format_limit(words, budget, spent)
         case MeetingConcluded(overruled=True):
             return words.overruled
         case MeetingConcluded(could_differ=True, author=author) if author is not None:
             return words.could_differ
         case _:
-            return ""
+            return describe_shared_event(words, fact)
 
 
 def _describe_bid(seat: str, intent: Intent, words: PersonaReportText) -> str:

@@ -5,7 +5,7 @@ It grows with the meeting, and each entry is added once.
 
 from dataclasses import dataclass, field, replace
 
-from moothall.domain.facts import Entry, Loss, SeatLost, SessionCancelled, SessionImported
+from moothall.domain.facts import Entry, Loss, SeatLost, SessionImported
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.conclusion import collect_last_words
@@ -13,7 +13,8 @@ from moothall.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, I
 from moothall.protocols.persona.imported_conclusion import apply_conclusion
 from moothall.protocols.persona.rules import RULES
 from moothall.protocols.persona.state import Meeting
-from moothall.reports.decision import AnsweredInput, Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moothall.reports.decision import AnsweredInput, Decision, Dissent, SeatPosition, SourcedClaim
+from moothall.reports.sections import start_decision
 from moothall.reports.timeline import TimelineBase, TimelineLine, format_time
 
 
@@ -144,15 +145,12 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
     meeting, closed = timeline.state, timeline.closed
     concluded = closed if isinstance(closed, MeetingConcluded) else None
     draft = meeting.draft if concluded is not None else None
-    shared = Decision(
-        session=timeline.session,
-        topic=meeting.opened.topic,
-        status=timeline.status,
-        parked=timeline.parked,
-        ended_by="cancelled" if isinstance(closed, SessionCancelled) else None,
+    shared = replace(
+        start_decision(timeline),
+        # Whose last word is missing is known at the end.
+        lost=(),
         positions=_build_positions(timeline, concluded),
         turns=sum(turn.spoken is not None for turn in timeline.turns),
-        spent=timeline.spent,
     )
     if isinstance(closed, SessionImported):
         return apply_conclusion(shared, closed.conclusion)
@@ -170,10 +168,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
         dissent=_build_dissent(timeline, draft) if draft else (),
         open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
-        lost=tuple(
-            SeatLoss(seat=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share, voiceless=lost.voiceless)
-            for lost in concluded.lost
-        ),
+        lost=concluded.lost,
         could_differ=concluded.could_differ,
         overruled=concluded.overruled,
         answers=_build_answers(timeline, concluded, draft),

@@ -1,11 +1,11 @@
 """A pipeline as it happens, in plain lines."""
 
 from moothall.domain.context import extract_first_sentence
-from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
+from moothall.domain.facts import Entry
 from moothall.domain.safe_text import one_line
 from moothall.protocols.pipeline.facts import PipelineClosed, StepRejected
 from moothall.protocols.pipeline.timeline import PipelineTimeline
-from moothall.reports.wording import format_limit, format_loss
+from moothall.reports.wording import describe_shared_event
 
 
 def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str]:
@@ -21,12 +21,8 @@ def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str
     match entry.fact:
         case StepRejected(step=step, times=times, then=then, to=to):
             lines.append(f"  ✗ {step}: {words.verdicts['REJECTED']} ({times}) → {words.then[then].format(to=to)}")
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            lines.append(f"  {format_loss(words, seat, reason, detail)}")
         case PipelineClosed(outcome=outcome):
             lines.append(f"  ■ {words.endings[outcome]}")
-        case BudgetExhausted(budget=budget, spent=spent):
-            lines.append(f"  {format_limit(words, budget, spent)}")
-        case _:
-            pass
+        case fact:
+            lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
     return lines

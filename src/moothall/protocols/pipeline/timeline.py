@@ -1,16 +1,17 @@
 """The timeline of a pipeline: every artefact and every verdict, where its steps stand, and its result."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from moothall.domain.facts import Entry, InputGiven, SessionCancelled
+from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.locale.catalogues import PIPELINE_REPORT, PipelineReportText
 from moothall.protocols.pipeline.facts import PipelineClosed, VerdictGiven, WorkDone
 from moothall.protocols.pipeline.rules import RULES
 from moothall.protocols.pipeline.state import Pipeline
-from moothall.reports.decision import Decision, Dissent, SeatLoss, SourcedClaim
+from moothall.reports.decision import Decision, Dissent, SourcedClaim
 from moothall.reports.json_text import dump_json
+from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 
 
@@ -105,18 +106,14 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
     """The result of the pipeline: its last artefact, if it was completed."""
     pipeline = timeline.state
     closed = timeline.closed if isinstance(timeline.closed, PipelineClosed) else None
-    is_cancelled = isinstance(timeline.closed, SessionCancelled)
     is_done = closed is not None and closed.outcome == "completed" and bool(pipeline.made)
     last = max(pipeline.made.values(), key=lambda made: made.seq, default=None)
-    total = sum(seat.weight for seat in pipeline.seats)
     rejected = [line for line in timeline.lines if line.verdict == "REJECTED"]
     is_rejected = closed is not None and closed.outcome == "rejected"
-    return Decision(
-        session=timeline.session,
-        topic=pipeline.opened.topic,
-        status=timeline.status,
-        parked=timeline.parked,
-        ended_by=closed.outcome if closed else "cancelled" if is_cancelled else None,
+    start = start_decision(timeline)
+    return replace(
+        start,
+        ended_by=closed.outcome if closed else start.ended_by,
         decision=SourcedClaim(text=last.text) if is_done and last else None,
         author=last.seat if is_done and last else None,
         # Whoever made the result, and every gate that approved on the way to it.
@@ -124,18 +121,6 @@ def build_decision(timeline: PipelineTimeline) -> Decision:
         if is_done and last
         else 0,
         dissent=tuple(Dissent(seat=line.speaker, kind="oppose", text=line.content) for line in rejected[-1:] if is_rejected),
-        lost=tuple(
-            SeatLoss(
-                seat=seat,
-                times=lost.times,
-                last=lost.last,
-                weight_share=pipeline.seat(seat).weight / total,
-                voiceless=all(line.speaker != seat for line in timeline.lines),
-            )
-            for seat, lost in pipeline.losses.items()
-        ),
-        turns=len(timeline.lines) - 1,
-        spent=timeline.spent,
     )
 
 

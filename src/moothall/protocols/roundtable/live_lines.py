@@ -1,12 +1,12 @@
 """A conference as it happens, in plain lines."""
 
-from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
+from moothall.domain.facts import Entry
 from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, SpeakerSkipped, TalkConcluded
 from moothall.protocols.roundtable.files import explain_skip
 from moothall.protocols.roundtable.sections import name_minutes_sections
 from moothall.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine
 from moothall.reports.spoken_line import SpokenLine
-from moothall.reports.wording import format_limit, format_loss
+from moothall.reports.wording import describe_shared_event
 
 
 def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
@@ -18,8 +18,6 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
     match entry.fact:
         case SpeakerSkipped(seat=seat):
             lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            lines.append(f"  {format_loss(words, seat, reason, detail)}")
         case TalkConcluded(reason=reason):
             lines.append(f"  ■ {words.endings[reason]}")
         case MinutesReturned(seat=seat, missing=missing):
@@ -27,10 +25,8 @@ def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[s
             lines.append(f"  ↺ {words.minutes_returned.format(seat=seat, sections=sections)}")
         case ConferenceClosed(missing=missing) if missing:
             lines.append(f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}")
-        case BudgetExhausted(budget=budget, spent=spent):
-            lines.append(f"  {format_limit(words, budget, spent)}")
-        case _:
-            pass
+        case fact:
+            lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
     return lines
 
 

@@ -1,17 +1,18 @@
 """The timeline of a conference: every speech, and the decision that its minutes hold."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moothall.domain.choice_line import drop_choice, extract_choice
-from moothall.domain.facts import Entry, InputGiven, SessionCancelled
+from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
 from moothall.locale.catalogues import ROUNDTABLE_REPORT, RoundtableReportText
 from moothall.protocols.roundtable.facts import ConferenceClosed
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import extract_minutes_section, extract_speech_section
 from moothall.protocols.roundtable.state import Conference, NumberedSpeech, SkippedTurn
-from moothall.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
+from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 
 _NOTHING = re.compile(r"[\s*•–-]*(?:none|nothing|no disagreements?|无|没有|暂无)?(?:分歧)?[\s.。]*", re.IGNORECASE)
@@ -76,15 +77,11 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
     minutes = drop_choice(minutes) or minutes
     agreed, disputed = extract_minutes_section(minutes, "consensus"), extract_minutes_section(minutes, "disagreements")
     disputed = "" if _NOTHING.fullmatch(disputed) else disputed
-    is_cancelled = isinstance(timeline.closed, SessionCancelled)
-    total = sum(seat.weight for seat in conference.seats)
     spoken = sum(conference.seat(seat).weight for seat in conference.speakers)
-    return Decision(
-        session=timeline.session,
-        topic=conference.opened.topic,
-        status=timeline.status,
-        parked=timeline.parked,
-        ended_by=closed.reason if closed else "cancelled" if is_cancelled else None,
+    start = start_decision(timeline)
+    return replace(
+        start,
+        ended_by=closed.reason if closed else start.ended_by,
         decision=SourcedClaim(text=agreed or minutes) if minutes else None,
         author=closed.author if closed else None,
         choice=choice,
@@ -93,18 +90,6 @@ def build_decision(timeline: RoundtableTimeline) -> Decision:
         backers=len(conference.agreeing) if minutes else 0,
         backing=sum(conference.seat(seat).weight for seat in conference.agreeing) / spoken if minutes else None,
         dissent=(Dissent(seat=None, kind="reported", text=disputed),) if disputed else (),
-        lost=tuple(
-            SeatLoss(
-                seat=seat,
-                times=lost.times,
-                last=lost.last,
-                weight_share=conference.seat(seat).weight / total,
-                voiceless=all(speech.seat != seat for speech in conference.speeches),
-            )
-            for seat, lost in conference.losses.items()
-        ),
-        turns=len(conference.speeches),
-        spent=timeline.spent,
     )
 
 

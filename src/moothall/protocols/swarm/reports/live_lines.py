@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Mapping
 
 from moothall.domain.context import extract_first_sentence
-from moothall.domain.facts import BudgetExhausted, Entry, SeatLost
+from moothall.domain.facts import Entry
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.reports.terms import translate_detail, translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.reports.figures import format_percent
-from moothall.reports.wording import format_limit, format_loss
+from moothall.reports.wording import describe_shared_event
 
 
 def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
@@ -48,10 +48,6 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
             return [_describe_change("⇄", each, words) for each in fact.roles]
         case facts.ConvergenceMeasured():
             return _describe_measurement(timeline, fact)
-        case SeatLost(seat=seat, reason=reason, detail=detail):
-            return [f"  {format_loss(words, seat, reason, detail)}"]
-        case BudgetExhausted(budget=budget, spent=spent):
-            return [f"  {format_limit(words, budget, spent)}"]
         case facts.AgentsTerminated(ends=ends):
             counts = Counter(each.reason for each in ends)
             return ["  ■ " + ", ".join(f"{translate_term(words, reason)} × {count}" for reason, count in counts.items())]
@@ -62,7 +58,7 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
         case facts.Synthesized(seat=seat, said=said):
             return [f"  ✎ {words.synthesis}, {seat}: {extract_first_sentence(said.content)}"]
         case _:
-            return []
+            return [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
 
 
 def _describe_change(mark: str, change: facts.StatusChange | facts.RoleChange, words: SwarmReportText) -> str:

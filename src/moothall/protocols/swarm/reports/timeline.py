@@ -11,6 +11,7 @@ from typing import Any, Final
 from moothall.domain.choice_line import drop_choice, extract_choice
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.protocol_state import LostSeat
 from moothall.locale.catalogues import SWARM_REPORT, SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import IdeaVote, Operation, RoundReport
@@ -22,7 +23,7 @@ from moothall.protocols.swarm.rules.operations import list_operations, rotate_se
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
-from moothall.reports.decision import Decision, Dissent, SeatLoss, SeatPosition, SourcedClaim
+from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
 from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
 from moothall.scoring.evidence import compute_assurance
@@ -400,15 +401,15 @@ def _collect_challenges(timeline: SwarmTimeline, choice: facts.EvidenceChoice | 
     )
 
 
-def _list_lost_seats(swarm: Swarm) -> tuple[SeatLoss, ...]:
+def _list_lost_seats(swarm: Swarm) -> tuple[LostSeat, ...]:
     total = sum(seat.weight for seat in swarm.seats)
     return tuple(
-        SeatLoss(
+        LostSeat(
             seat=seat.id,
             times=swarm.losses[seat.id].times,
             last=swarm.losses[seat.id].last,
             weight_share=seat.weight / total,
-            voiceless=seat.id in swarm.agents and not swarm.agents[seat.id].findings,
+            did_not_vote=seat.id in swarm.agents and not swarm.agents[seat.id].findings,
         )
         for seat in swarm.seats
         if seat.id in swarm.losses
