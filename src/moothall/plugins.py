@@ -7,7 +7,7 @@ A protocol is a `ProtocolPlugin` under the entry point `moothall.protocols`; a k
 from moothall.codec.schemas import allow_list, allow_text, allow_values, narrow_schema
 from moothall.domain.budget import FREE, Budget, Usage
 from moothall.domain.context import ContextWindow, Perception, Utterance
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Mended, Record, Schema
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Normalized, Record, Schema
 from moothall.domain.facts import (
     BudgetExhausted,
     CloseCalled,
@@ -112,10 +112,10 @@ __all__ = [
     "Loss",
     "LostSeat",
     "Mark",
-    "Mended",
     "MootError",
     "Muted",
     "NoAnswer",
+    "Normalized",
     "OnText",
     "Opened",
     "Participant",

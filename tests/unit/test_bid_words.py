@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moothall.codec.answers import parse_answer
-from moothall.codec.mending import AnswerMender
+from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.schemas import build_schema
 from moothall.errors import BadAnswer
 from moothall.protocols.persona.answer_table import FORMS
@@ -16,9 +16,9 @@ SCHEMA = build_schema(Intent)
 
 
 def read_bid(raw: object) -> tuple[float, bool]:
-    mender = AnswerMender(SCHEMA, infer=infer_bid_field)
-    read: Any = mender.mend_text(raw) if isinstance(raw, str) else mender.mend_value(raw)
-    assert mender.notes
+    parser = LenientParser(SCHEMA, infer=infer_bid_field)
+    read: Any = parser.parse_text(raw) if isinstance(raw, str) else parser.normalize(raw)
+    assert parser.notes
     return read["reaction_score"], read["intent_to_speak"]
 
 
@@ -72,7 +72,7 @@ def test_a_bid_that_says_nothing_of_it_is_asked_for_again(raw: object) -> None:
 def test_each_of_several_bids_is_read_in_the_same_way() -> None:
     """M-2"""
     said = {"bids": [{"node_id": "ada", "intent_to_speak": True}, {"node_id": "bob", "reaction_score": 0.1}]}
-    read: Any = AnswerMender(build_schema(JointBids), infer=FORMS["bids"].infer).mend_value(said)
+    read: Any = LenientParser(build_schema(JointBids), infer=FORMS["bids"].infer).normalize(said)
     assert [(bid["reaction_score"], bid["intent_to_speak"]) for bid in read["bids"]] == [(0.5, True), (0.1, False)]
 
 

@@ -150,10 +150,10 @@ def test_a_bare_abstention_abstains_from_all_and_a_candidate_that_is_not_named_g
 def test_an_asked_seat_that_leaves_a_candidate_out_is_noted_and_not_refused() -> None:
     """M-1, D-7"""
     table = at("synthesize").say(ada=synthesize("a", "A."), bob=synthesize("b", "B."), cy=PASS)
-    said, mends = table.brief("ada").mend(ballot(l5="support"))
+    said, mends = table.brief("ada").normalize(ballot(l5="support"))
     assert (said, mends) == (ballot(l5="support"), ("missing ballot #6",))
     vague = Contribution(type="vote", ballot=(CandidateVote(candidate=5, position="conditional_support"),))
-    mended, mends = table.brief("ada").mend(vague)
+    mended, mends = table.brief("ada").normalize(vague)
     assert isinstance(mended, Contribution)
     assert (mended.ballot[0].position, mends) == ("support", ("missing condition", "missing ballot #6"))
 
@@ -247,7 +247,7 @@ def test_those_who_were_challenged_answer_before_the_synthesis_and_only_they() -
     assert table.asked == ["3.answer.bob"]
     own = table.brief("bob").own
     assert "What you said was challenged: #5 #6." in own
-    said, _ = table.brief("bob").mend(Contribution(type="support", text="It is not."))
+    said, _ = table.brief("bob").normalize(Contribution(type="support", text="It is not."))
     assert isinstance(said, Contribution)
     assert said.answers == (5, 6)
     table.says("bob", said)

@@ -128,7 +128,7 @@ def test_the_owner_must_say_how_it_took_each_piece_of_advice(taken: tuple[object
     asked = advised()
     assert asked.fault("ada", synthesize("yes", taken=taken)) is None
     lines = " ".join(f"#{number}" for number in missing.split(", "))
-    assert asked.brief("ada").mend(synthesize("yes", taken=taken))[1] == (f"missing taken {lines}",)
+    assert asked.brief("ada").normalize(synthesize("yes", taken=taken))[1] == (f"missing taken {lines}",)
 
 
 def test_advice_given_early_must_be_taken_too() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from moothall.codec.choice_words import PositionRead, build_choices, find_choice
 from moothall.codec.json_text import extract_object
-from moothall.codec.mending import AnswerMender
+from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema
 from moothall.codec.value_words import read_integer, read_share
 from moothall.domain.claims import cut_text
@@ -36,8 +36,8 @@ GOOD = {"position": "support", "text": "It pays."}
 
 
 def mend(raw: object) -> tuple[object, list[str]]:
-    mender = AnswerMender(SCHEMA)
-    return (mender.mend_text(raw) if isinstance(raw, str) else mender.mend_value(raw)), mender.notes
+    parser = LenientParser(SCHEMA)
+    return (parser.parse_text(raw) if isinstance(raw, str) else parser.normalize(raw)), parser.notes
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_what_comes_from_outside_is_not_left_out_but_refused() -> None:
     """M-2: whoever sent it is told, and can send it again."""
     for extra in ({"refers_to": 99}, {"confidence": "it depends"}, {"answers": ["cyd"]}, {"text": "word " * 30}):
         with pytest.raises(BadAnswer):
-            AnswerMender(SCHEMA, is_strict=True).mend_value({**GOOD, **extra})
+            LenientParser(SCHEMA, is_strict=True).normalize({**GOOD, **extra})
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ def test_words_without_any_json_are_an_answer_where_they_say_what_is_needed() ->
 def test_words_are_the_one_text_that_is_needed_however_deep_it_stands() -> None:
     """M-2: a conclusion in plain words is a conclusion."""
     claim = {"type": "object", "properties": {"text": allow_text(60), "entries": allow_list(allow_values([1]), 4)}}
-    mender = AnswerMender(
+    parser = LenientParser(
         {"type": "object", "properties": {"decision": {**claim, "required": ["text"]}}, "required": ["decision"]}
     )
-    assert mender.mend_text(" Wait a week. ") == {"decision": {"text": "Wait a week."}}
-    assert mender.notes == ["words the answer"]
+    assert parser.parse_text(" Wait a week. ") == {"decision": {"text": "Wait a week."}}
+    assert parser.notes == ["words the answer"]
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_the_condition_of_a_position_is_not_lost(name: str) -> None:
     fields = {name: allow_values(values), "text": allow_text(60), "condition": allow_text(60)}
     schema = {"type": "object", "properties": fields, "required": [name]}
     expected = {name: values[1], "condition": "it ships by May"}
-    assert AnswerMender(schema).mend_value({name: "Yes, if it ships by May"}) == expected
+    assert LenientParser(schema).normalize({name: "Yes, if it ships by May"}) == expected
     words = "Yes, if it ships by May. It pays."
-    assert AnswerMender(schema).mend_text(words) == {**expected, "text": words}
+    assert LenientParser(schema).parse_text(words) == {**expected, "text": words}
 
 
 @pytest.mark.parametrize("value", ["1", "a", 2, "B"])

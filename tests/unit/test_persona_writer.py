@@ -170,7 +170,7 @@ def test_a_last_word_that_was_moved_by_nothing_counts() -> None:
         None,
         1_995,
     )
-    assert brief.mend(Stand(verdict="support", moved_by=99)) == (Stand(verdict="support"), ("left_out moved_by 99",))
+    assert brief.normalize(Stand(verdict="support", moved_by=99)) == (Stand(verdict="support"), ("left_out moved_by 99",))
 
 
 def test_a_speech_that_answers_nothing_counts_and_is_noted() -> None:

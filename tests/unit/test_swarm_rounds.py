@@ -107,7 +107,7 @@ def test_any_mind_can_take_the_seat_of_the_measure() -> None:
             assert "| 0. Idea of TanWei\n| 1. Idea of SuYuan\n| 2. Idea of DongCha" in brief.own
             assert "from number 0 on" in brief.own
             stray = SimilarityReport(by="meaning", pairs=(ComparedPair(one=0, other=1, likeness=1.0),))
-            assert brief.mend(stray) == (SimilarityReport(by="meaning"), ("skipped pairs 1",))
+            assert brief.normalize(stray) == (SimilarityReport(by="meaning"), ("skipped pairs 1",))
             return SimilarityReport(by="meaning", pairs=(ComparedPair(one=2, other=1, likeness=0.7),))
         return build_valid_report(state, ask.seat, "x", f"Idea of {ask.seat}")
 

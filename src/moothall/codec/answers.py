@@ -7,8 +7,10 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
+from moothall.codec.field_values import is_pass
 from moothall.codec.json_text import extract_object
-from moothall.codec.mending import AnswerMender, is_pass, show_value
+from moothall.codec.lenient_parser import LenientParser
+from moothall.codec.reading_notes import show_value
 from moothall.codec.schemas import build_schema, get_adapter, get_own_schema
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply
@@ -65,10 +67,10 @@ def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -
     said, notes = raw, list[str]()
     if not isinstance(raw, rules.form.shape):
         said, notes = _parse(rules.form, raw, schema, rules.fills, is_strict=is_strict)
-    mended, more = rules.mend(said) if isinstance(said, rules.form.shape) else (said, ())
-    if fault := rules.fault(mended):
+    value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())
+    if fault := rules.fault(value):
         raise BadAnswer(fault)
-    return Reading(mended, (*notes, *more))
+    return Reading(value, (*notes, *more))
 
 
 def parse_answer(form: AnswerForm, raw: object) -> object:
@@ -83,20 +85,21 @@ def _parse(
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
-    mender = AnswerMender(schema, fills, infer=form.infer, is_strict=is_strict)
+    parser = LenientParser(schema, fills, infer=form.infer, is_strict=is_strict)
+    notes = parser.notes
     try:
         if not is_strict and form.silence and _says_pass(schema, raw):
             raise BadAnswer("a pass")
         if isinstance(raw, str):
             text = strip_thoughts(fix_surrogates(raw))
-            value = _read_text(form.shape, text, mender) if form.form == "text" else mender.mend_text(text)
+            value = _read_text(form.shape, text, parser) if form.form == "text" else parser.parse_text(text)
         else:
-            value = mender.mend_value(raw)
+            value = parser.normalize(raw)
     except BadAnswer:
         # Where silence is an answer, a pass in another protocol's words is one.
         if is_strict or not form.silence or not is_pass(raw):
             raise
-        value, mender.notes = dict(form.silence), ["read the answer pass"]
+        value, notes = dict(form.silence), ["read the answer pass"]
     if is_strict and isinstance(raw, dict):
         _check_fills(raw, fills)
     if isinstance(value, dict):
@@ -104,8 +107,7 @@ def _parse(
     try:
         # What code fills in anyway need not be noted where somebody has sent it along.
         along = {f"left_out {name} {show_value(known)}" for name, known in fills.items()}
-        notes = [note for note in mender.notes if note not in along]
-        return get_adapter(form.shape).validate_python(value), notes
+        return get_adapter(form.shape).validate_python(value), [note for note in notes if note not in along]
     except ValidationError as cause:
         raise BadAnswer(_explain(form, cause)) from cause
 
@@ -169,13 +171,13 @@ def _check_fills(raw: Mapping[str, object], fills: Mapping[str, object]) -> None
             raise BadAnswer(f"{name} {raw[name]!r} has no place here; expected: {known}")
 
 
-def _read_text(shape: type, text: str, mender: AnswerMender) -> object:
+def _read_text(shape: type, text: str, parser: LenientParser) -> object:
     """Read an answer in words. A model that answers with JSON all the same means what stands in its fields."""
     if not text:
         raise BadAnswer("an answer in words was expected, and it was empty")
     if not issubclass(shape, FromText):
         raise TypeError(f"{shape.__name__} cannot be read from plain text")
-    if text.startswith(("{", "```")) and (given := mender.find_fields(text)) is not None:
+    if text.startswith(("{", "```")) and (given := parser.find_fields(text)) is not None:
         return given
     try:
         return get_adapter(shape).dump_python(shape.from_text(text))

@@ -59,32 +59,43 @@ InferField = Callable[[str, Mapping[str, object]], object | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """The form of one kind of answer: the fact that stores it, and whether it is plain text or JSON.
-
-    `looks_up`: whoever answers may look things up first, where there is something to look them up with.
-    `silence` are the fields of an answer that says nothing, where there is one. `infer` finds a needed field that was not given
-    in those that were; words without fields are under "".
-    """
+    """The form of one kind of answer."""
 
     kind: str
+    """The kind of ask that it answers."""
+
     reply: type[Reply]
+    """The fact that stores it."""
+
     shape: type
+    """The dataclass that it is read into."""
+
     form: Literal["text", "json"]
+    """Whether it is plain text or JSON."""
+
     max_tokens: int
+
     instead: Alternative | None = None
+    """What may be given in its place."""
+
     looks_up: bool = False
+    """Whether a seat may look things up first, where there is something to look them up with."""
+
     silence: tuple[tuple[str, object], ...] | None = None
+    """The fields of an answer that says nothing; None if there is no such answer."""
+
     infer: InferField | None = None
+    """Finds a needed field that was not given in those that were; words without fields are under ""."""
 
 
 Schema = Mapping[str, Any]
 """A JSON schema."""
 
-Mended = tuple[object, tuple[str, ...]]
+Normalized = tuple[object, tuple[str, ...]]
 """An answer, and what was changed in it."""
 
 
-def keep_answer(said: object) -> Mended:
+def keep_answer(said: object) -> Normalized:
     """Change nothing: the default."""
     return said, ()
 
@@ -108,19 +119,24 @@ class CompareTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRules:
-    """How the answer to an ask is read, without the prompt that asks for it.
-
-    `fault` returns what is wrong with an answer of the right shape, or None. `person` builds what a person is asked in place of
-    the prompt; without it the questions are derived from the schema. `fills` are fields that code knows, and `mend` brings an
-    answer of the right shape into line with the state.
-    """
+    """How the answer to an ask is read, without the prompt that asks for it."""
 
     form: AnswerForm
+
     fault: Callable[[object], str | None] = no_fault
-    # Called only where a person is asked, or words are read: briefs for models do not pay for it.
+    """Returns what is wrong with an answer of the right shape, or None."""
+
     person: Callable[[], PersonAsk] | None = None
+    """Builds what a person is asked in place of the prompt; without it the questions are derived from the schema.
+
+    Called only where a person is asked, or words are read: briefs for models do not pay for it.
+    """
+
     fills: Mapping[str, object] = field(default_factory=dict)
-    mend: Callable[[object], Mended] = keep_answer
+    """Fields that code knows."""
+
+    normalize: Callable[[object], Normalized] = keep_answer
+    """Brings an answer of the right shape into line with the state, and notes what it changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

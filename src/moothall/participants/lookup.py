@@ -153,7 +153,7 @@ def _build_query_brief(brief: Brief) -> Brief:
     form = replace(brief.form, kind="queries", shape=Queries, form="json", max_tokens=200, instead=None, looks_up=False)
     ask = replace(brief.ask, patience=brief.ask.patience * SHARE)
     own = f"{brief.own}\n\n{PARTICIPANT_PROMPT[brief.language].look_up.format(most=MOST_QUERIES)}"
-    plain = replace(brief, schema=None, fills={}, hints={}, mend=keep_answer, fault=no_fault, person=None, probe="")
+    plain = replace(brief, schema=None, fills={}, hints={}, normalize=keep_answer, fault=no_fault, person=None, probe="")
     return replace(plain, ask=ask, form=form, own=own)
 
 

@@ -50,7 +50,7 @@ def add_consultation_rules(state: ConsultingState, rules: AnswerRules, ask: Ask,
         form=rules.form,
         fault=_wrap_validator(rules.fault, CONSULTATION_PROMPT[state.opened.language].direct if is_refused else None),
         fills=rules.fills,
-        mend=rules.mend,
+        normalize=rules.normalize,
         person=rules.person and partial(_ask_person, state, rules.person, ask, is_gate=is_gate),
     )
 

@@ -21,7 +21,7 @@ from moothall.protocols.council.ballots import find_candidate_ids, find_discusse
 from moothall.protocols.council.facts import CandidateVote
 from moothall.protocols.council.motions import find_blind_positions, list_challenges
 from moothall.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
-from moothall.protocols.council.validation import ContributionValidator, list_advice, mend_contribution
+from moothall.protocols.council.validation import ContributionValidator, list_advice, normalize_contribution
 
 LONGEST_TABLE: Final = 40_000
 """The most characters that all lines together may take."""
@@ -38,7 +38,7 @@ def build_answer_rules(course: Course, state: Council, ask: Ask) -> AnswerRules:
         form=FORMS[ask.kind],
         fault=ContributionValidator(course, state, ask.seat),
         fills=find_fills(asked),
-        mend=partial(mend_contribution, course, state, ask.seat),
+        normalize=partial(normalize_contribution, course, state, ask.seat),
         person=partial(build_person_ask, asked),
     )
 
@@ -65,7 +65,7 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
         schema=build_answer_schema(CouncilAsk(course=course, state=state, ask=ask)),
         fills=rules.fills,
         hints=words.hints,
-        mend=rules.mend,
+        normalize=rules.normalize,
         person=rules.person,
     )
 

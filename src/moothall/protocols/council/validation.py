@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import ClassVar, Final
 
 from moothall.domain.claims import cut_text
-from moothall.domain.effects import Mended
+from moothall.domain.effects import Normalized
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.topic import normalize_label
@@ -116,13 +116,13 @@ class ContributionValidator:
         return None
 
 
-def mend_contribution(course: Course, state: Council, seat: SeatId, said: object) -> Mended:
+def normalize_contribution(course: Course, state: Council, seat: SeatId, said: object) -> Normalized:
     """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
     assert isinstance(said, Contribution)
     if state.seat(seat).is_outside:
         return said, ()
     if said.type == "vote":
-        return _mend_vote(course, state, said)
+        return _normalize_vote(course, state, said)
     if state.phase == "answer" and said.type == "support" and not said.answers and not said.accepts:
         # Code knows what it was asked to answer.
         return replace(said, answers=tuple(list_own_challenges(state, seat))), ()
@@ -131,14 +131,14 @@ def mend_contribution(course: Course, state: Council, seat: SeatId, said: object
     return said, (f"missing taken {' '.join(missing)}",) if missing else ()
 
 
-def _mend_vote(course: Course, state: Council, said: Contribution) -> Mended:
+def _normalize_vote(course: Course, state: Council, said: Contribution) -> Normalized:
     ballot, mends = list[CandidateVote](), list[str]()
     for vote in said.ballot:
-        mended, changes = _mend_condition(vote.position, vote.condition, said.text)
+        mended, changes = _normalize_condition(vote.position, vote.condition, said.text)
         ballot.append(replace(vote, position=mended[0], condition=mended[1]))
         mends += changes
     if said.position is not None:
-        (position, condition), changes = _mend_condition(said.position, said.condition, said.text)
+        (position, condition), changes = _normalize_condition(said.position, said.condition, said.text)
         said, mends = replace(said, position=position, condition=condition), [*mends, *changes]
     if ballot:
         named = {vote.candidate for vote in ballot}
@@ -147,7 +147,7 @@ def _mend_vote(course: Course, state: Council, said: Contribution) -> Mended:
     return replace(said, ballot=tuple(ballot)), tuple(dict.fromkeys(mends))
 
 
-def _mend_condition(position: VotePosition, condition: str, text: str) -> tuple[tuple[VotePosition, str], tuple[str, ...]]:
+def _normalize_condition(position: VotePosition, condition: str, text: str) -> tuple[tuple[VotePosition, str], tuple[str, ...]]:
     """Return a position with its condition: the text where it names none, and plain support where there is no text either."""
     if position != "conditional_support" or condition.strip():
         return (position, condition), ()

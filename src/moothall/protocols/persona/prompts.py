@@ -17,7 +17,7 @@ from moothall.domain.safe_text import FENCE, one_line, quote_lines
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import PERSONA_PROMPT, PersonaPromptText
 from moothall.protocols.persona.answer_table import FORMS, MeetingAsk, build_person_ask
-from moothall.protocols.persona.mending import bind_mending
+from moothall.protocols.persona.references import drop_unknown_references
 from moothall.protocols.persona.state import Meeting, compute_confidence
 from moothall.reports.figures import format_percent
 from moothall.scoring.positions import compute_weight
@@ -32,7 +32,7 @@ def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
     return AnswerRules(
         form=form,
         fills=form.find_fills(asked),
-        mend=bind_mending(state),
+        normalize=partial(drop_unknown_references, state),
         person=partial(build_person_ask, asked),
     )
 
@@ -66,7 +66,7 @@ def build_brief(state: Meeting, ask: Ask) -> Brief:
         fills=rules.fills,
         # Where there are options, the form lists them.
         hints={name: hint for name, hint in words.hints.items() if name != "choice" or not state.opened.subject.options},
-        mend=rules.mend,
+        normalize=rules.normalize,
         person=rules.person,
     )
 

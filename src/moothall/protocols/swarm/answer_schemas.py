@@ -6,7 +6,7 @@ from typing import Any, Final, get_args
 
 from moothall.codec.schemas import allow_list, allow_text, allow_values, narrow_schema
 from moothall.domain.claims import cut_text
-from moothall.domain.effects import Ask, CompareTexts, Mended, Schema
+from moothall.domain.effects import Ask, CompareTexts, Normalized, Schema
 from moothall.domain.topic import LONGEST_LABEL
 from moothall.locale.catalogues import SWARM_PROMPT
 from moothall.protocols.swarm.answers import (
@@ -154,7 +154,7 @@ def find_fills(state: Swarm, ask: Ask) -> Mapping[str, object]:
     return empty.get(ask.kind, {})
 
 
-def mend_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: object) -> Mended:
+def normalize_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: object) -> Normalized:
     """Fill in what code knows of a report (M-3), and leave out pairs that were not to be compared."""
     if isinstance(said, SimilarityReport):
         first, end = len(compared.known), len(compared.known) + len(compared.new)
@@ -168,7 +168,7 @@ def mend_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: object) ->
     return _fill_report(state, agent, said)
 
 
-def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Mended:
+def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Normalized:
     order = state.orders[agent.seat]
     first = said.findings[0].core_idea if said.findings else ""
     direction = said.direction.strip() or order.recommended or agent.direction or cut_text(first, LONGEST_DIRECTION)

@@ -16,7 +16,7 @@ from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.agent_names import DISPLAY_NAMES, format_agent_name
-from moothall.protocols.swarm.answer_schemas import build_answer_schema, find_fills, mend_answer
+from moothall.protocols.swarm.answer_schemas import build_answer_schema, find_fills, normalize_answer
 from moothall.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.person import build_person_ask
@@ -51,7 +51,7 @@ def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
     return AnswerRules(
         form=FORMS[ask.kind],
         fills=find_fills(state, ask),
-        mend=partial(mend_answer, state, ask, CompareTexts()),
+        normalize=partial(normalize_answer, state, ask, CompareTexts()),
         person=partial(build_person_ask, state, ask),
     )
 
@@ -81,7 +81,7 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         fills=find_fills(state, ask),
         # On a ballot a direction is one of its numbers, not words.
         hints={} if ask.kind == "ballot" else _choose_hints(state, words),
-        mend=partial(mend_answer, state, ask, compared),
+        normalize=partial(normalize_answer, state, ask, compared),
         # Comparing is the work of a measure: a person in its seat is asked by the shape.
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
