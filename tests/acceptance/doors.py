@@ -34,6 +34,7 @@ SCENES = Path(__file__).parent / "scenes"
 LAYOFFS = SCENES / "layoffs.toml"
 MOOT = Path(sys.executable).with_name("moot")
 DEADLINE = 120.0
+STARTING_SECONDS = 400.0
 
 T = TypeVar("T")
 Item = Mapping[str, Any]
@@ -133,7 +134,6 @@ class _Warm:
 
     def __init__(self) -> None:
         self._link, other = socket.socketpair()
-        self._link.settimeout(DEADLINE)
         os.set_inheritable(other.fileno(), True)
         environ = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"}
         program = Path(__file__).with_name("warm.py")
@@ -142,6 +142,10 @@ class _Warm:
         )
         other.close()
         atexit.register(self._close)
+        # Loading all of Moot is a minute's work on a busy machine, and no part of any command.
+        self._link.settimeout(STARTING_SECONDS)
+        assert self._link.recv(6) == b"ready\n"
+        self._link.settimeout(DEADLINE)
 
     def run(
         self,

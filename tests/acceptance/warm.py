@@ -47,6 +47,7 @@ gc.freeze()
 
 def serve(link: socket.socket) -> None:
     """Answer each request (arguments, environment, folder; three open files beside it) with the exit code."""
+    link.sendall(b"ready\n")
     while True:
         head, files, _, _ = socket.recv_fds(link, 16, 4)
         if not head:
