@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec.choice_words import PositionRead, build_choices, find_choice
+from moothall.codec.choice_rule import PositionRead
+from moothall.codec.choice_words import build_choices, find_choice
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema
@@ -201,9 +202,9 @@ def test_a_text_that_is_too_long_is_cut_at_a_word_and_noted() -> None:
         ("ＹＥＳ。", ("yes", "no"), "yes"),
         ("no", ("yes", "no"), "no"),
         ("support, if the tests pass", POSITIONS, "conditional_support"),
-        ("I do not support it", POSITIONS, "oppose"),
+        ("I do not support it", POSITIONS, None),
         ("The others support it, and they are wrong", POSITIONS, None),
-        ("Given the risk we support it", POSITIONS, "support"),
+        ("Given the risk, we support it", POSITIONS, "support"),
         ("The claim that I support it is silly", POSITIONS, None),
         ("full support", POSITIONS, "support"),
         ("It is good for users", POSITIONS, None),
@@ -212,10 +213,10 @@ def test_a_text_that_is_too_long_is_cut_at_a_word_and_noted() -> None:
         ("没人支持", POSITIONS, None),
         ("2", ("Postgres", "SQLite"), "SQLite"),
         ("post", ("Postgres", "SQLite"), "Postgres"),
-        ("Not Postgres, SQLite", ("Postgres", "SQLite"), "SQLite"),
+        ("Not Postgres, SQLite", ("Postgres", "SQLite"), None),
         ("Avoid Postgres at all costs", ("Postgres", "SQLite"), None),
-        ("I propose Postgres, because SQLite cannot scale", ("Postgres", "SQLite"), "Postgres"),
-        ("We say: do not ship", ("Ship", "Do not ship"), "Do not ship"),
+        ("I propose Postgres, because SQLite cannot scale", ("Postgres", "SQLite"), None),
+        ("We choose: do not ship", ("Ship", "Do not ship"), "Do not ship"),
         ("我非常喜欢微服务", ("单体", "微服务"), "微服务"),
         ("conditional_support", ("support", "oppose"), None),
         ("", ("yes", "no"), None),
@@ -241,7 +242,8 @@ def test_numbers_are_read_as_people_write_them() -> None:
         None,
     ]
     assert [read_share(each, 0, 1) for each in ("0,7", "70 %", "7 out of 10", 1.2, "-1", "")] == [0.7, 0.7, 0.7, None, None, None]
-    assert find_choice("No. It costs too much, yes.", build_choices(("yes", "no"))) == PositionRead("no")
+    assert find_choice("No. It costs too much, yes.", build_choices(("yes", "no"))) is None
+    assert find_choice("No.", build_choices(("yes", "no"))) == PositionRead("no")
 
 
 @given(st.integers(0, 10_000))

@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from moothall.codec.choice_words import PositionRead, build_choices, find_choice, has_meaning, is_line_mark
+from moothall.codec.choice_rule import PositionRead
+from moothall.codec.choice_words import build_choices, find_choice, has_meaning, is_line_mark
 from moothall.codec.json_text import extract_object
 from moothall.codec.reading_notes import ReadingNotes, show_value
 from moothall.codec.value_words import is_blank, is_empty, read_flag, read_integer, read_share

@@ -22,7 +22,7 @@ The path of an answer leads one way: text, JSON (`json_text`), structure (`schem
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from moothall.codec.choice_words import PositionRead
+from moothall.codec.choice_rule import PositionRead
 from moothall.codec.field_values import find_allowed, read_text, read_value
 from moothall.codec.json_text import find_object, fold_name
 from moothall.codec.reading_notes import MAX_GIVEN, NOT_GIVEN, ReadingNotes, join_path, show_value

@@ -12,6 +12,13 @@ LONGEST_VALUE: Final = 200
 _TRUE: Final = frozenset({"yes", "1", *CHOICE_WORDS["yes"]})
 _FALSE: Final = frozenset({"no", "0", *CHOICE_WORDS["no"]})
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)")
+_SCALES: Final = frozenset({5.0, 10.0, 100.0})
+"""What a share is counted out of: "8/10"."""
+_STATED_NUMBER: Final = re.compile(
+    r"[\s*\"'(]*(?:(?:my |the )?(?:confidence|probability|certainty|score|信心|把握|置信度|概率)?\s*(?:is|of|为|是|:|：|=)?\s*"
+    r"(?:about|around|roughly|~|≈|大约|约)?\s*)(?:百分之)?[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)\s*(?:%|percent|"
+    r"(?:/|out of|of)\s*\d+)?(?:\s*(?:sure|certain|confident))?[\s*\"').。!]*"
+)
 _LINE: Final = re.compile(
     r"(?:(?:lines?|entry|entries|finding|idea|number|no|nr|id|challenge|第|条目|编号)[ .:#-]{0,3}){0,2}"
     r"#?[ ]?(\d{1,9})(?:\.0{1,3})?[ ]?[条号]?",
@@ -85,13 +92,14 @@ def _read_number(value: object) -> float | None:
         return None
     text = unicodedata.normalize("NFKC", value).casefold()
     numbers = [float(each.replace(",", ".")) for each in _NUMBER.findall(text)]
+    # The whole text is the number: "less than 20 %" is not 20 %, and "50/50" is not certain.
+    stated = _STATED_NUMBER.fullmatch(text)
+    if numbers and stated is None:
+        return None
+    if len(numbers) == 2:
+        return numbers[0] / numbers[1] if numbers[1] in _SCALES else None
     if len(numbers) == 1:
         return numbers[0] / 100 if _is_percent(text) else numbers[0]
-    # "8/10" and "8 out of 10"
-    if len(numbers) == 2 and numbers[1] > 0 and re.fullmatch(r"\D*\d[\d.,]*\s*(?:/|out of|of)\s*\d[\d.,]*\D*", text):
-        return numbers[0] / numbers[1]
-    if numbers:
-        return None
     if (degree := DEGREES.get(normalize_label(text))) is not None:
         return degree
     spelled = _read_spelled(text)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from moothall.codec.choice_rule import is_silent
 from moothall.codec.choice_words import build_choices, read_position, split_by_line_number
 from moothall.codec.value_words import read_integer
 
@@ -26,13 +27,15 @@ def infer_vote_field(name: str, fields: Mapping[str, object]) -> object | None:
 
 
 def _find_in_words(words: str) -> list[dict[str, object]]:
-    """Return the position on each line that the words name; a line with two different ones is not certain."""
-    found: dict[int, dict[str, object]] = {}
+    """Return the position on each line that the words name; none if a clause says something that cannot be read."""
+    positions: dict[int, dict[str, object]] = {}
     for number, clause in split_by_line_number(words):
-        said = _read(clause)
-        if said and found.setdefault(number, said) != said:
+        said = {} if number is None else _read(clause)
+        if number is not None and said and positions.setdefault(number, said) != said:
             return []
-    return [{"candidate": number, **said} for number, said in found.items()]
+        if not said and not is_silent(clause, _POSITIONS):
+            return []
+    return [{"candidate": number, **said} for number, said in positions.items()]
 
 
 def _read(value: object) -> dict[str, object]:

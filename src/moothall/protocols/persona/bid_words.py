@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from moothall.codec.choice_rule import has_denial, split_clauses
 from moothall.codec.value_words import read_flag, read_share
 from moothall.domain.vocabulary import DEGREES
 
@@ -27,11 +28,12 @@ _LISTENS: Final = re.compile(
     rf"\b(?:do(?:es)?(?:n['’]t| not)|no) (?:want|wish|need)s? (?:to )?{_SPEAK}\b|\bnothing (?:\w+ )?to (?:add|say)\b"
     r"|\b(?:listen|stay|remain|keep)(?:ing)? (?:silent|quiet)\b"
     r"|\b(?:i|i['’]ll|i will|i would) (?:just |rather |only )?(?:listen|pass)\b"
-    r"|不(?:想|要|需要|用|必|打算)?(?:发言|说)|无需发言|没有(?:什么|要)?(?:补充|说)|旁听"
+    r"|不(?:想|要|需要|用|必|打算|希望)?(?:发言|说|补充|回应)|无需发言|没有(?:什么|要)?(?:补充|说)|旁听"
 )
 _SPEAKS: Final = re.compile(
     rf"\b(?:want|wants|wish|need|must|should|would like|['’]d like|have|let me|allow me|may i|ask|asking) (?:to )?{_SPEAK}\b"
-    r"|\b(?:the|my) floor\b|\bsomething to (?:say|add)\b|(?:想|要|请求|需要|希望)(?:发言|说|补充|回应)|有话"
+    r"|\b(?:want|need|ask for|asking for|request|take|have|give me) (?:the|my) floor\b|\bsomething to (?:say|add)\b"
+    r"|(?:想|要|请求|需要|希望)(?:发言|说|补充|回应)|有话"
 )
 
 
@@ -60,5 +62,8 @@ def _find_score(words: str) -> float | None:
 
 def _find_wish(words: str) -> bool | None:
     rest, listens = _LISTENS.subn(" ", words)
-    speaks = _SPEAKS.search(rest) is not None
-    return speaks if speaks != bool(listens) else None
+    speaks = [clause for clause in split_clauses(rest) if _SPEAKS.search(clause)]
+    # "I need to say nothing" asks for nothing: what is denied is not read.
+    if speaks and (listens or any(has_denial(clause) for clause in speaks)):
+        return None
+    return True if speaks else False if listens else None

@@ -1,0 +1,318 @@
+"""The one rule by which words become a choice: a vote, a verdict, an option (M-14).
+
+A text is read clause by clause. A clause makes a choice only if every word of it is known: openers, "I", adverbs, exactly one
+word for the choice, and its object ("this motion", "#3"). Every other clause must be silent: no word for any choice, no denial,
+no doubt, nobody else who speaks. Words such as "yes" and "ok" make a choice only as the whole answer; in front of a clause that
+makes one they must not contradict it. What does not fit is not read, and the seat is asked: a wrong reading is worse than a loss.
+
+The words of a clause that counts are a closed list on purpose. A list of the words that can turn a vote into its opposite would
+never be complete.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from moothall.domain.person import PersonChoice
+from moothall.domain.topic import normalize_label
+from moothall.domain.vocabulary import BARE_WORDS, CHOICE_WORDS, LONE_WORDS
+
+MAX_READ: Final = 2_000
+"""A longer text is an essay: nothing is read from it."""
+
+
+def split_words(text: str) -> tuple[str, ...]:
+    """Return the words of a list that is written as one text."""
+    return tuple(text.split())
+
+
+# What else may stand in a clause that makes a choice.
+_PLAIN: Final = frozenset(
+    split_words(
+        "i i'm im i'd i'll we we're we'd my our me us vote votes voting cast position verdict answer stance choice decision view "
+        "final is am are do would will can must be hereby strongly full fully clearly firmly completely entirely wholeheartedly "
+        "still also therefore thus overall so well hm hmm ok okay alright then personally definitely absolutely gladly a an the "
+        "this that it its these them to of with on in for as motion proposal resolution synthesis idea plan draft option "
+        "candidate conclusion change statement claim finding work here now written stands and think go"
+    )
+)
+_PICK: Final = frozenset(
+    split_words(
+        "choose chose pick picked prefer propose suggest recommend select take use adopt favour favor want best should let's "
+        "lets support back say like"
+    )
+)
+_PLAIN_HAN: Final = split_words(
+    "我们 我 本席 投票 投 一票 票 表示 对此 对于 对 这个 这一 这项 该 此 本 动议 决定 提案 提议 方案 结论 草案 说法 观点 "
+    "完全 坚决 明确 强烈 非常 仍然 还是 就 会 将 选择 的 意见 态度 立场 是 给 认为 应该 应当 最终 好的 好 嗯 那么 了 它 并"
+)
+_PICK_HAN: Final = ("采用", "使用", "推荐", "建议", "支持", "主张", "选项", "喜欢", "选", "用")
+_DENIAL: Final = re.compile(
+    r"\b(?:no|not|never|neither|nor|nobody|none|nothing|nowhere|cannot|cant|dont|wont|[a-z]+n't|without|hardly|barely|scarcely|"
+    r"rarely|seldom|unable|refus[a-z]+|fail[a-z]*|deny|denies|denied|lack[a-z]*|withh[a-z]+|withdr[a-z]+|un|non|anti|ex|instead|"
+    r"rather|except|unlike|less|far from|anything but|nicht|kein[a-z]*|nein|pas|nie|nunca|ditch|drop[a-z]*|avoid[a-z]*|"
+    r"abandon[a-z]*|worse|worst|bad|wrong)\b"
+    r"|不|没|无|非(?!常)|未|(?<!特)别(?!的)|勿|莫|否|拒|难以|放弃|休想|才怪"
+)
+_DOUBT: Final = re.compile(
+    r"\b(?:if|unless|provided|whether|but|however|although|though|yet|whereas|despite|said|says?|saying|argu[a-z]+|claims|claimed|"
+    r"according|quot[a-z]+|wrote|pretend[a-z]*|suppose[a-z]*|imagin[a-z]+|kidding|joking|sarcas[a-z]+|iron[a-z]+|maybe|perhaps|"
+    r"possibly|probably|lean[a-z]*|tend[a-z]*|partly|partial|partially)\b"
+    r"|如果|若|除非|只要|假如|前提|但|不过|虽|尽管|说|称|问|据|假装|开玩笑|反话|也许|可能|大概|几乎|部分"
+)
+_IF: Final = re.compile(
+    r"\b(?:but )?(?:only )?(?:if|unless|assuming|provided that|provided|as long as|so long as|on the condition that|"
+    r"on condition that|on the condition)\b|如果|只要|前提是|条件是|但须|但需|除非|假如"
+)
+_UNLESS: Final = ("unless", "除非")
+_SECOND_THOUGHT: Final = re.compile(r"\b(?:otherwise|else|were|had)\b|否则")
+_SENTENCE_END: Final = re.compile(r"[.!](?=\s|$)|[。！;；\n]")
+_REASON: Final = re.compile(r"\b(?:because|since)\b|因为|由于")
+_CLAUSE_END: Final = re.compile(rf"[,.;:!\n—–(){{}}，。；：！、]+|\s-+\s|{_REASON.pattern}")
+_LATIN: Final = re.compile(r"[a-z0-9#']+")
+_REFERENCE: Final = re.compile(r"#?\d{1,6}")
+_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+# A third language: letters of another script, or Latin ones that English does not have.
+_FOREIGN: Final = re.compile(r"[^\W\d_a-z\u3400-\u9fff]")
+_QUOTED: Final = re.compile(r"[\"“”„«»「」『』]")
+_MARKUP: Final = re.compile(r"[*_`~|\[\]<>]+")
+_SIMPLIFIED: Final = str.maketrans(
+    "贊對棄權條這個動議決認為應該當們堅選擇給強沒無難別駁過絕證實偽確錯誤屬質採納補擴總結綜論態見說稱問寫項還",
+    "赞对弃权条这个动议决认为应该当们坚选择给强没无难别驳过绝证实伪确错误属质采纳补扩总结综论态见说称问写项还",
+)
+_TYPES: Final = frozenset({"propose", "synthesize", "extend", "vote", "pass"})
+_LABEL: Final = re.compile(r"(?P<label>[^.:;!\n—–，。：；！]{1,40})[.:;!\n—–。：；！](?P<rest>.+)", re.DOTALL)
+_SELF_REFERENCE: Final = re.compile(r"\b(?:as|like) i said\b|如前所述|正如我所说")
+_OPENERS: Final = frozenset({"ok", "okay", "well", "alright", "hm", "hmm", "so", "then", "好", "好的", "嗯"})
+_STANCES: Final = ("support", "conditional", "oppose", "abstain", "challenge", "declined", "REJECTED", "APPROVED")
+"""Whose words keep a text from being read as something else, whatever it may choose from."""
+_MORE_STANCES: Final = split_words(
+    "supported supporter supporters opponent opponents opposition objections objected rejecting rejection approved approving "
+    "approval agreement disagreement abstained opposing supporting veto passing pass"
+)
+_WHOLE_ANSWERS: Final = frozenset({"是的", "好的", "不行", "不可以", "sure"})
+"""Words that make a choice as a whole answer only, beside those of the vocabulary."""
+
+
+@dataclass(frozen=True, slots=True)
+class PositionRead:
+    """A choice that a text makes."""
+
+    value: str
+    condition: str = ""
+    """What must hold for it, in the words of the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """What words mean where certain choices are offered."""
+
+    strong: dict[str, str]
+    """Words that make a choice within a clause, and its value."""
+    weak: dict[str, str]
+    """Words that make a choice as a whole answer only, and its value."""
+    pattern: re.Pattern[str]
+    """Finds the strong words and those for what is not offered, the longest first."""
+    is_of_names: bool
+    """Whether the choices are names, which no other words stand for."""
+    is_of_types: bool
+    """Whether the choices are kinds of contributions, whose text follows: "challenge: it does not scale"."""
+
+
+def apply_rule(text: str, choices: Sequence[PersonChoice]) -> PositionRead | None:
+    """Return the choice that a text makes; None if it does not make exactly one."""
+    plain = fold_text(text)
+    if not plain or len(plain) > MAX_READ or _FOREIGN.search(plain):
+        return None
+    lexicon = build_lexicon(tuple(choices))
+    whole = _strip_marks(plain)
+    value = lexicon.weak.get(whole) or lexicon.strong.get(whole)
+    if value is not None:
+        return PositionRead(value)
+    if "?" in plain or _QUOTED.search(plain):
+        return None
+    plain = _SELF_REFERENCE.sub(" ", plain)
+    return _read_label(plain, lexicon) or _read_condition(plain, text, lexicon, choices) or _read_clauses(plain, lexicon)
+
+
+def _read_label(plain: str, lexicon: Lexicon) -> PositionRead | None:
+    """Read a contribution that begins with the name of its kind; its text may deny whatever it likes, but not at once."""
+    found = _LABEL.match(plain) if lexicon.is_of_types else None
+    if found is None:
+        return None
+    label, rest = _strip_marks(found["label"]), found["rest"].strip()
+    value = lexicon.strong.get(label) or lexicon.weak.get(label)
+    first = rest.split(maxsplit=1)[0] if rest else ""
+    others = {lexicon.strong.get(" ".join(hit[0].split())) for hit in lexicon.pattern.finditer(rest)}
+    return PositionRead(value) if value is not None and others <= {value} and not _DENIAL.search(first) else None
+
+
+def is_silent(text: str, choices: Sequence[PersonChoice]) -> bool:
+    """Whether a text says nothing about the choices: no word for any, no denial, no doubt."""
+    return not _is_loud(fold_text(text), build_lexicon(tuple(choices)))
+
+
+def split_clauses(text: str) -> list[str]:
+    """Return the clauses of a text, each of which is read by itself."""
+    return [clause for each in _CLAUSE_END.split(fold_text(text)) if (clause := each.strip())]
+
+
+def has_denial(text: str) -> bool:
+    """Whether a text holds a word that turns what is said beside it into its opposite."""
+    return _DENIAL.search(fold_text(text)) is not None
+
+
+def _read_clauses(plain: str, lexicon: Lexicon) -> PositionRead | None:
+    """Read a text of one clause that makes a choice and others that are silent."""
+    # Names may hold marks ("Node.js"): each word for a choice becomes one sign before the text is cut into clauses.
+    words: list[str] = []
+
+    def replace_word(hit: re.Match[str]) -> str:
+        words.append(" ".join(hit[0].split()))
+        return f" {_SIGN} "
+
+    signed = lexicon.pattern.sub(replace_word, plain)
+    values = {lexicon.strong.get(word) for word in words}
+    if len(values) > 1 or None in values:
+        return None
+    value = next(iter(values), None)
+    opener: str | None = None
+    for number, clause in enumerate(each.strip() for each in _CLAUSE_END.split(signed)):
+        word = _strip_marks(clause)
+        if not word or word in _OPENERS:
+            continue
+        if word in lexicon.weak and (number == 0 or lexicon.weak[word] == opener):
+            opener = lexicon.weak[word]
+        elif _SIGN in clause:
+            if clause.count(_SIGN) > 1 or not _is_plain(clause, lexicon):
+                return None
+        elif _names_another(clause, value, lexicon) or _is_loud(clause, lexicon):
+            return None
+    if value is None and opener is not None and (_REASON.search(plain) or lexicon.is_of_types):
+        value = opener
+    return None if value is None or opener not in {None, value} else PositionRead(value)
+
+
+_SIGN: Final = "\ue000"
+
+
+def _is_plain(clause: str, lexicon: Lexicon) -> bool:
+    """Whether every word beside the one for the choice is known."""
+    known = _PLAIN | _PICK if lexicon.is_of_names else _PLAIN
+    if any(word not in known and not _REFERENCE.fullmatch(word) for word in _LATIN.findall(clause)):
+        return False
+    return _HAN.search((_HAN_OF_NAMES if lexicon.is_of_names else _HAN_WORDS).sub(" ", clause)) is None
+
+
+def _names_another(clause: str, value: str | None, lexicon: Lexicon) -> bool:
+    """Whether a silent clause holds a word such as "yes" that would mean another choice if it stood alone."""
+    words = {word for word in _LATIN.findall(clause) if len(word) > 1 and word not in LONE_WORDS}
+    return any(lexicon.weak[word] != value for word in words & lexicon.weak.keys())
+
+
+def _compile_words(words: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)))
+
+
+_HAN_WORDS: Final = _compile_words(_PLAIN_HAN)
+_HAN_OF_NAMES: Final = _compile_words((*_PLAIN_HAN, *_PICK_HAN))
+
+
+def _read_condition(plain: str, text: str, lexicon: Lexicon, choices: Sequence[PersonChoice]) -> PositionRead | None:
+    """Read "I support it if it ships by May", "If it is cheap, I support it", or "conditional support: with tests"."""
+    conditional = next((each.value for each in choices if each.value in {"conditional", "conditional_support"}), None)
+    if conditional is None:
+        return None
+    # As it was written, where folding has kept every character in its place.
+    written = unicodedata.normalize("NFKC", text).strip()
+    written = written if len(written) == len(plain) else plain
+    mark = _IF.search(plain)
+    if mark is None:
+        colon = re.search(r"[:：—–]|\s-\s", plain)
+        head = "" if colon is None else _strip_marks(plain[: colon.start()])
+        if colon is None or lexicon.strong.get(head) != conditional or lexicon.pattern.search(plain, colon.end()):
+            return None
+        return PositionRead(conditional, written[colon.end() :].strip(_EDGES))
+    head, tail = plain[: mark.start()].strip(_EDGES), plain[mark.end() :]
+    end = (_SENTENCE_END if head else _COMMA).search(tail)
+    stop = len(tail) if end is None else end.start()
+    after = "" if end is None else tail[end.end() :]
+    condition = written[mark.start() if head and mark[0].endswith(_UNLESS) else mark.end() : mark.end() + stop].strip(_EDGES)
+    # A condition may deny ("if it does not cost more"), but it takes no side and holds no second one.
+    if not condition or any(each.search(tail, 0, stop) for each in (lexicon.pattern, _IF, _SECOND_THOUGHT)):
+        return None
+    # What comes after it is silent, or the position itself: "If it is cheap, I support it."
+    read = _read_clauses(f"{head}\n{after}", lexicon)
+    word = _strip_marks(head)
+    opens = word not in LONE_WORDS and not _is_loud(after, lexicon) and lexicon.weak.get(word)
+    side = opens or (None if read is None else read.value)
+    return PositionRead(conditional, condition) if side in {"support", conditional} else None
+
+
+def _is_loud(text: str, lexicon: Lexicon) -> bool:
+    """Whether a text says something about a choice, denies or doubts."""
+    return any(each.search(text) for each in (lexicon.pattern, _DENIAL, _DOUBT))
+
+
+_EDGES: Final = " ,，:：—–-.。"
+_COMMA: Final = re.compile(r"[,，]|\bthen\b|就")
+
+
+@lru_cache(maxsize=256)
+def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
+    """Build what words mean where these choices are offered."""
+    is_of_names = not any(list_synonyms(choice) for choice in choices)
+    offered = {choice.value for choice in choices}
+    is_of_types = bool(offered & _TYPES)
+    strong: dict[str, str] = {}
+    weak: dict[str, str] = {}
+    for choice in choices:
+        names = (choice.value, choice.text, *choice.words)
+        for word in (*names, *(each for name in names for each in _list_unmarked(name)), *list_synonyms(choice)):
+            folded = fold_text(word)
+            is_weak = folded in BARE_WORDS or folded in LONE_WORDS or folded in _WHOLE_ANSWERS or len(folded) == 1
+            # The name of a kind of contribution is a word like any other: "I pass".
+            is_weak = is_weak and not (is_of_types and folded == choice.value)
+            if folded:
+                (weak if is_weak else strong).setdefault(folded, choice.value)
+    others = (word for value in _STANCES if value not in offered for word in CHOICE_WORDS[value])
+    blocking = {fold_text(word) for word in (*others, *_MORE_STANCES)} - weak.keys() - BARE_WORDS - LONE_WORDS
+    if is_of_names:
+        blocking = set()
+    listed = sorted({*strong, *blocking}, key=len, reverse=True)
+    pattern = re.compile("|".join(_build_word_pattern(word) for word in listed) or r"(?!)")
+    return Lexicon(strong=strong, weak=weak, pattern=pattern, is_of_names=is_of_names, is_of_types=is_of_types)
+
+
+def list_synonyms(choice: PersonChoice) -> tuple[str, ...]:
+    """Return the words that mean the same as a choice, in both languages."""
+    return CHOICE_WORDS.get(choice.value) or CHOICE_WORDS.get(normalize_label(choice.value), ())
+
+
+def _list_unmarked(name: str) -> tuple[str, ...]:
+    """Return what else names an option: "B. Postgres" is Postgres, and A is option A."""
+    folded = fold_text(name)
+    marked = re.fullmatch(r"(?:[a-z]|\d{1,2})\s*[.):、]\s*(\S.*)", folded)
+    if marked is not None:
+        return (marked[1],)
+    return (f"option {folded}", f"answer {folded}", f"选项{folded}", f"选项 {folded}") if len(folded) == 1 else ()
+
+
+def _build_word_pattern(word: str) -> str:
+    escaped = re.escape(word).replace(r"\ ", r"\s+")
+    before = r"(?<![a-z0-9_'])" if word[0].isascii() else ""
+    after = r"(?![a-z0-9_'])" if word[-1].isascii() else ""
+    return f"{before}{escaped}{after}"
+
+
+def fold_text(text: str) -> str:
+    """Return a text in the form in which it is compared: one width, lower case, simplified, without markup."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").translate(_SIMPLIFIED)
+    return _MARKUP.sub(" ", folded).strip()
+
+
+def _strip_marks(text: str) -> str:
+    return " ".join(text.strip("\"'.,;:!(){}。，；：！（）【】“”‘’- ").split())

@@ -1,0 +1,308 @@
+"""A corpus of answers in words, each with what a careful reader would say: none of them may be read as something else (M-14).
+
+An answer that is not read is asked for again, which costs a call. `test_how_much_is_asked_again` holds that share.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moothall.codec.choice_rule import apply_rule
+from moothall.codec.choice_words import build_choices, find_choice
+from moothall.codec.value_words import read_share
+from moothall.domain.person import PersonChoice
+from moothall.protocols.persona.bid_words import infer_bid_field
+
+POSITIONS = build_choices(("support", "conditional_support", "oppose", "abstain"))
+VERDICTS = build_choices(("confirmed", "refuted", "unclear"))
+GATE = build_choices(("APPROVED", "REJECTED"))
+NAMES = build_choices(("Postgres", "SQLite"))
+ASKED = "asked"
+"""A careful reader asks what is meant."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An answer in words."""
+
+    text: str
+    meant: str
+    """What a careful reader takes it for."""
+    choices: tuple[PersonChoice, ...] = POSITIONS
+
+
+WORDS = {
+    "support": ("support", "agree with", "approve", "endorse", "accept", "am in favour of"),
+    "oppose": ("oppose", "reject", "object to", "disagree with", "am against", "vote against"),
+}
+HAN = {"support": ("支持", "赞成", "赞同", "同意", "贊成"), "oppose": ("反对", "反對", "不支持", "不赞成", "不同意")}
+OTHER = {"support": "oppose", "oppose": "support"}
+
+PLAIN = (
+    "I {word} this.",
+    "OK, I {word} this motion.",
+    "Well, I {word} it.",
+    "I strongly {word} the proposal, because it is cheap.",
+)
+PLAIN_HAN = ("我{word}。", "好的，我{word}这个动议。", "{word}，因为成本低。", "我明确{word}该提案")
+# Negations, reversals and refusals in which the word is there and the vote is not.
+TURNED = (
+    "I do not {word} this.",
+    "I can't {word} this.",
+    "I would never {word} such a thing.",
+    "Nobody should {word} this.",
+    "I refuse to {word} it.",
+    "I am unable to {word} it.",
+    "I stop short of wanting to {word} it.",
+    "I no longer {word} it.",
+    "It would be a mistake to {word} this.",
+    "Hardly anybody can {word} it.",
+    "I used to {word} it.",
+    "I find it impossible to {word} this",
+)
+TURNED_HAN = (
+    "我无法{word}。",
+    "没人会{word}",
+    "{word}不了",
+    "我拒绝{word}",
+    "很难{word}",
+    "我从未{word}过",
+    "绝不{word}",
+    "{word}是错误的",
+)
+# Others who speak, questions, jokes, things that are not the motion.
+OF_OTHERS = (
+    "Ada says: I {word} this.",
+    "The others {word} it.",
+    "Who would {word} this?",
+    "They {word} it and they are wrong.",
+    "I {word} this. Just kidding.",
+    "If I were rich, I would {word} it.",
+    "Some {word} it.",
+    "I {word} the goal, the motion is another matter.",
+    "I {word} dropping it.",
+    "I {word} the idea of cancelling the project.",
+    '"I {word} this" is what I would like to say.',
+    "Do I {word} this?",
+)
+OF_OTHERS_HAN = (
+    "他们{word}。",
+    "谁会{word}？",
+    "别人{word}，我不知道。",
+    "我{word}取消这个提案",
+    "开玩笑说，我{word}",
+    "有人{word}",
+    "{word}者错了",
+)
+BOTH_SIDES = (
+    "I {word} the goal but {other} this motion.",
+    "I {word} it, or rather I {other} it.",
+    "I neither {word} nor {other} it.",
+    "First I wanted to {word} it, now I {other} it.",
+    "{word}? {other}? Hard to say.",
+    "I {word} those who {other} it.",
+)
+BOTH_SIDES_HAN = ("我{word}目标，但{other}这个动议", "既不{word}也不{other}", "原本{word}，现在{other}", "我{word}{other}意见")
+REFUSALS = (
+    "I'm sorry, but I can't assist with that request.",
+    "As an AI, I cannot take a position.",
+    "I am not able to vote on this.",
+    "抱歉，我无法回答这个问题。",
+    "作为人工智能，我不能投票。",
+)
+ECHOES = (
+    '{"position": "support" | "conditional_support" | "oppose" | "abstain"}',
+    "support | conditional_support | oppose | abstain",
+    "position",
+    "…",
+    "one of: support, oppose",
+    "support/oppose/abstain",
+)
+FOREIGN = (
+    "同意しない",
+    "я поддерживаю",
+    "je suis contre",
+    "ich unterstütze das nicht",
+    "찬성합니다",
+    "Estoy a favor",
+    "support nicht",
+    "apoio não",
+)
+UNCLEAR = (
+    "hm",
+    "maybe",
+    "let me think",
+    "OK, let me pass.",
+    "yes but no",
+    "yes and no",
+    "ok, whatever",
+    "好吧",
+    "随便",
+    "no problem",
+    "sure thing",
+)
+WHOLE = {
+    "support": ("yes", "Yes.", "OK", "okay!", "aye", "support", "**Support**", "好的", "可以", "是的", "支持", "赞成。", "1"),
+    "oppose": ("no", "No.", "nay", "oppose", "OPPOSE!", "反对", "不同意", "against", "否", "3"),
+    "abstain": ("abstain", "I abstain.", "弃权", "我棄權", "neutral", "中立", "4"),
+    "conditional_support": ("conditional", "conditional_support", "有条件支持", "2"),
+}
+CONDITIONS = (
+    "I support it if it ships by May.",
+    "Yes, if the tests pass.",
+    "If we get the budget, I support it.",
+    "Support, as long as it is cheap.",
+    "conditional support: with a test first",
+    "支持，如果五月能上线",
+    "如果预算够，我支持",
+    "support, provided that nobody is harmed",
+)
+NOT_CONDITIONS = (
+    "Against, unless the tests pass",
+    "I oppose it if it is late",
+    "If it is cheap, I oppose it",
+    "support if cheap, otherwise not",
+)
+NAMED = {
+    "Postgres": (
+        "Postgres",
+        "I choose Postgres.",
+        "We should use Postgres",
+        "我选 Postgres",
+        "My choice is Postgres, because it scales.",
+    ),
+    ASKED: (
+        *(
+            "Ditch Postgres",
+            "Postgres? No way.",
+            "Postgres is a bad choice",
+            "放弃 Postgres",
+            "SQLite beats Postgres",
+            "not Postgres",
+        ),
+        *(
+            "anything but Postgres",
+            "Postgres or SQLite",
+            "Postgres over my dead body",
+            "I would rather not use Postgres",
+            "别用 Postgres",
+        ),
+        *("Postgres, said Ada", "the case against Postgres", "Postgres lost me", "Stop using Postgres", "Postgres is dead"),
+    ),
+}
+VERDICT_WORDS = {
+    "confirmed": ("confirmed", "true", "correct", "证实", "属实", "I confirm it."),
+    "refuted": ("refuted", "false", "wrong", "证伪", "I refute this claim."),
+    "unclear": ("unclear", "unknown", "不确定"),
+    ASKED: (
+        "Correct: this is false",
+        "No, it's correct",
+        "not confirmed",
+        "hardly refuted",
+        "confirmed? no",
+        "wrong to say it is refuted",
+    ),
+}
+GATES = {
+    "APPROVED": ("APPROVED", "approved.", "通过", "OK, approved.", "I approve this."),
+    "REJECTED": ("REJECTED", "OK, rejected.", "不通过", "I reject this work.", "驳回"),
+    ASKED: (
+        "I pass on approving this",
+        "not approved yet? maybe",
+        "approved by nobody",
+        "cannot be approved",
+        "未通过审批的部分",
+    ),
+}
+
+
+def build_corpus() -> Iterator[Sample]:
+    for side, other in OTHER.items():
+        for words, plain, turned, others, both in (
+            (WORDS, PLAIN, TURNED, OF_OTHERS, BOTH_SIDES),
+            (HAN, PLAIN_HAN, TURNED_HAN, OF_OTHERS_HAN, BOTH_SIDES_HAN),
+        ):
+            for word, form in product(words[side], plain):
+                yield Sample(form.format(word=word), side)
+            for word, form in product(words[side], (*turned, *others)):
+                yield Sample(form.format(word=word), ASKED)
+            for (word, second), form in product(zip(words[side], words[other], strict=False), both):
+                yield Sample(form.format(word=word, other=second), ASKED)
+    for text in (*REFUSALS, *ECHOES, *FOREIGN, *UNCLEAR, *NOT_CONDITIONS):
+        yield Sample(text, ASKED)
+    for table, choices in ((WHOLE, POSITIONS), (NAMED, NAMES), (VERDICT_WORDS, VERDICTS), (GATES, GATE)):
+        for meant, texts in table.items():
+            yield from (Sample(text, meant, choices) for text in texts)
+    yield from (Sample(text, "conditional_support") for text in CONDITIONS)
+
+
+CORPUS = tuple({(sample.text, sample.choices): sample for sample in build_corpus()}.values())
+
+
+def read(sample: Sample) -> str:
+    result = find_choice(sample.text, sample.choices)
+    return ASKED if result is None else result.value
+
+
+def test_no_answer_is_read_as_something_else() -> None:
+    """M-14: a wrong reading is worse than a loss."""
+    assert len(CORPUS) >= 600
+    assert [(each.text, each.meant, result) for each in CORPUS if (result := read(each)) not in {each.meant, ASKED}] == []
+
+
+def test_how_much_is_asked_again() -> None:
+    """M-2: a vote that is plain is counted; at most one in twenty of the plain ones is asked for again."""
+    plain = [sample for sample in CORPUS if sample.meant != ASKED]
+    again = [sample.text for sample in plain if read(sample) == ASKED]
+    print(f"{len(again)} of {len(plain)} plain answers are asked for again: {again}")
+    assert len(again) <= len(plain) / 20
+
+
+PARTS = st.sampled_from(
+    ["I", "we", "this", "motion", "the cost", "because", ",", ".", "ok", "yes", "strongly", "我", "这个动议", "因为", "，", "。"]
+)
+SIDES = (
+    st.sampled_from([*WORDS["support"][:5], *HAN["support"]]),
+    st.sampled_from([*WORDS["oppose"][:4], *HAN["oppose"], "abstain", "弃权"]),
+)
+
+
+@given(st.lists(PARTS, max_size=8), *SIDES, st.randoms(use_true_random=False))
+def test_words_of_two_sides_are_never_read_as_one(parts: list[str], first: str, second: str, random: Random) -> None:
+    """M-14"""
+    words = [*parts, first, second]
+    random.shuffle(words)
+    assert apply_rule(" ".join(words), POSITIONS) is None
+
+
+@pytest.mark.parametrize(
+    "sample", [each for each in CORPUS if each.meant in WORDS and each.choices is POSITIONS], ids=lambda each: each.text
+)
+def test_a_denial_never_leaves_a_reading_as_it_was(sample: Sample) -> None:
+    """M-14: wherever "not", "un-", "不" or a word of the other side comes in."""
+    before = apply_rule(sample.text, POSITIONS)
+    places = [at for at in range(len(sample.text) + 1) if before is not None]
+    for at, word in product(places, (" not ", " un-", "不", "反对" if sample.meant == "support" else "支持")):
+        text = sample.text[:at] + word + sample.text[at:]
+        assert apply_rule(text, POSITIONS) != before, text
+
+
+@pytest.mark.parametrize(
+    "text", ["50/50", "less than 20 %", "8", "at most 0.9", "not 80%", "80% unsure", "between 0.2 and 0.4", "over 90%"]
+)
+def test_a_share_that_is_not_the_whole_answer_is_not_read(text: str) -> None:
+    """M-14"""
+    assert read_share(text, 0, 1) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["I need to say nothing", "我不需要补充", "我不希望发言", "The floor is wet", "I do not need to add anything"]
+)
+def test_a_bid_is_not_read_across_a_denial(text: str) -> None:
+    """M-14"""
+    assert infer_bid_field("intent_to_speak", {"": text}) is not True
