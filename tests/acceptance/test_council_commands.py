@@ -228,7 +228,7 @@ def test_without_a_consensus_within_the_rounds_it_ends_with_code_4_and_the_posit
         ("cem", "support"),
     ]
     assert cli("resume", "s", code=4).out.count("No decision: the group did not carry a motion.") == 1
-    assert cli.json("decisions")[0]["decision"]["consensus_type"] == "no_consensus"
+    assert cli.json("decisions")["decisions"][0]["consensusType"] == "no_consensus"
 
 
 def test_a_threshold_that_no_vote_reaches_is_no_consensus(cli: Cli) -> None:
@@ -270,9 +270,9 @@ def test_category_stakes_tags_and_options_reach_the_opening(cli: Cli) -> None:
     }
     told = cli("show", "s").out
     assert " · Stakes: high · Category: Data stores · Options: Postgres / SQLite\n" in told
-    (kept,) = cli.json("decisions", "--category", "data stores")
-    assert (kept["decision"]["stakes"], kept["decision"]["tags"]) == ("high", ["db", "2026"])
-    assert kept["decision"]["options"] == ["Postgres", "SQLite"]
+    (found,) = cli.json("decisions", "--category", "data stores")["decisions"]
+    assert (found["stakes"], found["tags"]) == ("high", ["db", "2026"])
+    assert found["options"] == ["Postgres", "SQLite"]
 
 
 def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> None:
@@ -428,7 +428,7 @@ def test_a_debate_that_is_exported_imports_elsewhere_record_for_record(cli: Cli,
     assert other.json("show", "s") == cli.json("show", "s")
     assert other.json("replay", "s") == cli.json("replay", "s")
     assert other.json("replay", "s")["model_calls"] == 0
-    assert [kept["decision"]["decision"] for kept in other.json("decisions")] == ["s"]
+    assert [each["decisionId"] for each in other.json("decisions")["decisions"]] == ["s"]
     assert {each["session"]: each["fault"] for each in other.json("verify")} == {"_memory": None, "s": None}
 
 
@@ -634,7 +634,7 @@ def test_a_deliberation_can_be_cancelled(cli: Cli, waiting: str) -> None:
     ]
     for words in (["input", "s", "hello"], ["cancel", "s"], ["answer", "s", "--seat", "eve", said("propose")]):
         assert cli(*words, code=2).err.startswith("moot: ")
-    assert cli.json("decisions") == []
+    assert cli.json("decisions") == {"decisions": []}
 
 
 def test_the_list_tells_deliberations_apart(cli: Cli, decided: str) -> None:
@@ -674,4 +674,4 @@ def test_a_debate_whose_process_was_killed_goes_on_to_the_same_decision(cli: Cli
         fact["ask"] for fact in facts(record(cli.elsewhere("other"))) if "said" in fact
     ]
     assert cli.json("verify", "s")[0]["fault"] is None
-    assert [each["decision"]["decision"] for each in cli.json("decisions")] == ["s"]
+    assert [each["decisionId"] for each in cli.json("decisions")["decisions"]] == ["s"]

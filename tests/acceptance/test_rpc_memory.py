@@ -115,10 +115,10 @@ def test_a_decision_built_on_one_that_failed_says_so(client: Client) -> None:
     assert client("cstp.getAmplificationChain", decisionId=on_top)["standsOnFailure"] is False
     client("cstp.reviewDecision", decisionId=basis, outcome="failure")
     chain = client("cstp.getAmplificationChain", decisionId=on_top)
-    assert [(link["decision"], link["steps"]) for link in chain["builtOn"]] == [(built, 1), (basis, 2)]
+    assert [(link["decisionId"], link["steps"]) for link in chain["builtOn"]] == [(built, 1), (basis, 2)]
     assert (chain["failed"], chain["standsOnFailure"]) == ([basis], True)
     below = client("cstp.getAmplificationChain", decisionId=basis)
-    assert [link["decision"] for link in below["basisOf"]] == [built, on_top]
+    assert [link["decisionId"] for link in below["basisOf"]] == [built, on_top]
     unknown = client.refused("cstp.recordDecision", agent="a", topic="t", decision="d", confidence=0.9, builtOn=["nothing"])
     assert (unknown.code, unknown.kind) == (-32002, "UnknownDecision")
 
@@ -152,11 +152,11 @@ def test_a_thread_tells_who_comes_back_what_it_missed(server: Server, client: Cl
     client("cstp.askInThread", thread=thread, question="Does it hold at scale?")
     server.restart()
     status = client("cstp.getThreadStatus", thread=thread)
-    assert (status["status"], [each["decision"] for each in status["decisions"]]) == ("active", [session])
+    assert (status["status"], [each["decisionId"] for each in status["decisions"]]) == ("active", [session])
     assert [question["text"] for question in status["openQuestions"]] == ["Does it hold at scale?"]
     back = client("cstp.resumeThread", thread=thread, participant="minski")
     assert back["lastVisit"] is not None
-    assert session in {missed["decision"] for missed in back["missed"]}
+    assert session in {missed["decisionId"] for missed in back["missed"]}
     assert "Does it hold at scale?" in {missed["text"] for missed in back["missed"]}
     assert client("cstp.resumeThread", thread=thread, participant="minski")["missed"] == []
     client("cstp.settleQuestion", thread=thread, number=1)
@@ -278,7 +278,7 @@ def test_after_the_cooldown_one_probe_may_go_and_its_outcome_decides(server: Ser
     probe = alone(client, "probed")
     assert probe["status"] == "recorded"
     assert "category:probed" in probe["probeFor"]
-    assert client("cstp.getCircuitState", scope="category:probed")["probe"]["decision"] == probe["decisionId"]
+    assert client("cstp.getCircuitState", scope="category:probed")["probe"]["decisionId"] == probe["decisionId"]
     assert alone(client, "probed", agent="second")["status"] == "deliberation_required"
     client("cstp.reviewDecision", decisionId=probe["decisionId"], outcome="failure")
     until(lambda: client("cstp.getCircuitState", scope="category:probed")["state"] == "half_open")

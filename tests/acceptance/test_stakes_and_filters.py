@@ -92,8 +92,8 @@ def check_stakes(cli: Cli, stakes: Stakes) -> None:
     assert opened.get("subject", {}).get("stakes", "medium") == stakes
     assert closed["fact"] == "council.closed"
     assert (closed.get("reason") == "agreed_blind") == (stakes in STOPPING)
-    (kept,) = cli.json("decisions")
-    assert kept["decision"].get("stakes", "medium") == stakes
+    (found,) = cli.json("decisions")["decisions"]
+    assert found["stakes"] == stakes
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ class TestDecisions:
         names = {name: number for number, name in enumerate(self.list_names(decided.local)[::-1], 1)}
         assert [names[name] for name in self.list_names(decided.local, **asked)] == numbers
         words = [word for name, value in asked.items() for word in (f"--{name}", str(value))]
-        assert [names[each["decision"]["decision"]] for each in decided.cli.json("decisions", *words)] == numbers
+        assert [names[each["decisionId"]] for each in decided.cli.json("decisions", *words)["decisions"]] == numbers
 
     def test_decisions_over_rpc_by_protocol_and_by_page(self, decided: Server) -> None:
         """D-5"""
@@ -163,7 +163,7 @@ class TestDecisions:
         """D-5"""
         found = decided.local("cstp.searchDecisions", query="which one", **asked)["decisions"]
         words = [word for name, value in asked.items() for word in (f"--{name}", str(value))]
-        assert len(found) == len(decided.cli.json("decisions", "search", "which one", *words)) == count
+        assert len(found) == len(decided.cli.json("decisions", "search", "which one", *words)["decisions"]) == count
 
     @staticmethod
     def list_names(client: Client, **asked: Any) -> list[str]:

@@ -167,7 +167,7 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     told = cli("show", "old-1", code=2).err
     assert f"MOOT_LEDGER={file} moot show old-1" in told
     assert told in cli("verify", "old-1", code=2).err
-    assert {each["decision"]["decision"] for each in cli.json("decisions")} == {"old-1", "old-2", "new"}
+    assert {each["decisionId"] for each in cli.json("decisions")["decisions"]} == {"old-1", "old-2", "new"}
     done = cli("verify")
     assert ("old-1" not in done.out, str(file) in done.err) == (True, True)
     assert "exists already" in cli("import", str(tmp_path / "old-1"), code=2).err

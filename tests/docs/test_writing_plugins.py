@@ -137,7 +137,7 @@ from moothall.surfaces.api.methods import TABLE
 async def main():
     moot = Moot()
     async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
-        call = Call(context=ServerContext(moot, runner, Deliberations(moot, runner.wake)), caller=Caller())
+        call = Call(context=ServerContext(moot, runner), caller=Caller())
         asked = {"topic": "How many?", "protocol": "delphi", "participants": ["ada", "bob"]}
         opened = await TABLE["cstp.openDeliberation"].invoke(call, asked)
         session = opened["deliberationId"]
@@ -216,7 +216,7 @@ from moothall import Moot
 from moothall.surfaces.api.method import Call, Caller, ServerContext
 from moothall.surfaces.api.shapes import ParticipantIn
 
-context = ServerContext(Moot(), None, None)
+context = ServerContext(Moot(), None)
 owner, local = (Call(context=context, caller=Caller(role=role)) for role in ("owner", "local"))
 
 for platform in ("proverb:/etc/passwd", "python:os", "script:x", "human", "embedded", "command:codex", "SCRIPT:x", "measure",

@@ -315,14 +315,14 @@ def test_a_chain_shows_both_directions_and_a_failed_ancestor() -> None:
         top = await memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["s2"])
         await memory.review("s1", "failure")
         found = await memory.find_lineage(top.decision)
-        assert [(link.decision, link.steps, link.outcome, link.is_known) for link in found.built_on] == [
+        assert [(link.decision_id, link.steps, link.outcome, link.is_known) for link in found.built_on] == [
             ("s2", 1, None, True),
             ("s1", 2, "failure", True),
             ("s3", 3, None, True),
             ("gone", 3, None, False),
         ]
         assert (found.failed, found.stands_on_failure, found.basis_of) == (("s1",), True, ())
-        assert [link.decision for link in (await memory.find_lineage("s1")).basis_of] == ["s2", "s3", top.decision]
+        assert [link.decision_id for link in (await memory.find_lineage("s1")).basis_of] == ["s2", "s3", top.decision]
         await expect_error(UnknownDecision, memory.find_lineage("nope"))
         await expect_error(UnknownDecision, memory.decide_alone("ada", "Go on?", "Yes.", 0.7, built_on=["nope"]))
 
@@ -424,7 +424,7 @@ def test_a_thread_is_followed_over_days_and_restarts(opening: Opening) -> None:
         assert found.last_visit == START
         assert [one.kind for one in found.missed] == ["status", "decided", "asked", "asked", "settled"]
         assert (found.view.status, [one.text for one in found.view.open_questions]) == ("active", ["And costs?"])
-        assert [(one.decision, one.decided) for one in found.view.decisions] == [("s1", "Use SQLite.")]
+        assert [(one.decision_id, one.decision) for one in found.view.decisions] == [("s1", "Use SQLite.")]
         assert (await memory.resume_thread("thread-1", "bob")).missed == ()
         assert [view.thread for view in await memory.threads()] == ["thread-1", "mine"]
         await expect_error(UnknownThread, memory.thread_status("nope"))

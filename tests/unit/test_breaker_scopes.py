@@ -102,7 +102,9 @@ def test_a_half_open_circuit_lets_exactly_one_probe_through_whoever_fails(
             if not first:
                 continue
             made.append(first)
-            probed = [name for name, one in register.book.breakers.circuits.items() if one.probe and one.probe.decision == first]
+            probed = [
+                name for name, one in register.book.breakers.circuits.items() if one.probe and one.probe.decision_id == first
+            ]
             for scope in probed:
                 assert build_circuit_view(register.book.breakers, scope, register.now).state == "half_open"
             if probed:

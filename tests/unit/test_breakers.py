@@ -105,7 +105,9 @@ def test_a_half_open_circuit_lets_exactly_one_through() -> None:
 
 def test_a_second_probe_at_once_does_not_take_the_place_of_the_first() -> None:
     breakers = start_probes(probing(), decision="q", scopes=WEB, at=START + HOUR)
-    assert build_circuit_view(breakers, "global", START + HOUR).probe == CircuitProbe(decision="p", deadline=START + HOUR + DAY)
+    assert build_circuit_view(breakers, "global", START + HOUR).probe == CircuitProbe(
+        decision_id="p", deadline=START + HOUR + DAY
+    )
 
 
 def test_a_probe_that_succeeds_closes_the_circuit_and_its_failures_are_forgotten() -> None:
@@ -336,14 +338,14 @@ class Circuits(RuleBasedStateMachine):
         for name in found.probes:
             probe = build_circuit_view(self.breakers, name, self.now).probe
             assert probe is not None
-            assert probe.decision == f"d{self.made}"
+            assert probe.decision_id == f"d{self.made}"
 
     @precondition(lambda self: self.pending)
     @rule(pick=st.integers(0, 50), outcome=st.sampled_from(["success", "partial", "failure", "abandoned"]))
     def somebody_reviews(self, pick: int, outcome: Outcome) -> None:
         decision = list(self.pending)[pick % len(self.pending)]
         probes = {
-            one.scope for one in list_circuit_views(self.breakers, self.now) if one.probe and one.probe.decision == decision
+            one.scope for one in list_circuit_views(self.breakers, self.now) if one.probe and one.probe.decision_id == decision
         }
         before = self.breakers
         self.breakers = apply_review(

@@ -13,7 +13,9 @@ LAZY = [command for command in main.commands.values() if isinstance(command, Laz
 @pytest.mark.parametrize("lazy", LAZY, ids=lambda command: str(command.name))
 def test_the_list_of_commands_says_what_each_command_says(lazy: LazyCommand) -> None:
     loaded = lazy.load()
-    assert (loaded.name, loaded.get_short_help_str(60)) == (lazy.name, lazy.get_short_help_str(60))
+    assert (loaded.name, loaded.short_help) == (lazy.name, lazy.help)
+    assert loaded.help
+    assert str(lazy.help).endswith(".")
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ def test_the_first_visit_shows_everything() -> None:
     assert found.last_visit is None
     assert found.missed == (
         ThreadEvent(seq=1, at=at(1), kind="created", text="Storage", by="ada"),
-        ThreadEvent(seq=2, at=at(2), kind="joined", decision="s1"),
+        ThreadEvent(seq=2, at=at(2), kind="joined", decision_id="s1"),
     )
-    assert found.view.decisions == (ThreadDecision(decision="s1"),)
+    assert found.view.decisions == (ThreadDecision(decision_id="s1"),)
 
 
 def test_who_comes_back_gets_what_was_missed_in_full_and_counted() -> None:
@@ -77,10 +77,10 @@ def test_who_comes_back_gets_what_was_missed_in_full_and_counted() -> None:
     found = build_catch_up(threads.threads["t"], "bob", {})
     assert found.last_visit == at(3)
     assert found.missed == (
-        ThreadEvent(seq=5, at=at(5), kind="decided", text="SQLite", decision="s1"),
+        ThreadEvent(seq=5, at=at(5), kind="decided", text="SQLite", decision_id="s1"),
         ThreadEvent(seq=6, at=at(6), kind="asked", text="And backups?", by="ada", question=1),
         ThreadEvent(seq=7, at=at(7), kind="asked", text="And costs?", by="ada", question=2),
-        ThreadEvent(seq=8, at=at(8), kind="reviewed", text="success", by="eve", decision="s1"),
+        ThreadEvent(seq=8, at=at(8), kind="reviewed", text="success", by="eve", decision_id="s1"),
     )
     assert found.counts == (
         EventCount(kind="decided", number=1),

@@ -339,7 +339,7 @@ export interface Circuit {
   threshold: number;
   openedAt: string | null;
   halfOpenAt: string | null;
-  probe: { decision: string; deadline: string } | null;
+  probe: { decisionId: string; deadline: string } | null;
   sources: number;
   leastSources: number;
 }

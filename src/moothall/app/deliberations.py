@@ -21,6 +21,7 @@ from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadRoster, KeyReused, OutOfTurn, SessionClosed, SessionExists, UnknownSeat, UnknownSession
+from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_candidate_ids, find_early_votes
@@ -31,7 +32,6 @@ from moothall.protocols.council.validation import AllowedTypes
 from moothall.scoring.independence import is_same_family
 
 PROGRESS_SECONDS: Final = 10.0
-MOST_WAIT_SECONDS: Final = 600.0
 ANSWER_SECONDS: Final = 0.1
 """How long the answers to those who took part in a session that has ended come before the memory of it."""
 
@@ -223,7 +223,7 @@ class Deliberations:
         name, speaker = parse_session_id(session), parse_seat_id(seat)
         loop = asyncio.get_running_loop()
         started = loop.time()
-        ends = started + min(max(0.0, timeout), MOST_WAIT_SECONDS)
+        ends = started + min(max(0.0, timeout), MAX_WAIT_SECONDS)
         # The process that ran the session may be gone: somebody must run it while we wait.
         self._nudge(name)
         seen: int | None = None

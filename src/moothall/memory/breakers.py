@@ -43,7 +43,7 @@ class Failure:
 class CircuitProbe:
     """The one decision that a half-open circuit let through; it must be reviewed before the deadline."""
 
-    decision: str
+    decision_id: str
     deadline: datetime
 
 
@@ -66,10 +66,7 @@ class Breakers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitView:
-    """The state of a circuit at one moment. `half_open_at` is when an open one lets a probe through.
-
-    A closed one opens when `failures` reach the threshold and their different `sources` the `least_sources`.
-    """
+    """The state of a circuit at one moment."""
 
     scope: str
     state: CircuitState
@@ -77,9 +74,12 @@ class CircuitView:
     threshold: int
     opened_at: datetime | None = None
     half_open_at: datetime | None = None
+    """When an open one lets a probe through."""
     probe: CircuitProbe | None = None
     sources: int = 0
+    """How many different sources these failures have."""
     least_sources: int = 1
+    """How many it takes, besides the threshold, to open the circuit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ def apply_review(
 
 def _apply_review_to_circuit(circuit: Circuit, failure: Failure, before: Outcome | None, outcome: Outcome) -> Circuit:
     decision, at = failure.decision, failure.at
-    is_probe = circuit.probe is not None and circuit.probe.decision == decision
+    is_probe = circuit.probe is not None and circuit.probe.decision_id == decision
     if is_probe and outcome == "success":
         # The probe succeeded: the circuit closes, and its failures are forgotten.
         return Circuit()
@@ -182,7 +182,7 @@ def start_probes(breakers: Breakers, *, decision: str, scopes: tuple[str, ...], 
     """Record a solo decision as the probe of these scopes."""
     deadline = at + timedelta(seconds=breakers.policy.probe_seconds)
     touched = {
-        name: replace(circuit, probe=CircuitProbe(decision=decision, deadline=deadline))
+        name: replace(circuit, probe=CircuitProbe(decision_id=decision, deadline=deadline))
         for name in scopes
         # Only one probe at a time: a second decision must wait for the review of the first.
         if (circuit := _expire_probe(breakers.circuits.get(name, Circuit()), at)).opened_at is not None and circuit.probe is None

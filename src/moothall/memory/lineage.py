@@ -10,38 +10,40 @@ from moothall.memory.remembered_decision import RememberedDecision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedDecision:
-    """A decision that is linked to another, with its distance; `is_known` is False if it is not in memory."""
+    """A decision that is linked to another."""
 
-    decision: str
+    decision_id: str
     steps: int
+    """Its distance."""
     is_known: bool = False
+    """Whether it is in memory."""
     topic: str = ""
-    decided: str | None = None
+    decision: str | None = None
     outcome: Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """`built_on` are the ancestors, `basis_of` the descendants, nearest first; `failed` are the ancestors that proved wrong."""
+    """The decisions that a decision builds on, and those that build on it, nearest first."""
 
-    decision: str
+    decision_id: str
     built_on: tuple[LinkedDecision, ...]
     basis_of: tuple[LinkedDecision, ...]
     failed: tuple[str, ...]
-
-    @property
-    def stands_on_failure(self) -> bool:
-        return bool(self.failed)
+    """The failed decisions that it builds on."""
+    stands_on_failure: bool
 
 
 def build_lineage(decision: str, decisions: Mapping[str, RememberedDecision], children: Mapping[str, Sequence[str]]) -> Lineage:
     """Follow both directions from a decision; cycles are followed only once."""
     above = _collect_reachable(decision, decisions, lambda name: decisions[name].record.built_on if name in decisions else ())
+    failed = tuple(link.decision_id for link in above if link.outcome in FAILED)
     return Lineage(
-        decision=decision,
+        decision_id=decision,
         built_on=above,
         basis_of=_collect_reachable(decision, decisions, lambda name: children.get(name, ())),
-        failed=tuple(link.decision for link in above if link.outcome in FAILED),
+        failed=failed,
+        stands_on_failure=bool(failed),
     )
 
 
@@ -61,12 +63,12 @@ def _collect_reachable(
 
 def _build_link(name: str, steps: int, kept: RememberedDecision | None) -> LinkedDecision:
     if kept is None:
-        return LinkedDecision(decision=name, steps=steps)
+        return LinkedDecision(decision_id=name, steps=steps)
     return LinkedDecision(
-        decision=name,
+        decision_id=name,
         steps=steps,
         is_known=True,
         topic=kept.record.topic,
-        decided=kept.record.decided,
+        decision=kept.record.decided,
         outcome=kept.outcome,
     )

@@ -12,19 +12,23 @@ from moothall.memory.remembered_decision import RememberedDecision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberedObligation:
-    """An obligation as it stands. `number` counts within its decision, `topic` is what was decided there; `settled_at` is None
-    while nothing was reported."""
+    """A condition of a decision that was carried, as it stands."""
 
-    decision: str
+    decision_id: str
     number: int
+    """Its number within the decision."""
     by: str
+    """Who set it."""
     text: str
+    """What must hold."""
     due: str
     state: ObligationState = "open"
     note: str = ""
     settled_by: str = ""
     settled_at: datetime | None = None
+    """None while nothing was reported."""
     topic: str = ""
+    """The question that was decided."""
 
 
 def list_obligations(kept: RememberedDecision) -> tuple[RememberedObligation, ...]:
@@ -33,7 +37,7 @@ def list_obligations(kept: RememberedDecision) -> tuple[RememberedObligation, ..
     found = []
     for number, each in enumerate(kept.record.obligations, 1):
         obligation = RememberedObligation(
-            decision=kept.decision, number=number, by=each.by, text=each.text, due=each.due, topic=kept.record.topic
+            decision_id=kept.decision, number=number, by=each.by, text=each.text, due=each.due, topic=kept.record.topic
         )
         if number in last:
             at, fact = last[number].at, last[number].fact

@@ -27,15 +27,16 @@ ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadEvent:
-    """One event of a thread. `question` is the number of the question that it concerns, or 0."""
+    """One event of a thread."""
 
     seq: int
     at: datetime
     kind: ThreadEventKind
     text: str = ""
     by: str = ""
-    decision: str = ""
+    decision_id: str = ""
     question: int = 0
+    """The number of the question that it concerns, or 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +85,13 @@ class Threads:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadDecision:
-    """A session of a thread; `is_kept` is False until it has ended."""
+    """A session of a thread."""
 
-    decision: str
-    is_kept: bool = False
+    decision_id: str
+    is_decided: bool = False
+    """False until the session has ended."""
     topic: str = ""
-    decided: str | None = None
+    decision: str | None = None
     confidence: float | None = None
     outcome: Outcome | None = None
 
@@ -214,13 +216,13 @@ def build_catch_up_since(
 
 def _build_thread_decision(name: str, kept: RememberedDecision | None) -> ThreadDecision:
     if kept is None:
-        return ThreadDecision(decision=name)
+        return ThreadDecision(decision_id=name)
     record = kept.record
     return ThreadDecision(
-        decision=name,
-        is_kept=True,
+        decision_id=name,
+        is_decided=True,
         topic=record.topic,
-        decided=record.decided,
+        decision=record.decided,
         confidence=record.confidence,
         outcome=kept.outcome,
     )
@@ -229,7 +231,7 @@ def _build_thread_decision(name: str, kept: RememberedDecision | None) -> Thread
 def _build_event(
     entry: Entry, kind: ThreadEventKind, *, text: str = "", by: str = "", decision: str = "", question: int = 0
 ) -> ThreadEvent:
-    return ThreadEvent(seq=entry.seq, at=entry.at, kind=kind, text=text, by=by, decision=decision, question=question)
+    return ThreadEvent(seq=entry.seq, at=entry.at, kind=kind, text=text, by=by, decision_id=decision, question=question)
 
 
 def _with_thread(threads: Threads, thread: Thread) -> Threads:

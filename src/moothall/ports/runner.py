@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from moothall.domain.ids import SessionId
+
+MAX_WAIT_SECONDS: Final = 600.0
+"""How long one call may wait for something to happen to a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

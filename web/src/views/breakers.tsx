@@ -76,7 +76,7 @@ export function Breakers() {
                 {each.probe && (
                   <>
                     {" · "}
-                    <a data-in href={buildPath("decisions", each.probe.decision)}>
+                    <a data-in href={buildPath("decisions", each.probe.decisionId)}>
                       {say("the_decision_that_is_tried_out")}
                     </a>
                   </>

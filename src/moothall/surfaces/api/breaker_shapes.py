@@ -1,11 +1,11 @@
 """What the calls on deciding alone, circuit breakers and their policy take and give."""
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
 from moothall.domain.topic import Stakes
+from moothall.memory.breakers import CircuitView, Policy
 from moothall.memory.validation import LONGEST_WINDOW
 from moothall.surfaces.api.memory_shapes import Note
 from moothall.surfaces.api.method import ApiModel
@@ -43,6 +43,7 @@ class MayParams(ApiModel):
 
 
 class MayOut(ApiModel):
+    agent: str
     allowed: bool
     open_circuits: list[str] = []
     rules: list[str] = []
@@ -92,53 +93,25 @@ class ResetParams(ApiModel):
     idempotency_key: IdempotencyKey = ""
 
 
-class ProbeOut(ApiModel):
-    decision: str
-    deadline: datetime
-
-
-class CircuitOut(ApiModel):
-    scope: str
-    state: Literal["closed", "open", "half_open"]
-    failures: int
-    threshold: int
-    opened_at: datetime | None = None
-    half_open_at: datetime | None = None
-    probe: ProbeOut | None = None
-    sources: int = Field(description="How many different sources these failures have.")
-    least_sources: int = Field(description="How many it takes, besides the threshold, to open the circuit.")
-
-
 class CategoryConfidenceIn(ApiModel):
     category: Annotated[str, Field(min_length=1, max_length=100)]
     least: Score
-
-
-class PolicyOut(ApiModel):
-    failures: int
-    window_seconds: float
-    cooldown_seconds: float
-    probe_seconds: float
-    deliberate_stakes: list[str]
-    least_confidence: float
-    deliberate_categories: list[str]
-    category_confidence: list[CategoryConfidenceIn]
-    scope_sources: int
-    stakes_sources: int
-    global_sources: int
 
 
 class PolicyParams(ApiModel):
     """What is left out stays as it is; an empty list clears."""
 
     failures: Annotated[int | None, Field(ge=1, le=1_000, description="Failures in the window that open a circuit.")] = None
-    window_seconds: Seconds = None
-    cooldown_seconds: Seconds = None
-    probe_seconds: Seconds = None
+    window_seconds: Annotated[Seconds, Field(description="The sliding window.")] = None
+    cooldown_seconds: Annotated[Seconds, Field(description="How long a circuit stays open before a probe.")] = None
+    probe_seconds: Annotated[Seconds, Field(description="Deadline for the review of a probe.")] = None
     deliberate_stakes: Annotated[list[Stakes] | None, Field(max_length=4, description="Stakes never decided alone.")] = None
     least_confidence: Annotated[Score | None, Field(description="For deciding alone at high stakes.")] = None
     deliberate_categories: Annotated[list[Short] | None, Field(max_length=200, description="Never decided alone.")] = None
-    category_confidence: Annotated[list[CategoryConfidenceIn] | None, Field(max_length=200)] = None
+    category_confidence: Annotated[
+        list[CategoryConfidenceIn] | None,
+        Field(max_length=200, description="Minimum confidence for deciding alone in a category."),
+    ] = None
     scope_sources: Annotated[
         int | None, Field(ge=2, le=1_000, description="Different sources that must fail before a category or a tag opens.")
     ] = None
@@ -148,5 +121,5 @@ class PolicyParams(ApiModel):
 
 
 class BreakersOut(ApiModel):
-    breakers: list[CircuitOut]
-    policy: PolicyOut
+    breakers: list[CircuitView]
+    policy: Policy

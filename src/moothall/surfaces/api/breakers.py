@@ -3,16 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from moothall.app.solo_decisions import SoloDecision, SoloDecisions, list_reviewers
 from moothall.errors import NotAllowed
+from moothall.memory.breakers import CircuitView, Policy
 from moothall.memory.facts import CategoryConfidence
 from moothall.surfaces.api.breaker_shapes import (
     BreakersOut,
-    CircuitOut,
     CircuitParams,
     MayOut,
     MayParams,
-    PolicyOut,
     PolicyParams,
     RecordOut,
     RecordParams,
@@ -23,6 +21,8 @@ from moothall.surfaces.api.method import Call, Method, NoParams, build_method
 
 async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
     agent = call.caller.resolve_speaker(params.agent, "agent")
+    from moothall.app.solo_decisions import SoloDecision, SoloDecisions, list_reviewers
+
     wanted = SoloDecision(
         agent=agent,
         topic="",
@@ -36,6 +36,7 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
     verdict = found.verdict
     why = ", ".join((*verdict.scopes, *verdict.rules))
     return MayOut(
+        agent=agent,
         allowed=found.is_allowed,
         open_circuits=list(verdict.scopes),
         rules=list(verdict.rules),
@@ -49,6 +50,8 @@ async def may_decide_alone(call: Call, params: MayParams) -> MayOut:
 
 async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     """Record a decision that an agent took alone, or open the deliberation that is required instead (D-17)."""
+    from moothall.app.solo_decisions import SoloDecision, SoloDecisions
+
     caller = call.caller
     agent = caller.resolve_speaker(params.agent, "agent")
     if caller.role in {"agent", "recorder"} and params.participants:
@@ -94,29 +97,28 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
     )
 
 
-async def get_circuit_state(call: Call, params: CircuitParams) -> CircuitOut:
-    return CircuitOut.model_validate(await (await call.moot.recall()).circuit(params.scope))
+async def get_circuit_state(call: Call, params: CircuitParams) -> CircuitView:
+    return await (await call.moot.recall()).circuit(params.scope)
 
 
 async def list_breakers(call: Call, params: NoParams) -> BreakersOut:
     memory = await call.moot.recall()
     return BreakersOut(
-        breakers=[CircuitOut.model_validate(each) for each in await memory.breakers()],
-        policy=PolicyOut.model_validate(await memory.policy()),
+        breakers=list(await memory.breakers()),
+        policy=await memory.policy(),
     )
 
 
-async def reset_circuit(call: Call, params: ResetParams) -> CircuitOut:
+async def reset_circuit(call: Call, params: ResetParams) -> CircuitView:
     memory = await call.moot.recall()
-    found = await memory.reset_circuit(params.scope, by=call.caller.name, note=params.note, key=params.idempotency_key)
-    return CircuitOut.model_validate(found)
+    return await memory.reset_circuit(params.scope, by=call.caller.name, note=params.note, key=params.idempotency_key)
 
 
-async def get_policy(call: Call, params: NoParams) -> PolicyOut:
-    return PolicyOut.model_validate(await call.moot.memory.policy())
+async def get_policy(call: Call, params: NoParams) -> Policy:
+    return await call.moot.memory.policy()
 
 
-async def set_policy(call: Call, params: PolicyParams) -> PolicyOut:
+async def set_policy(call: Call, params: PolicyParams) -> Policy:
     given = params.model_dump(exclude_none=True, exclude={"idempotency_key"})
     changes = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     if params.category_confidence is not None:
@@ -124,7 +126,7 @@ async def set_policy(call: Call, params: PolicyParams) -> PolicyOut:
             CategoryConfidence(category=each.category, least=each.least) for each in params.category_confidence
         )
     memory = await call.moot.recall()
-    return PolicyOut.model_validate(await memory.change_policy(changes, by=call.caller.name, key=params.idempotency_key))
+    return await memory.change_policy(changes, by=call.caller.name, key=params.idempotency_key)
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (

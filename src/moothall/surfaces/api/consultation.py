@@ -5,13 +5,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from moothall.app.deliberations import MOST_WAIT_SECONDS, PROGRESS_SECONDS
+from moothall.app.deliberations import PROGRESS_SECONDS
 from moothall.app.moot import Options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.consult import ConsultKind
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadSetting
+from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.method import ApiModel, Call, Method
@@ -42,7 +43,7 @@ class ConsultParams(ApiModel):
         Field(max_length=64, description="Without a session: the participants behind the names, with platforms."),
     ] = []
     language: KnownLanguage | None = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
     idempotency_key: IdempotencyKey = ""
 
 

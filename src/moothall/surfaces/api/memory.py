@@ -5,19 +5,14 @@ from typing import Any, Final
 
 from moothall.domain.ids import parse_session_id
 from moothall.errors import CallerError, UnknownDecision, UnknownSession, WorldError
-from moothall.memory.obligations import describe_obligations, has_open_obligations
+from moothall.memory.lineage import Lineage
+from moothall.memory.obligations import RememberedObligation, describe_obligations, has_open_obligations
 from moothall.memory.obligations import list_obligations as list_obligations_of
 from moothall.memory.remembered_decision import ALONE, RememberedDecision
-from moothall.protocols.consultation.timeline import unwrap_timeline
-from moothall.protocols.council.timeline import CouncilTimeline
-from moothall.surfaces.api.deliberation import build_session_standing
+from moothall.memory.threads import ThreadView
 from moothall.surfaces.api.memory_shapes import (
-    AmplificationOut,
     AmplificationsOut,
     AskThreadParams,
-    CategoryTrustOut,
-    ChainOut,
-    CountOut,
     CreateThreadParams,
     DecisionOut,
     DecisionParams,
@@ -25,9 +20,6 @@ from moothall.surfaces.api.memory_shapes import (
     DecisionsParams,
     DecisionTraceOut,
     FoundOut,
-    HappeningOut,
-    ListedObligationOut,
-    MemberOut,
     ObligationsOut,
     ObligationsParams,
     ResumedOut,
@@ -44,15 +36,13 @@ from moothall.surfaces.api.memory_shapes import (
     SourceFoundOut,
     SourcesOut,
     ThreadFoundOut,
-    ThreadOut,
     ThreadParams,
     ThreadsOut,
     TrustOut,
     TrustParams,
 )
 from moothall.surfaces.api.method import Call, Method, NoParams, build_method
-from moothall.surfaces.api.shapes import ObligationOut, StandingOut
-from moothall.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
+from moothall.surfaces.api.shapes import StandingOut
 
 _SETTLE: Final = "Report it with settle_obligation."
 
@@ -73,7 +63,7 @@ def build_decision_out(kept: RememberedDecision) -> DecisionOut:
         strength=record.strength,
         confidence=record.confidence,
         consensus_type=record.consensus_type,
-        members=[MemberOut.model_validate(member) for member in record.members],
+        members=list(record.members),
         dissent=list(record.dissent),
         open_questions=list(record.open_questions),
         built_on=list(record.built_on),
@@ -85,7 +75,7 @@ def build_decision_out(kept: RememberedDecision) -> DecisionOut:
             for review in kept.reviews
         ],
         options=list(record.options),
-        obligations=[ObligationOut.model_validate(each) for each in list_obligations_of(kept)],
+        obligations=list(list_obligations_of(kept)),
         note=" ".join(filter(None, (describe_obligations(kept), _SETTLE if has_open_obligations(kept) else ""))),
     )
 
@@ -168,16 +158,28 @@ async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
 
 async def get_decision(call: Call, params: DecisionParams) -> DecisionTraceOut:
     call.caller.check_session(params.decision_id)
-    kept = await (await call.moot.recall()).get(params.decision_id)
+    memory = await call.moot.recall()
+    kept = await memory.get(params.decision_id)
     if kept is None:
-        raise UnknownDecision(f"no decision {params.decision_id!r} is stored; search_decisions finds those that are")
-    return DecisionTraceOut(**dict(build_decision_out(kept)), **await _build_trace(call, kept))
+        raise UnknownDecision(
+            f"no decision {params.decision_id!r} is stored; list or search the decisions to find those that are"
+        )
+    # A token for one session does not show what other sessions decided.
+    chain = None if call.caller.session else await memory.find_lineage(params.decision_id)
+    (whole,) = await memory.load_whole([kept])
+    trace = await _build_trace(call, kept)
+    return DecisionTraceOut(**dict(build_decision_out(kept)), **trace, head=whole.record.head, chain=chain)
 
 
 async def _build_trace(call: Call, kept: RememberedDecision) -> dict[str, Any]:
     """The fields of `DecisionTraceOut`; none for a decision that no session of this ledger led to."""
     if kept.is_alone:
         return {}
+    # Imported here: they bring the rules of the deliberations, and every other command on decisions would pay for them.
+    from moothall.protocols.consultation.timeline import unwrap_timeline
+    from moothall.protocols.council.timeline import CouncilTimeline
+    from moothall.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
+
     try:
         plugin, timeline = await call.moot.load_plugin(kept.decision), await call.moot.load_timeline(kept.decision)
     except UnknownSession:
@@ -200,13 +202,13 @@ async def list_obligations(call: Call, params: ObligationsParams) -> Obligations
         call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
     found = await memory.list_obligations(decision=params.decision_id, only_open=params.only_open, limit=params.limit)
-    return ObligationsOut(obligations=[ListedObligationOut.model_validate(each) for each in found])
+    return ObligationsOut(obligations=list(found))
 
 
-async def settle_obligation(call: Call, params: SettleObligationParams) -> ObligationOut:
+async def settle_obligation(call: Call, params: SettleObligationParams) -> RememberedObligation:
     call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
-    settled = await memory.settle_obligation(
+    return await memory.settle_obligation(
         params.decision_id,
         params.number,
         params.state,
@@ -214,7 +216,6 @@ async def settle_obligation(call: Call, params: SettleObligationParams) -> Oblig
         by=call.caller.name,
         key=params.idempotency_key,
     )
-    return ObligationOut.model_validate(settled)
 
 
 async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
@@ -229,50 +230,52 @@ async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
         accuracy=round(standing.accuracy, 4),
         cases=0 if record is None else record.cases,
         brier=None if record is None else record.brier,
-        categories=[] if record is None else [CategoryTrustOut.model_validate(each) for each in record.categories],
+        categories=[] if record is None else list(record.categories),
     )
 
 
 async def list_sources(call: Call, params: NoParams) -> SourcesOut:
-    found = await (await call.moot.recall()).sources()
-    return SourcesOut(sources=[TrustOut.model_validate(record) for record in found])
+    return SourcesOut(sources=list(await (await call.moot.recall()).sources()))
 
 
 async def get_amplification_stats(call: Call, params: NoParams) -> AmplificationsOut:
     found = await (await call.moot.recall()).amplification()
-    return AmplificationsOut(protocols=[AmplificationOut.model_validate(each) for each in found if each.protocol != ALONE])
+    return AmplificationsOut(protocols=[each for each in found if each.protocol != ALONE])
 
 
-async def get_amplification_chain(call: Call, params: DecisionParams) -> ChainOut:
-    return ChainOut.model_validate(await (await call.moot.recall()).find_lineage(params.decision_id))
+async def get_amplification_chain(call: Call, params: DecisionParams) -> Lineage:
+    return await (await call.moot.recall()).find_lineage(params.decision_id)
 
 
-async def create_thread(call: Call, params: CreateThreadParams) -> ThreadOut:
-    found = await call.moot.memory.create_thread(
+async def create_thread(call: Call, params: CreateThreadParams) -> ThreadView:
+    return await call.moot.memory.create_thread(
         params.title, category=params.category, by=call.caller.name, thread=params.thread, key=params.idempotency_key
     )
-    return ThreadOut.model_validate(found)
 
 
 async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
     memory = await call.moot.recall()
     found = await memory.resume_thread(params.thread, params.participant, key=params.idempotency_key)
-    inside = {decision.decision for decision in found.view.decisions}
+    inside = {each.decision_id for each in found.view.decisions}
     hits = [hit for hit in await memory.find_similar(found.view.title) if hit.decision not in inside]
     return ResumedOut(
-        thread=ThreadOut.model_validate(found.view),
+        thread=found.view,
         last_visit=found.last_visit,
-        missed=[HappeningOut.model_validate(each) for each in found.missed],
-        counts=[CountOut.model_validate(each) for each in found.counts],
+        missed=list(found.missed),
+        counts=list(found.counts),
         like=[each for hit in hits if (each := await _find_search_hit(call, hit.decision, hit.score, hit.snippet))],
         running=[
-            running for each in found.view.decisions if not each.is_kept and (running := await _find_running(call, each.decision))
+            running
+            for each in found.view.decisions
+            if not each.is_decided and (running := await _find_running(call, each.decision_id))
         ],
     )
 
 
 async def _find_running(call: Call, session: str) -> StandingOut | None:
     """Where a session of a thread stands that goes on; None if it has ended without a decision, or cannot be read."""
+    from moothall.surfaces.api.deliberation import build_session_standing
+
     try:
         name = parse_session_id(session)
         snapshot = await call.moot.engine.load_snapshot(name)
@@ -281,29 +284,26 @@ async def _find_running(call: Call, session: str) -> StandingOut | None:
         return None
 
 
-async def get_thread_status(call: Call, params: ThreadParams) -> ThreadOut:
-    return ThreadOut.model_validate(await (await call.moot.recall()).thread_status(params.thread))
+async def get_thread_status(call: Call, params: ThreadParams) -> ThreadView:
+    return await (await call.moot.recall()).thread_status(params.thread)
 
 
-async def set_thread_status(call: Call, params: SetThreadParams) -> ThreadOut:
-    found = await call.moot.memory.set_thread_status(
+async def set_thread_status(call: Call, params: SetThreadParams) -> ThreadView:
+    return await call.moot.memory.set_thread_status(
         params.thread, params.status, note=params.note, by=call.caller.name, key=params.idempotency_key
     )
-    return ThreadOut.model_validate(found)
 
 
-async def ask_in_thread(call: Call, params: AskThreadParams) -> ThreadOut:
-    found = await call.moot.memory.ask_in_thread(params.thread, params.question, by=call.caller.name, key=params.idempotency_key)
-    return ThreadOut.model_validate(found)
+async def ask_in_thread(call: Call, params: AskThreadParams) -> ThreadView:
+    return await call.moot.memory.ask_in_thread(params.thread, params.question, by=call.caller.name, key=params.idempotency_key)
 
 
-async def settle_question(call: Call, params: SettleThreadParams) -> ThreadOut:
-    found = await call.moot.memory.settle_question(params.thread, params.number, by=call.caller.name, key=params.idempotency_key)
-    return ThreadOut.model_validate(found)
+async def settle_question(call: Call, params: SettleThreadParams) -> ThreadView:
+    return await call.moot.memory.settle_question(params.thread, params.number, by=call.caller.name, key=params.idempotency_key)
 
 
 async def list_threads(call: Call, params: NoParams) -> ThreadsOut:
-    return ThreadsOut(threads=[ThreadOut.model_validate(each) for each in await (await call.moot.recall()).threads()])
+    return ThreadsOut(threads=list(await (await call.moot.recall()).threads()))
 
 
 _METHODS: tuple[Method[Any, Any], ...] = (

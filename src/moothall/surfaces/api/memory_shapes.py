@@ -5,14 +5,18 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from moothall.memory.facts import ObligationState, Outcome, ThreadStatus
+from moothall.memory.amplification import Amplification
+from moothall.memory.facts import Member, ObligationState, Outcome, ThreadStatus
+from moothall.memory.lineage import Lineage
+from moothall.memory.obligations import RememberedObligation
+from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
+from moothall.memory.track_records import CategoryTrust, SourceTrust
 from moothall.surfaces.api.method import ApiModel
 from moothall.surfaces.api.shapes import (
     CandidateOut,
     ContributionOut,
     IdempotencyKey,
     MovedOut,
-    ObligationOut,
     Short,
     StandingOut,
     TallyOut,
@@ -49,16 +53,6 @@ class ReviewOut(ApiModel):
     by: str = ""
 
 
-class MemberOut(ApiModel):
-    source: str
-    seat: str
-    family: str = ""
-    first: str = ""
-    first_confidence: float | None = None
-    position: str | None = None
-    confidence: float | None = None
-
-
 class DecisionOut(ApiModel):
     decision_id: str
     protocol: str
@@ -72,7 +66,7 @@ class DecisionOut(ApiModel):
     strength: str = Field(description="What it is worth in one word; empty in records older than this field.")
     confidence: float | None = None
     consensus_type: str
-    members: list[MemberOut]
+    members: list[Member]
     dissent: list[str]
     open_questions: list[str]
     built_on: list[str]
@@ -81,7 +75,9 @@ class DecisionOut(ApiModel):
     outcome: Outcome | None = None
     reviews: list[ReviewOut]
     options: list[str] = []
-    obligations: list[ObligationOut] = Field(default=[], description="The conditions it was carried with, and their state.")
+    obligations: list[RememberedObligation] = Field(
+        default=[], description="The conditions it was carried with, and their state."
+    )
     note: str = Field(default="", description="What is still open: obligations that nobody reported on.")
 
 
@@ -95,6 +91,8 @@ class DecisionTraceOut(DecisionOut):
     tally: list[TallyOut] = []
     participant_votes: dict[str, VoteOut] = {}
     changed_minds: list[MovedOut] = []
+    head: str = Field(default="", description="The hash of the session's last entry when it ended.")
+    chain: Lineage | None = Field(default=None, description="The decisions that it builds on, and those that build on it.")
 
 
 class ObligationsParams(ApiModel):
@@ -108,12 +106,8 @@ class ObligationsParams(ApiModel):
     limit: Annotated[int, Field(ge=1, le=1_000)] = 200
 
 
-class ListedObligationOut(ObligationOut):
-    topic: str = Field(default="", description="The question that was decided.")
-
-
 class ObligationsOut(ApiModel):
-    obligations: list[ListedObligationOut]
+    obligations: list[RememberedObligation]
 
 
 class SettleObligationParams(ApiModel):
@@ -204,14 +198,6 @@ class TrustParams(ApiModel):
     category: Short = ""
 
 
-class CategoryTrustOut(ApiModel):
-    category: str
-    cases: int
-    brier: float | None = None
-    trust: float
-    accuracy: float
-
-
 class TrustOut(ApiModel):
     source: str
     category: str = ""
@@ -219,57 +205,15 @@ class TrustOut(ApiModel):
     accuracy: float = Field(description="How often it is right, by its record: what its votes weigh by.")
     cases: int = Field(description="Reviewed forecasts behind it, in all categories.")
     brier: float | None = Field(default=None, description="Their mean Brier score: 0 is perfect, 0.25 is knowing nothing.")
-    categories: list[CategoryTrustOut] = []
+    categories: list[CategoryTrust] = []
 
 
 class SourcesOut(ApiModel):
-    sources: list[TrustOut]
-
-
-class ShareOut(ApiModel):
-    right: float
-    of: int
-
-
-class AmplificationOut(ApiModel):
-    protocol: str
-    cases: int
-    partial: int
-    group: ShareOut
-    compared: ShareOut
-    members: ShareOut
-    members_known: int
-    members_right: int
-    members_unknown: int
-    majority: ShareOut
-    corrections: int
-    subversions: int
-    amplification: float | None = Field(
-        default=None, description="The group's rate of error over its members' on the same cases; below 1 it corrected them."
-    )
-    cases_blank: int = Field(default=0, description="Cases in which no member's blind choice is on record.")
-    members_blank: int = Field(default=0, description="Members of all cases without a blind choice on record.")
+    sources: list[SourceTrust]
 
 
 class AmplificationsOut(ApiModel):
-    protocols: list[AmplificationOut]
-
-
-class LinkOut(ApiModel):
-    decision: str
-    steps: int
-    is_known: bool
-    topic: str = ""
-    decided: str | None = None
-    outcome: Outcome | None = None
-
-
-class ChainOut(ApiModel):
-    decision: str
-    built_on: list[LinkOut]
-    basis_of: list[LinkOut]
-    failed: list[str] = Field(description="The failed decisions that it builds on.")
-    stands_on_failure: bool
+    protocols: list[Amplification]
 
 
 class ThreadParams(ApiModel):
@@ -306,61 +250,14 @@ class SettleThreadParams(ThreadParams):
     idempotency_key: IdempotencyKey = ""
 
 
-class QuestionOut(ApiModel):
-    number: int
-    text: str
-    by: str
-    asked_at: datetime
-    settled_by: str = ""
-    settled_at: datetime | None = None
-
-
-class ThreadDecisionOut(ApiModel):
-    decision: str
-    is_kept: bool
-    topic: str = ""
-    decided: str | None = None
-    confidence: float | None = None
-    outcome: Outcome | None = None
-
-
-class ThreadOut(ApiModel):
-    thread: str
-    title: str
-    category: str
-    by: str
-    status: ThreadStatus
-    note: str
-    created_at: datetime
-    changed_at: datetime
-    decisions: list[ThreadDecisionOut]
-    open_questions: list[QuestionOut]
-    settled_questions: list[QuestionOut]
-    open_obligations: list[ObligationOut] = []
-
-
 class ThreadsOut(ApiModel):
-    threads: list[ThreadOut]
-
-
-class HappeningOut(ApiModel):
-    at: datetime
-    kind: str
-    text: str = ""
-    by: str = ""
-    decision: str = ""
-    question: int = 0
-
-
-class CountOut(ApiModel):
-    kind: str
-    number: int
+    threads: list[ThreadView]
 
 
 class ResumedOut(ApiModel):
-    thread: ThreadOut
+    thread: ThreadView
     last_visit: datetime | None = None
-    missed: list[HappeningOut]
-    counts: list[CountOut]
+    missed: list[ThreadEvent]
+    counts: list[EventCount]
     like: list[FoundOut] = Field(description="Decisions on similar topics outside this thread.")
     running: list[StandingOut] = Field(default=[], description="The thread's sessions that go on, and whom they wait for.")

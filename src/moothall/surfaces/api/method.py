@@ -5,20 +5,24 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from moothall.app.deliberations import Deliberations, Progress
-from moothall.app.folded_sessions import FoldedSessions
-from moothall.app.moot import Moot
 from moothall.domain.facts import INVITED_DOOR
 from moothall.domain.safe_text import one_line
 from moothall.errors import NotAllowed, UnknownSession
 from moothall.memory.tokens import Identity
-from moothall.ports.runner import Runner
 from moothall.surfaces.api.rights import HOLDERS, MAY, NEEDS, Needs, Role
+
+if TYPE_CHECKING:
+    # For their names only: commands of the terminal load this module, and many need none of them.
+    from moothall.app.deliberations import Deliberations, Progress
+    from moothall.app.folded_sessions import FoldedSessions
+    from moothall.app.moot import Moot
+    from moothall.ports.runner import Runner
 
 T = TypeVar("T")
 MOST_NAMED: Final = 10
@@ -26,10 +30,21 @@ MOST_NAMED: Final = 10
 TRACE_HEADER: Final = "traceparent"
 
 
-class ApiModel(BaseModel):
-    """What crosses the wire: camelCase there, nothing unknown let through."""
+JSON_CONFIG: Final = ConfigDict(
+    alias_generator=to_camel,
+    populate_by_name=True,
+    extra="forbid",
+    frozen=True,
+    from_attributes=True,
+    defer_build=True,
+)
+"""The one JSON dialect: camelCase names, nothing unknown let through; a dataclass inside of a model speaks it too."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True)
+
+class ApiModel(BaseModel):
+    """What crosses the wire as parameters, or as a result that no dataclass of the domain has."""
+
+    model_config = JSON_CONFIG
 
     @model_validator(mode="before")
     @classmethod
@@ -133,9 +148,8 @@ def _with_article(role: str) -> str:
 class ServerContext:
     """What calls work on."""
 
-    moot: Moot
-    runner: Runner
-    deliberations: Deliberations
+    moot: "Moot"
+    runner: "Runner"
     root: Path = field(default_factory=Path.cwd)
     """The folder whose conferences calls may reach."""
     under_way: set[asyncio.Future[Any]] = field(default_factory=set)
@@ -144,23 +158,23 @@ class ServerContext:
     """The conferences that are driven from here."""
     swarm_timelines: dict[str, object] = field(default_factory=dict)
     """The timelines of the swarms last asked for, each valid while nothing was added to its ledger."""
-    parts: dict[type, Any] = field(default_factory=dict)
+    parts: dict[object, Any] = field(default_factory=dict)
     """The instances that `get_or_create` has made."""
 
-    def get_or_create(self, kind: "Callable[[ServerContext], T]") -> T:
-        """The one instance of a class that works on this context, made at its first use."""
-        key: Any = kind
-        if key not in self.parts:
-            self.parts[key] = kind(self)
-        found: T = self.parts[key]
-        return found
+    def get_or_create(self, build: "Callable[[ServerContext], T]") -> T:
+        """The one instance that a class or a function builds on this context, made at its first use."""
+        if build not in self.parts:
+            self.parts[build] = build(self)
+        instance: T = self.parts[build]
+        return instance
 
-    def get_folded(self) -> FoldedSessions:
+    @property
+    def deliberations(self) -> "Deliberations":
+        return self.get_or_create(_build_deliberations)
+
+    def get_folded(self) -> "FoldedSessions":
         """The sessions as views need them, folded once for everybody."""
-        if FoldedSessions not in self.parts:
-            self.parts[FoldedSessions] = FoldedSessions(self.moot)
-        found: FoldedSessions = self.parts[FoldedSessions]
-        return found
+        return self.get_or_create(_build_folded_sessions)
 
     async def run_shielded(self, work: Awaitable[T]) -> T:
         """Do it to its end, whether or not the caller still waits for it: half a change would leave others waiting."""
@@ -170,21 +184,34 @@ class ServerContext:
         return await asyncio.shield(task)
 
 
+def _build_deliberations(context: ServerContext) -> "Deliberations":
+    # Imported here: it brings the rules of the deliberations, which few commands of the terminal need.
+    from moothall.app.deliberations import Deliberations
+
+    return Deliberations(context.moot, context.runner.wake)
+
+
+def _build_folded_sessions(context: ServerContext) -> "FoldedSessions":
+    from moothall.app.folded_sessions import FoldedSessions
+
+    return FoldedSessions(context.moot)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One call under way: who makes it, on what, how to report progress, and to which trace of the caller's it belongs."""
 
     context: ServerContext
     caller: Caller
-    progress: Progress | None = None
+    progress: "Progress | None" = None
     trace: str = ""
 
     @property
-    def moot(self) -> Moot:
+    def moot(self) -> "Moot":
         return self.context.moot
 
     @property
-    def deliberations(self) -> Deliberations:
+    def deliberations(self) -> "Deliberations":
         return self.context.deliberations
 
     async def find_door(self, session: str, seat: str) -> str:
@@ -193,25 +220,25 @@ class Call:
 
 
 P = TypeVar("P", bound=ApiModel)
-R = TypeVar("R", bound=ApiModel)
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method(Generic[P, R]):
-    """One call of the table. `tool` is its name in MCP, where it has one.
-
-    One that `waits` may be broken off; any other that changes something is carried through once it has begun. One that
-    `needs_unbound_token` sessions is refused to a token that is for one.
-    """
+    """One operation of the table. JSON-RPC, OpenRPC, MCP, the command and its `--json`, and TypeScript's types follow from it."""
 
     name: str
     summary: str
     params: type[P]
     result: type[R]
+    """An `ApiModel`, or a dataclass of the domain."""
     handler: Callable[[Call, P], Awaitable[R]]
     tool: str = ""
+    """Its name in MCP, where it has one."""
     waits: bool = False
+    """Whether it may be broken off; any other that changes something is carried through once it has begun."""
     needs_unbound_token: bool = False
+    """Whether it is refused to a token that is for one session."""
 
     @property
     def needs(self) -> Needs:
@@ -225,25 +252,31 @@ class Method(Generic[P, R]):
     async def invoke(self, call: Call, params: object) -> dict[str, Any]:
         """Check, do, and give back the plain result; raises ValidationError or MootError."""
         with call.moot.telemetry.tracer.span("moot.call", caller=call.trace, method=self.name, role=call.caller.role):
-            return await self._invoke(call, params)
+            return self.encode(await self.perform(call, params))
 
-    async def _invoke(self, call: Call, params: object) -> dict[str, Any]:
+    async def perform(self, call: Call, params: object) -> R:
+        """Check the caller and the parameters, and do it."""
         call.caller.check(self.needs)
         if self.needs_unbound_token:
             call.caller.check_unbound(self.name)
         work = self.handler(call, self.params.model_validate(params))
         try:
-            found = await (work if self.is_reading or self.waits else call.context.run_shielded(work))
+            return await (work if self.is_reading or self.waits else call.context.run_shielded(work))
         except UnknownSession as error:
             raise UnknownSession(await _list_known_sessions(call, str(error))) from error
-        plain: dict[str, Any] = _drop_missing(found.model_dump(mode="json", by_alias=True))
-        return plain
+
+    def encode(self, result: R) -> dict[str, Any]:
+        """The result as JSON has it."""
+        return encode_json(result)
 
     def input_schema(self) -> dict[str, Any]:
-        return _build_input_schema(self.params)
+        schema: dict[str, Any] = _build_input_schema(self.params)
+        return schema
 
     def output_schema(self) -> dict[str, Any]:
-        return _build_output_schema(self.result)
+        shape: Any = self.result
+        schema: dict[str, Any] = _build_output_schema(shape)
+        return schema
 
 
 async def _list_known_sessions(call: Call, message: str) -> str:
@@ -264,26 +297,52 @@ def _drop_missing(value: Any) -> Any:
         return [_drop_missing(each) if type(each) in _NESTED else each for each in value]
     if type(value) is not dict:
         return value
-    kept = _KEPT if "consensusType" in value else ()
+    always = _ALWAYS if "consensusType" in value else ()
     return {
         name: _drop_missing(each) if type(each) in _NESTED else each
         for name, each in value.items()
-        if each is not None or name in kept
+        if each is not None or name in always
     }
 
 
 _NESTED: Final = frozenset({dict, list})
-_KEPT: Final = frozenset({"decision", "confidence"})
+_ALWAYS: Final = frozenset({"decision", "confidence"})
 
 
 @cache
-def _build_input_schema(shape: type[ApiModel]) -> dict[str, Any]:
+def _build_input_schema(shape: type[ApiModel]) -> Any:
     return shape.model_json_schema(by_alias=True)
 
 
 @cache
-def _build_output_schema(shape: type[ApiModel]) -> dict[str, Any]:
-    return shape.model_json_schema(by_alias=True, mode="serialization")
+def _build_output_schema(shape: Any) -> Any:
+    if issubclass(shape, ApiModel):
+        return shape.model_json_schema(by_alias=True, mode="serialization")
+    # Read from the source files, which takes a while: for schemas only.
+    config = ConfigDict(**JSON_CONFIG, use_attribute_docstrings=True)
+    many: Any = GenericAlias(list, (shape,))
+    schema = TypeAdapter(many, config=config).json_schema(by_alias=True, mode="serialization")
+    shapes = schema["$defs"]
+    root = shapes.pop(schema["items"]["$ref"].rpartition("/")[2])
+    return {**root, **({"$defs": shapes} if shapes else {})}
+
+
+@cache
+def _get_adapter(shape: Any) -> TypeAdapter[Any]:
+    """Encodes dataclasses of a kind. A list of them, since only what holds a dataclass may say how its fields are named."""
+    many: Any = GenericAlias(list, (shape,))
+    return TypeAdapter(many, config=JSON_CONFIG)
+
+
+def encode_json(value: Any) -> dict[str, Any]:
+    """A model, or a dataclass of the domain, in the one JSON dialect; what is not there is left out."""
+    if isinstance(value, ApiModel):
+        plain = value.model_dump(mode="json", by_alias=True)
+    else:
+        shape: Any = type(value)
+        (plain,) = _get_adapter(shape).dump_python([value], mode="json", by_alias=True)
+    encoded: dict[str, Any] = _drop_missing(plain)
+    return encoded
 
 
 def build_method(name: str, summary: str, handler: Callable[[Call, Any], Awaitable[Any]], tool: str = "") -> Method[Any, Any]:

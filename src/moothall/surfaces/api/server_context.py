@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from moothall.app.conferences.project import find_project_root
-from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.app.runner import open_runner
 from moothall.surfaces.api.method import ServerContext
@@ -16,7 +15,7 @@ from moothall.surfaces.api.method import ServerContext
 async def open_server_context(moot: Moot) -> AsyncIterator[ServerContext]:
     """What calls work on, with a runner that keeps sessions going while it is open, here or on workers."""
     async with moot, open_runner(moot) as runner:
-        context = ServerContext(moot, runner, Deliberations(moot, runner.wake), find_project_root(Path.cwd()))
+        context = ServerContext(moot, runner, find_project_root(Path.cwd()))
         try:
             yield context
         finally:

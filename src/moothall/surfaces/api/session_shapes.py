@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
-from moothall.app.deliberations import MOST_WAIT_SECONDS
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.topic import LONGEST_FILE, MOST_FILES, Stakes
+from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api.method import ApiModel
 from moothall.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
@@ -43,7 +43,7 @@ EntryNumber = Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As
 
 
 class GetSessionParams(SessionParams):
-    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0
     at: EntryNumber = None
 
 
@@ -139,7 +139,7 @@ class EntriesOut(ApiModel):
 
 class AsksParams(SessionParams):
     seat: SeatRef = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0
 
 
 class AskOut(ApiModel):

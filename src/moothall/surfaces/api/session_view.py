@@ -27,7 +27,7 @@ from moothall.reports.loss_text import explain_detail
 from moothall.reports.outline import Lens, TimelineItem, build_outline
 from moothall.reports.timeline import SessionTimeline
 from moothall.surfaces.api.entries import has_sealed_words, is_sealed
-from moothall.surfaces.api.method import Caller
+from moothall.surfaces.api.method import Caller, encode_json
 from moothall.surfaces.api.views import (
     build_candidates,
     build_deadlines,
@@ -84,9 +84,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "context": [{"name": clean(each.name), "size": len(each.text)} for each in opened.subject.context],
         "sealed": is_closed_to_readers,
         "deadlines": [each.model_dump(mode="json", by_alias=True) for each in build_deadlines(snapshot)],
-        "obligations": [
-            each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in build_obligations_out(decision)
-        ],
+        "obligations": [encode_json(each) for each in build_obligations_out(decision)],
         **_build_deliberation(snapshot),
         "may": list_allowed(snapshot),
     }

@@ -1,15 +1,14 @@
 """What the calls of a deliberation take and give."""
 
-from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
-from moothall.app.deliberations import MOST_WAIT_SECONDS
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.roster import LONGEST_FAMILY, MAILBOX
 from moothall.domain.topic import Stakes
-from moothall.memory.facts import ObligationState
+from moothall.memory.obligations import RememberedObligation
+from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.strength import Strength
@@ -244,20 +243,6 @@ class TallyOut(ApiModel):
     confidence: float | None = None
 
 
-class ObligationOut(ApiModel):
-    """A condition of a decision that was carried."""
-
-    decision_id: Annotated[str, Field(validation_alias=AliasChoices("decisionId", "decision_id", "decision"))]
-    number: int
-    by: str = Field(description="Who set it.")
-    text: str = Field(description="What must hold.")
-    due: str = ""
-    state: ObligationState
-    note: str = ""
-    settled_by: str = ""
-    settled_at: datetime | None = None
-
-
 class DeadlineOut(ApiModel):
     participant: str
     phase: str
@@ -310,7 +295,9 @@ class ResultOut(ApiModel):
     changed_minds: list[MovedOut]
     lost: list[LostOut]
     ended_by: str
-    obligations: list[ObligationOut] = Field(default=[], description="The conditions of the decision, and what became of them.")
+    obligations: list[RememberedObligation] = Field(
+        default=[], description="The conditions of the decision, and what became of them."
+    )
     tally: list[TallyOut] = Field(default=[], description="What each candidate got, the motion first.")
 
 
@@ -356,7 +343,7 @@ class DeliberationOut(StandingOut):
     patience_seconds: float
     result: ResultOut | None = None
     outcome: str | None = Field(default=None, description="How it turned out, as a review said.")
-    obligations: list[ObligationOut] = []
+    obligations: list[RememberedObligation] = []
 
 
 class WaitParams(ApiModel):
@@ -365,7 +352,7 @@ class WaitParams(ApiModel):
     cursor: Annotated[
         int | None, Field(ge=0, le=MOST_ENTRIES, description="From the last answer. Default: since your own last contribution.")
     ] = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS)] = 45.0
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS)] = 45.0
 
 
 class TurnAskOut(ApiModel):

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from moothall.app.deliberations import MOST_WAIT_SECONDS
 from moothall.app.moot import Options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.budget import Budget
@@ -14,6 +13,7 @@ from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import build_topic
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import AnyPlugin
+from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR
@@ -96,7 +96,7 @@ class SwarmStatusParams(SessionParams):
 class RoundParams(ApiModel):
     session_id: SessionRef
     seat: SeatRef = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0
 
 
 class RoundOut(ApiModel):

@@ -13,6 +13,7 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
+from moothall.memory.obligations import RememberedObligation
 from moothall.protocols.council.ballots import find_candidate_ids
 from moothall.protocols.council.facts import CandidateTally, DeliberationClosed
 from moothall.protocols.council.report import build_warning
@@ -31,7 +32,6 @@ from moothall.surfaces.api.shapes import (
     DissentOut,
     LostOut,
     MovedOut,
-    ObligationOut,
     ParticipantOut,
     ResultOut,
     SilenceOut,
@@ -340,10 +340,12 @@ def build_deadlines(snapshot: Snapshot) -> list[DeadlineOut]:
     ]
 
 
-def build_obligations_out(decision: Decision) -> list[ObligationOut]:
+def build_obligations_out(decision: Decision) -> list[RememberedObligation]:
     """The conditions of a decision, as its session and memory know them."""
     return [
-        ObligationOut(decision_id=decision.session, number=number, by=each.seat, text=each.text, due=each.due, state=each.state)
+        RememberedObligation(
+            decision_id=decision.session, number=number, by=each.seat, text=each.text, due=each.due, state=each.state
+        )
         for number, each in enumerate(decision.obligations, 1)
     ]
 

@@ -265,7 +265,7 @@ def _write(path: Path, text: str | None, *, is_secret: bool) -> None:
             target.chmod(mode)
 
 
-@click.command(short_help="Write Moot into a coding agent's settings, or undo that.")
+@click.command()
 @click.argument("client", type=click.Choice(list(CLIENTS)), required=False)
 @click.option("--project", "in_project", is_flag=True, help="In the settings of the project in this folder instead of your own.")
 @click.option("--url", help="Reach a running `moot serve` at this address. Default: the agent starts `moot mcp` itself.")

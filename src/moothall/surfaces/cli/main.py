@@ -23,30 +23,32 @@ Exit codes: 0 done · 1 a disk, provider or ledger failed · 2 the call was wron
 
 
 class LazyCommand(click.Command):
-    """Stands for a command in the list of commands until it is called. `place` is its module and its name there.
+    """Stands for a command in the list of commands until it is called. `path` is its module and its name there.
 
-    One that `is_long` in loading says so in a terminal: who waits a second for the first sign thinks that it hangs.
+    The line that the list shows of it is written here and nowhere else. One that `is_long` in loading says so in a terminal: a
+    reader who waits a second for the first sign thinks that it hangs.
     """
 
-    def __init__(self, name: str, place: str, help: str, *, is_long: bool = False) -> None:  # noqa: A002 - click's own word
+    def __init__(self, name: str, path: str, help: str, *, is_long: bool = False) -> None:  # noqa: A002 - click's own word
         super().__init__(name, help=help)
-        self._place = place
+        self._path = path
         self._is_long = is_long
 
     def load(self, args: Sequence[str] = ()) -> click.Command:
         """The command itself."""
-        is_told = self._is_long and sys.stderr.isatty() and not {"-h", "--help", "--json"} & set(args)
-        if is_told:
+        is_announced = self._is_long and sys.stderr.isatty() and not {"-h", "--help", "--json"} & set(args)
+        if is_announced:
             click.echo("正在准备 …" if _CHINESE.search(" ".join(args)) else "Getting ready …", nl=False, err=True)
         try:
-            module, _, name = self._place.partition(":")
-            found = getattr(import_module(f"{__package__}.{module}"), name)
+            module, _, name = self._path.partition(":")
+            command = getattr(import_module(f"{__package__}.{module}"), name)
         finally:
             # Taken away again: what follows is the meeting.
-            if is_told:
+            if is_announced:
                 click.echo("\r\x1b[2K", nl=False, err=True)
-        assert isinstance(found, click.Command)
-        return found
+        assert isinstance(command, click.Command)
+        command.short_help = self.help
+        return command
 
 
 class LazyGroup(click.Group):
@@ -93,17 +95,17 @@ for command in (
     LazyCommand(
         "export",
         "records:export",
-        "Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record)",
+        "Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record).",
     ),
     LazyCommand(
         "import",
         "records:import_file",
-        "Import a session: a jsonl export under its own id, or a context_ledger.json as a new session",
+        "Import a session: a jsonl export under its own id, or a context_ledger.json as a new session.",
     ),
     LazyCommand(
         "replay",
         "records:replay",
-        "Replay a session's ledger without asking anyone, and check that its rules lead to every",
+        "Replay a session's ledger without asking anyone, and check every entry of it.",
     ),
     LazyCommand("fork", "records:fork", "Copy a session up to an entry; the copy can be continued from there."),
     LazyCommand("diff", "records:diff", "Show where two sessions differ, and what each decided."),
@@ -112,12 +114,12 @@ for command in (
         "records:verify",
         "Verify a session, or the whole ledger: hash chains, the file itself, and that nothing is missing.",
     ),
-    LazyCommand("heads", "upkeep:heads", "Print the heads of all sessions, signed, to keep them where nobody can change them:"),
-    LazyCommand("backup", "upkeep:backup", "Write the whole ledger as it stands now to FILE, verified, with its signed heads;"),
+    LazyCommand("heads", "upkeep:heads", "Print the heads of all sessions, signed, to store them elsewhere."),
+    LazyCommand("backup", "upkeep:backup", "Write the whole ledger as it stands now to FILE, verified."),
     LazyCommand(
         "restore",
         "upkeep:restore_file",
-        "Restore a backup into an empty MOOT_HOME, or an empty MOOT_LEDGER; it is verified first,",
+        "Restore a backup into an empty MOOT_HOME or MOOT_LEDGER; it is verified first.",
     ),
     LazyCommand("archive", "upkeep:archive", "Move sessions that ended long ago into a verified file of their own."),
     LazyCommand("roundtable", "roundtable:roundtable", "Hold conferences in plain files."),

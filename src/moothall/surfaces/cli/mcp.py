@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moothall.memory.tokens import Identity
 
 
-@click.command(short_help="Serve MCP on standard input and output.")
+@click.command()
 @click.option("--all-tools", is_flag=True, help="Show every tool, not only those for the caller's role (`moot tools`).")
 def mcp(all_tools: bool) -> None:
     """Serve MCP to one client on standard input and output, for a coding agent that starts this command.

@@ -19,7 +19,7 @@ AGAIN_SECONDS: Final = 0.2
 LONGEST_REASON: Final = 200
 
 
-@click.command(short_help="Say whether a server or a worker is ready.")
+@click.command()
 @click.argument("url", default="http://127.0.0.1:8760")
 @click.option("--wait", "seconds", type=Duration(), default=None, help="Wait so long for it to become ready, as 30s.")
 @out.json_option

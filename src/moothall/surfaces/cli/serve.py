@@ -41,7 +41,7 @@ FOREVER = 1e10
 """Seconds beyond every life that a token may have; what is longer is refused there."""
 
 
-@click.command(short_help="Serve JSON-RPC, MCP and events on one port.")
+@click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 chooses a free port.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
@@ -171,7 +171,7 @@ def open_socket(host: str, port: int) -> socket.socket:
     return found
 
 
-@click.command(short_help="Print your key to the servers of this MOOT_HOME.")
+@click.command()
 @out.json_option
 def key(as_json: bool) -> None:
     """Print the key with which you call the servers that you run: for a chat client, curl, a program of yours.
@@ -192,7 +192,7 @@ def key(as_json: bool) -> None:
     out.run(work, as_json=as_json)
 
 
-@click.command(short_help="Create, list and revoke tokens for a server.")
+@click.command()
 @click.argument("session", required=False)
 @click.option("--seat", help="A token for this seat of SESSION only.")
 @click.option("--owner", is_flag=True, help="A token that may open, close and review (all sessions, or only SESSION).")

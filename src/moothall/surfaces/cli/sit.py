@@ -26,7 +26,7 @@ from moothall.surfaces.cli.run import TerminalSession, exit_with
 from moothall.surfaces.cli.sealed_view import SealedView
 
 
-@click.command(short_help="Sit down at a session from this terminal.")
+@click.command()
 @click.argument("session")
 @click.option(
     "--seat", required=True, metavar="NAME", help="The seat to take: a `mailbox` seat, or a `human` one that nobody runs."

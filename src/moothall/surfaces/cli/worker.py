@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from moothall.surfaces.http.server_settings import ServerSettings
 
 
-@click.command(short_help="Run sessions of a PostgreSQL ledger.")
+@click.command()
 @click.option(
     "--sessions",
     "concurrency",
