@@ -472,6 +472,15 @@ def test_an_export_is_written_as_a_whole(cli: Cli, waiting: str, tmp_path: Path)
     assert gone.err == f"moot: {tmp_path / 'nowhere' / 'c.json'} cannot be written: No such file or directory\n"
 
 
+def test_an_export_as_json_holds_the_text_or_names_its_file(cli: Cli, waiting: str, tmp_path: Path) -> None:
+    """P-6: never both: a text that went into a file is not printed a second time."""
+    plain, target = cli("export", "s", "minutes").out, tmp_path / "m.md"
+    assert cli.json("export", "s", "minutes") == {"session": "s", "form": "minutes", "file": None, "text": plain}
+    named = cli.json("export", "s", "minutes", "-o", str(target))
+    assert named == {"session": "s", "form": "minutes", "file": str(target), "text": None}
+    assert target.read_text(encoding="utf-8") == plain
+
+
 def test_an_export_has_the_rights_that_new_files_have(cli: Cli, waiting: str, tmp_path: Path) -> None:
     """P-6: a colleague can read it as any other file that the user writes."""
     (tmp_path / "plain").touch()
@@ -499,8 +508,9 @@ BAD_FILES = [
     pytest.param("", id="empty"),
     pytest.param("{}", id="no fields"),
     pytest.param("[]", id="a list"),
-    pytest.param('{"moot": 2, "session": "s"}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}', id="newer export"),
-    pytest.param('{"moot": 1, "session": "s"}', id="no entries"),
+    pytest.param('{"moot": 3, "session": "s"}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}', id="newer export"),
+    pytest.param('{"moot": 1, "session": "s"}\n{"seq": 1, "at": 1, "hash": "00", "body": "{}"}', id="older export"),
+    pytest.param('{"moot": 2, "session": "s"}', id="no entries"),
     pytest.param(json.dumps({**CONTEXT, "status": "perhaps"}), id="status"),
     pytest.param(json.dumps({**CONTEXT, "timeline": []}), id="no timeline"),
     pytest.param(json.dumps({**CONTEXT, "timeline": [{**LINE, "id": 2}]}), id="gap"),

@@ -62,7 +62,8 @@ def _draw_list(schema: Schema, random: Random) -> list[Any]:
     # What every list must hold comes first: one item for each `contains`, with the fields that it fixes.
     fixed = [each["contains"]["properties"] for each in schema.get("allOf", ()) if "contains" in each]
     items = [{**draw_value(schema["items"], random), **{name: each["const"] for name, each in one.items()}} for one in fixed]
-    most = min(3, schema.get("maxItems", 3))
-    return items + [
-        draw_value(schema.get("items", {}), random) for _ in range(random.randint(min(most, schema.get("minItems", 0)), most))
-    ]
+    longest = schema.get("maxItems", 3)
+    most = min(3, longest)
+    # Now and then a list is as long as it may be: a limit that is off by one is seen there alone.
+    count = longest if random.random() < 0.1 else random.randint(min(most, schema.get("minItems", 0)), most)
+    return items + [draw_value(schema.get("items", {}), random) for _ in range(min(count, max(0, longest - len(items))))]
