@@ -19,8 +19,8 @@ from moothall.domain.roster import Seat
 from moothall.errors import ProviderRefused, UnknownPlatform
 from moothall.participants.lookup import KEPT_SECONDS, RETRIES, SEARCH_SECONDS, Lookup, LookupParticipant, Queries
 from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import FoundIdea, Operation, RoundReport, Validation
-from moothall.protocols.swarm.facts import FORMS
 from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ from moothall.errors import UnknownPlatform
 from moothall.participants.semantic_similarity import SemanticSimilarity
 from moothall.participants.similarity_seat import MeasureParticipant
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import SimilarityReport
-from moothall.protocols.swarm.facts import FORMS
 from moothall.scoring.likeness import MOST_JOINED, MOST_NEAR
 from moothall_testkit.stub_server import Request, StubReply, StubServer
 

@@ -69,17 +69,13 @@ class AnswerTable(AnswerForm, Generic[Asked]):
 
     fields: tuple[AnswerField[Asked], ...] = ()
 
-    def list_fields(self, asked: Asked) -> list[AnswerField[Asked]]:
-        """Return the fields that this ask has."""
-        return [field for field in self.fields if field.is_part(asked)]
-
     def pick_fields(self, *names: str) -> list[AnswerField[Asked]]:
         """Return these fields in this order: a person may be asked in another one than that of the JSON."""
         return [next(field for field in self.fields if field.name == name) for name in names]
 
     def find_fills(self, asked: Asked) -> Mapping[str, object]:
         """Return what code puts into fields that an answer leaves out."""
-        return {field.name: field.fill(asked) for field in self.list_fields(asked) if field.fill is not None}
+        return {field.name: field.fill(asked) for field in self.fields if field.fill is not None}
 
 
 def define_answer(form: AnswerForm, *rows: AnswerField[Asked]) -> AnswerTable[Asked]:

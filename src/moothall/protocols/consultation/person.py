@@ -2,16 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
-from moothall.domain.person import PersonAsk, PersonStep
+from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import quote_lines
 from moothall.locale.catalogues import CONSULTATION_PERSON
-
-WORDS: Final = "words"
+from moothall.reports.person_steps import WORDS, ask_words
 
 
 def build_consulted_ask(language: Language, asker: SeatId, request: ConsultRequest) -> PersonAsk:
@@ -22,14 +20,14 @@ def build_consulted_ask(language: Language, asker: SeatId, request: ConsultReque
         lines += [words.background, quote_lines(request.background)]
     if request.understanding:
         lines += [words.understanding.format(seat=asker), quote_lines(request.understanding)]
-    step = PersonStep(name=WORDS, text=words.answer, is_needed=True, is_long=True)
+    step = ask_words(words.answer)
     return PersonAsk(steps=(step,), about="\n".join(lines), build=lambda answers: answers[WORDS])
 
 
 def build_conclusion_ask(language: Language) -> PersonAsk:
     """Build what the person is asked who put the question, once it has the answer."""
     words = CONSULTATION_PERSON[language]
-    step = PersonStep(name=WORDS, text=words.conclude, is_needed=True, is_long=True)
+    step = ask_words(words.conclude)
     return PersonAsk(steps=(step,), build=lambda answers: answers[WORDS])
 
 

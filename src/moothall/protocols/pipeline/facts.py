@@ -10,7 +10,6 @@ from typing import Annotated, Final, Literal, Self
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.consult import parse_json_object
-from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Closed, Fact, Opened, Reply
 from moothall.domain.ids import SeatId
 
@@ -165,9 +164,4 @@ KINDS: dict[str, type[Fact]] = {
     "pipeline.verdict_given": VerdictGiven,
     "pipeline.step_rejected": StepRejected,
     "pipeline.closed": PipelineClosed,
-}
-FORMS: dict[str, AnswerForm] = {
-    WORK: AnswerForm(kind=WORK, reply=WorkDone, shape=Artefact, form="text", max_tokens=2_000),
-    VALIDATE: AnswerForm(kind=VALIDATE, reply=VerdictGiven, shape=GateVerdict, form="text", max_tokens=900),
-    REVIEW: AnswerForm(kind=REVIEW, reply=VerdictGiven, shape=GateVerdict, form="text", max_tokens=900),
 }

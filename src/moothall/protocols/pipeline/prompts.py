@@ -8,8 +8,8 @@ from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import PIPELINE_PROMPT, PipelinePromptText
-from moothall.protocols.pipeline.facts import FORMS, REVIEW, VALIDATE, Step
-from moothall.protocols.pipeline.person import build_person_ask
+from moothall.protocols.pipeline.answer_table import FORMS, build_person_ask
+from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, Step
 from moothall.protocols.pipeline.state import Pipeline
 
 LONGEST_PASSED: Final = 48_000

@@ -12,8 +12,8 @@ from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost, Sea
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.protocols.pipeline.answer_table import FORMS
 from moothall.protocols.pipeline.facts import (
-    FORMS,
     KINDS,
     REVIEW,
     VALIDATE,

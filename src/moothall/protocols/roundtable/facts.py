@@ -10,7 +10,6 @@ from typing import Annotated, Final, Literal, Self
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.choice_line import drop_choice, extract_choice
-from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import LONGEST_LABEL
@@ -157,9 +156,4 @@ KINDS: dict[str, type[Fact]] = {
     "roundtable.minutes_written": MinutesWritten,
     "roundtable.closed": ConferenceClosed,
     "roundtable.minutes_returned": MinutesReturned,
-}
-
-FORMS: dict[str, AnswerForm] = {
-    "speech": AnswerForm(kind="speech", reply=SpeechGiven, shape=RoundtableSpeech, form="text", max_tokens=900),
-    "minutes": AnswerForm(kind="minutes", reply=MinutesWritten, shape=Minutes, form="text", max_tokens=1_500),
 }

@@ -9,8 +9,8 @@ from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT, RoundtablePromptText
-from moothall.protocols.roundtable.facts import FORMS, MODERATOR, ConferenceOpened
-from moothall.protocols.roundtable.person import build_person_ask
+from moothall.protocols.roundtable.answer_table import FORMS, build_person_ask
+from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 from moothall.protocols.roundtable.sections import describe_role, name_minutes_sections
 from moothall.protocols.roundtable.speech_digest import SpeechText, fit_speeches
 from moothall.protocols.roundtable.state import RECENT, Conference, NumberedSpeech

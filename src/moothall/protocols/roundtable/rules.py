@@ -13,8 +13,8 @@ from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.protocols.roundtable.answer_table import FORMS
 from moothall.protocols.roundtable.facts import (
-    FORMS,
     KINDS,
     ConferenceClosed,
     ConferenceOpened,

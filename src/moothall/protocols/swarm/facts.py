@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Closed, Fact, Opened, Reply
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm import answers
@@ -484,24 +483,4 @@ KINDS: dict[str, type[Fact]] = {
     "swarm.terminated": AgentsTerminated,
     "swarm.closed": SwarmClosed,
     "swarm.judged": Judged,
-}
-
-FORMS: dict[str, AnswerForm] = {
-    form.kind: form
-    for form in (
-        AnswerForm(
-            kind="explore", reply=Reported, shape=answers.RoundReport, form="json", max_tokens=1_500, looks_up=True, silence=()
-        ),
-        AnswerForm(
-            kind="collide", reply=Collided, shape=answers.Collision, form="json", max_tokens=500, silence=(("action", "pass"),)
-        ),
-        AnswerForm(
-            kind="validate", reply=Validated, shape=answers.Validation, form="json", max_tokens=800, looks_up=True, silence=()
-        ),
-        AnswerForm(kind="compare", reply=Compared, shape=answers.SimilarityReport, form="json", max_tokens=2_000),
-        AnswerForm(kind="judge", reply=Judged, shape=answers.IdeaJudgements, form="json", max_tokens=2_500, silence=()),
-        AnswerForm(kind="ballot", reply=Voted, shape=answers.SwarmBallot, form="json", max_tokens=600, silence=()),
-        AnswerForm(kind="synthesis", reply=Synthesized, shape=answers.Synthesis, form="text", max_tokens=1_200),
-        AnswerForm(kind="shutdown", reply=Acknowledged, shape=answers.ShutdownReply, form="json", max_tokens=50, silence=()),
-    )
 }

@@ -16,10 +16,10 @@ from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.agent_names import DISPLAY_NAMES, format_agent_name
-from moothall.protocols.swarm.answer_schemas import build_answer_schema, find_fills, normalize_answer
-from moothall.protocols.swarm.facts import FORMS, LIKENESS, VALIDATOR, OperationResult, RoundOrder
+from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
+from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import take_fields
-from moothall.protocols.swarm.person import build_person_ask
+from moothall.protocols.swarm.report_completion import normalize_answer
 from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
 from moothall.protocols.swarm.rules.evidence import list_rated_directions
 from moothall.protocols.swarm.rules.ideas import build_comparison
@@ -50,7 +50,7 @@ def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
         return build_brief(state, ask)
     return AnswerRules(
         form=FORMS[ask.kind],
-        fills=find_fills(state, ask),
+        fills=FORMS[ask.kind].find_fills(SwarmAsk(state=state, ask=ask)),
         normalize=partial(normalize_answer, state, ask, CompareTexts()),
         person=partial(build_person_ask, state, ask),
     )
@@ -59,7 +59,7 @@ def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
 def build_brief(state: Swarm, ask: Ask) -> Brief:
     """Build the brief of an ask."""
     words = SWARM_PROMPT[state.opened.language]
-    agent = state.agents.get(ask.seat)
+    asked, agent = SwarmAsk(state=state, ask=ask), state.agents.get(ask.seat)
     own = _build_own_prompt(state, words, ask, agent)
     compared = build_comparison(state) if ask.kind == "compare" else CompareTexts()
     systems = {VALIDATOR: words.validator, LIKENESS: words.measure}
@@ -77,8 +77,8 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         own=own,
         subject=state.opened.topic,
         comparing=compared,
-        schema=build_answer_schema(state, ask),
-        fills=find_fills(state, ask),
+        schema=build_answer_schema(asked),
+        fills=FORMS[ask.kind].find_fills(asked),
         # On a ballot a direction is one of its numbers, not words.
         hints={} if ask.kind == "ballot" else _choose_hints(state, words),
         normalize=partial(normalize_answer, state, ask, compared),

@@ -33,6 +33,7 @@ from moothall.domain.replace import fast_replace
 from moothall.domain.roster import state_family, swap_seats
 from moothall.domain.running_time import RunningTime, compute_running_time, update_pending
 from moothall.protocols.swarm import answers, facts
+from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, SwarmClosed
 from moothall.protocols.swarm.prompts import build_answer_rules, build_brief
 from moothall.protocols.swarm.rules import collisions, convergence, ideas, operations, round_start, settle_round, shutdown
@@ -49,7 +50,7 @@ class SwarmRules:
 
     name = "swarm"
     kinds: Mapping[str, type[Fact]] = facts.KINDS
-    forms: Mapping[str, AnswerForm] = facts.FORMS
+    forms: Mapping[str, AnswerForm] = FORMS
 
     def initial(self, opened: Opened) -> Swarm:
         assert isinstance(opened, facts.SwarmOpened)

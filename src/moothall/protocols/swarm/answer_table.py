@@ -1,0 +1,462 @@
+"""The answers of a swarm, field by field: what each may hold, what a person is asked for it, what silence means.
+
+A person brings ideas, a word on a finding of another seat, checks and votes; figures are filled in by code.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final, get_args
+
+from moothall.codec.schemas import allow_choice, allow_line, allow_list, allow_text, allow_values, build_table_schema
+from moothall.domain.answer_table import AnswerField, ask_person, define_answer, index_by_kind
+from moothall.domain.context import Utterance, extract_first_sentence
+from moothall.domain.effects import AnswerForm, Ask, Schema
+from moothall.domain.facts import Language
+from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.topic import LONGEST_LABEL
+from moothall.locale.catalogues import PERSON_STEPS, SWARM_PERSON, SwarmPersonText
+from moothall.protocols.swarm import answers as shapes
+from moothall.protocols.swarm import facts
+from moothall.protocols.swarm.report_completion import build_decision_report
+from moothall.protocols.swarm.rules.collisions import find_invitation
+from moothall.protocols.swarm.rules.evidence import list_rated_directions
+from moothall.protocols.swarm.rules.operations import LONGEST_DIRECTION, REASONS
+from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
+from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
+from moothall.reports.person_steps import (
+    POSITION,
+    WORDS,
+    ask_confidence,
+    ask_position,
+    ask_words,
+    compute_confidence,
+    join_long_choice,
+    offer_choice,
+    offer_pass,
+    read_choice,
+    split_lines,
+)
+from moothall.scoring.positions import VotePosition
+
+HOLDS: Final = "holds"
+DIRECTION: Final = "direction"
+TARGET: Final = "target"
+RATING: Final = "rating"
+MAX_LINE: Final = 500
+MAX_TEXT: Final = 4_000
+MAX_PERSPECTIVE: Final = 100
+MAX_HELD: Final = 10
+MAX_CLASSIC_FINDINGS: Final = 5
+MAX_INSIGHTS: Final = 5
+MAX_VERDICTS: Final = 50
+MAX_JUDGEMENTS: Final = 200
+MAX_VOTES: Final = 20
+MAX_NEWS: Final = 16
+MAX_IDEAS: Final = 24
+OFFERED: Final = ("deposit_pheromone", "send_stop_signal", "claim_subtask", "transition_role")
+"""What an explorer that Moot asks can do; a finding is one of its own accord, and its state is kept for it."""
+
+_NUMBER = re.compile(r"\d{1,9}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmAsk:
+    """An ask of a swarm."""
+
+    state: Swarm
+    ask: Ask
+
+    @property
+    def language(self) -> Language:
+        return self.state.opened.language
+
+    @property
+    def text(self) -> SwarmPersonText:
+        return SWARM_PERSON[self.language]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return self.state.opened.subject.options
+
+    @property
+    def is_classic(self) -> bool:
+        return self.state.settings.mode == "classic"
+
+    @property
+    def agent(self) -> Agent:
+        return self.state.agents[self.ask.seat]
+
+    @property
+    def order(self) -> facts.RoundOrder:
+        return self.state.orders[self.ask.seat]
+
+    @property
+    def usual_direction(self) -> str:
+        """Where a person looks that names no direction."""
+        order, own = self.order, self.agent.direction
+        usual = own if own and not order.must_switch and not order.random else order.recommended
+        return usual or order.perspective or extract_first_sentence(self.state.opened.topic)
+
+    @property
+    def shown_ideas(self) -> Mapping[int, str]:
+        """The ideas that are held by anybody, the newest of them."""
+        held = sorted({number for each in self.state.agents.values() for number in each.holds})[-MAX_IDEAS:]
+        return {number: idea.text for number in held if (idea := self.state.board.idea(number)) is not None}
+
+    @property
+    def targets(self) -> list[Finding]:
+        """The findings that the seat is invited to speak to."""
+        invitation = find_invitation(self.state, self.ask.seat)
+        return self.list_findings(invitation.targets if invitation is not None else ())
+
+    @property
+    def checked(self) -> list[Finding]:
+        return self.list_findings(self.state.review.to_check)
+
+    @property
+    def directions(self) -> Mapping[int, str]:
+        """The directions that the seat rates: those that it has read itself."""
+        return list_rated_directions(self.state, self.ask.seat) if self.state.by_evidence else {}
+
+    @property
+    def ideas(self) -> list[Idea]:
+        return [idea for number in list_ballot_ideas(self.state) if (idea := self.state.board.idea(number)) is not None]
+
+    def list_findings(self, numbers: Sequence[int]) -> list[Finding]:
+        return [self.state.board.findings[number - 1] for number in numbers]
+
+
+Row = AnswerField[SwarmAsk]
+
+
+def _list_of(shape: type, rows: tuple[Row, ...], most: int, asked: SwarmAsk) -> Schema:
+    return allow_list(build_table_schema(shape, rows, asked), most)
+
+
+def _allow_operations(asked: SwarmAsk) -> Schema:
+    params: dict[str, Schema] = {
+        "direction": allow_line(LONGEST_DIRECTION),
+        "amount": {"type": "number", "minimum": 0, "maximum": asked.state.settings.most_deposit},
+        "targetDirection": allow_line(LONGEST_DIRECTION),
+        "reason": allow_values(REASONS),
+        "evidence": allow_line(MAX_TEXT),
+        "description": allow_line(MAX_LINE),
+        "newRole": allow_values(get_args(facts.Role)),
+    }
+    operation = {
+        "type": "object",
+        "properties": {
+            "operation": allow_values(OFFERED),
+            "params": {"type": "object", "properties": params, "additionalProperties": False},
+        },
+        "required": ["operation", "params"],
+        "additionalProperties": False,
+    }
+    return allow_list(operation, shapes.MOST_OPERATIONS)
+
+
+def _ask_findings(asked: SwarmAsk) -> list[PersonStep]:
+    steps, shown = [ask_words(asked.text.explore, is_needed=False)], asked.shown_ideas
+    if shown:
+        steps.append(PersonStep(name=HOLDS, text=asked.text.holds, kind="numbers", numbers=frozenset(shown)))
+    return steps
+
+
+def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
+    new = split_lines(join_long_choice(answers.get(WORDS, ""), answers))
+    named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(asked.agent.holds)
+    held = [idea.text for number in named if (idea := asked.state.board.idea(number)) is not None]
+    perspective = asked.order.perspective[:MAX_PERSPECTIVE]
+    return [_build_finding(text, perspective) for text in dict.fromkeys((*new, *held))][: shapes.MOST_FINDINGS]
+
+
+def _build_finding(text: str, perspective: str) -> Mapping[str, object]:
+    # An idea of many words is named by its first sentence, and all of its words stay with it.
+    if len(text) <= MAX_LINE:
+        return {"coreIdea": text, "perspective": perspective}
+    return {"coreIdea": extract_first_sentence(text), "details": text[:MAX_TEXT], "perspective": perspective}
+
+
+def _read_direction(asked: SwarmAsk, answers: Answers) -> str:
+    return one_line(answers.get(DIRECTION, "") or asked.usual_direction)[:MAX_LINE]
+
+
+def _read_decision(asked: SwarmAsk, answers: Answers) -> Mapping[str, object]:
+    return asdict(build_decision_report(asked.state, asked.agent, _read_direction(asked, answers), asked.text.reason))
+
+
+def _ask_action(asked: SwarmAsk) -> list[PersonStep]:
+    choices = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.actions.items())
+    return [PersonStep(name=POSITION, text=asked.text.collide, choices=choices, kind="position", is_needed=True)]
+
+
+def _ask_target(asked: SwarmAsk) -> list[PersonStep]:
+    numbers = [each.number for each in asked.targets]
+    if len(numbers) < 2:
+        return []
+    which = asked.text.which.format(number=numbers[0])
+    return [PersonStep(name=TARGET, text=which, kind="reference", numbers=frozenset(numbers))]
+
+
+def _read_target(asked: SwarmAsk, answers: Answers) -> str:
+    number = int(answers.get(TARGET) or asked.targets[0].number)
+    return asked.state.board.findings[number - 1].id
+
+
+def _ask_verdicts(asked: SwarmAsk) -> list[PersonStep]:
+    text, steps = asked.text, list[PersonStep]()
+    choices = tuple(PersonChoice(value=verdict, text=text.verdicts[verdict]) for verdict in get_args(shapes.CheckVerdict))
+    for each in asked.checked:
+        group, question = str(each.number), text.check.format(seat=each.seat, text=one_line(each.core_idea))
+        steps.append(PersonStep(name=POSITION, text=question, choices=choices, kind="position", is_needed=True, group=group))
+        steps.append(PersonStep(name=WHY, text=PERSON_STEPS[asked.language].why, group=group))
+    return steps
+
+
+def _read_verdicts(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
+    return [
+        {
+            "finding": each.id,
+            "verdict": answers[build_key(POSITION, str(each.number))],
+            "reason": answers.get(build_key(WHY, str(each.number)), "")[:MAX_TEXT],
+        }
+        for each in asked.checked
+    ]
+
+
+def _ask_ratings(asked: SwarmAsk) -> list[PersonStep]:
+    rates = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.rates.items())
+    return [
+        PersonStep(name=RATING, text=asked.text.rate.format(text=direction), choices=rates, kind="option", group=str(number))
+        for number, direction in asked.directions.items()
+    ]
+
+
+def _read_ratings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
+    rated = {number: answers.get(build_key(RATING, str(number))) for number in asked.directions}
+    return [{"direction": number, "rating": float(value)} for number, value in rated.items() if value]
+
+
+def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
+    steps = [
+        step
+        for idea in asked.ideas
+        for step in ask_position(
+            asked.language,
+            get_args(VotePosition),
+            text=asked.text.vote.format(number=idea.number, text=one_line(idea.text)),
+            group=str(idea.number),
+        )
+    ]
+    return [*steps, ask_confidence(asked.language)] if steps else []
+
+
+def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
+    votes = list[Mapping[str, object]]()
+    for idea in asked.ideas:
+        group = str(idea.number)
+        reasons = [answers.get(build_key(name, group), "") for name in (CONDITION, WHY)]
+        votes.append(
+            {
+                "idea": idea.number,
+                "position": answers[build_key(POSITION, group)],
+                "confidence": compute_confidence(answers),
+                "reason": "\n".join(part for part in reasons if part)[:MAX_TEXT],
+            }
+        )
+    return votes
+
+
+def _ask_synthesis(asked: SwarmAsk) -> list[PersonStep]:
+    choice = [offer_choice(asked.language, asked.options)] if asked.is_classic else []
+    return [ask_words(asked.text.synthesis), *choice]
+
+
+def _read_synthesis(_: SwarmAsk, answers: Answers) -> str:
+    # In the form in which everybody says it: the text is the whole answer.
+    words, choice = join_long_choice(answers[WORDS], answers), read_choice(answers)
+    return f"{words}\n\n[CHOICE] {choice}" if choice else words
+
+
+REASON: Final = Row("reason", allow=lambda _: allow_line(MAX_LINE))
+FINDING: Final = (
+    Row("coreIdea", is_needed=True, allow=lambda _: allow_text(MAX_LINE)),
+    Row("details", allow=lambda _: allow_line(MAX_TEXT)),
+    Row("perspective", allow=lambda _: allow_line(MAX_PERSPECTIVE)),
+    Row("agreesWith", allow=lambda _: allow_list(allow_line(MAX_LINE), MAX_HELD)),
+    Row("needsValidation"),
+)
+CHECK: Final = (
+    Row("finding", is_needed=True, allow=lambda asked: allow_values(each.id for each in asked.checked)),
+    Row("verdict", is_needed=True),
+    Row("reason"),
+)
+JUDGEMENT: Final = (
+    Row("pair", is_needed=True, allow=lambda asked: allow_values(range(1, len(asked.state.review.pairs) + 1))),
+    Row("verdict", is_needed=True),
+    REASON,
+)
+DIRECTION_RATING: Final = (
+    Row("direction", is_needed=True, allow=lambda asked: allow_values(asked.directions)),
+    Row("rating", is_needed=True),
+    REASON,
+)
+VOTE: Final = (
+    Row("idea", is_needed=True, allow=lambda asked: allow_values(list_ballot_ideas(asked.state))),
+    Row("position", is_needed=True, allow=lambda _: allow_values(get_args(VotePosition))),
+    Row("confidence"),
+    Row("reason"),
+)
+
+FORMS: Final = index_by_kind(
+    define_answer(
+        AnswerForm(kind="explore", reply=facts.Reported, shape=shapes.RoundReport, form="json", max_tokens=1_500, looks_up=True),
+        Row(
+            "findings",
+            is_needed=True,
+            allow=lambda asked: _list_of(
+                shapes.FoundIdea, FINDING, MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MOST_FINDINGS, asked
+            ),
+            fill=lambda _: (),
+            ask=_ask_findings,
+            read=_read_findings,
+        ),
+        Row(
+            "direction",
+            ask=lambda asked: [PersonStep(name=DIRECTION, text=asked.text.direction.format(usual=asked.usual_direction))],
+            read=_read_direction,
+        ),
+        # Only in the first round is an answer everyone's own.
+        Row(
+            "choice",
+            when=lambda asked: asked.state.round == 1,
+            allow=lambda asked: allow_choice(asked.options, LONGEST_LABEL),
+            ask=lambda asked: [offer_choice(asked.language, asked.options)],
+            read=lambda _, answers: read_choice(answers),
+        ),
+        Row("operations", when=lambda asked: not asked.is_classic, allow=_allow_operations),
+        Row("decisionReport", is_hidden=True, read=_read_decision),
+        Row("conflictReview", is_hidden=True, read=lambda _, answers: {"conflictsFound": 0}),
+        Row("randomExploreForced", is_hidden=True, read=lambda asked, _: asked.order.random),
+    ),
+    define_answer(
+        AnswerForm(kind="collide", reply=facts.Collided, shape=shapes.Collision, form="json", max_tokens=500),
+        Row(
+            "action",
+            is_needed=True,
+            allow=lambda _: allow_values(get_args(shapes.Action)),
+            silence="pass",
+            ask=_ask_action,
+            read=lambda _, answers: answers[POSITION],
+        ),
+        Row(
+            "content",
+            is_needed=True,
+            allow=lambda _: allow_line(MAX_TEXT),
+            fill=lambda _: "",
+            ask=lambda asked: [ask_words(asked.text.say)],
+            read=lambda _, answers: answers[WORDS][:MAX_TEXT],
+        ),
+        Row(
+            "targetFindingId",
+            when=lambda asked: bool(asked.targets),
+            allow=lambda asked: allow_values(each.id for each in asked.targets),
+            ask=_ask_target,
+            read=_read_target,
+        ),
+        Row("newInsights", allow=lambda _: allow_list(allow_line(MAX_LINE), MAX_INSIGHTS)),
+    ),
+    define_answer(
+        AnswerForm(kind="validate", reply=facts.Validated, shape=shapes.Validation, form="json", max_tokens=800, looks_up=True),
+        Row(
+            "verdicts",
+            is_needed=True,
+            allow=lambda asked: _list_of(shapes.FindingCheck, CHECK, MAX_VERDICTS, asked),
+            fill=lambda _: (),
+            ask=_ask_verdicts,
+            read=_read_verdicts,
+        ),
+    ),
+    define_answer(AnswerForm(kind="compare", reply=facts.Compared, shape=shapes.SimilarityReport, form="json", max_tokens=2_000)),
+    define_answer(
+        AnswerForm(kind="judge", reply=facts.Judged, shape=shapes.IdeaJudgements, form="json", max_tokens=2_500),
+        Row(
+            "judgements",
+            is_needed=True,
+            allow=lambda asked: _list_of(shapes.PairJudgement, JUDGEMENT, MAX_JUDGEMENTS, asked),
+            fill=lambda _: (),
+        ),
+    ),
+    define_answer(
+        AnswerForm(kind="ballot", reply=facts.Voted, shape=shapes.SwarmBallot, form="json", max_tokens=600),
+        Row(
+            "ratings",
+            is_needed=True,
+            when=lambda asked: bool(asked.directions),
+            allow=lambda asked: _list_of(shapes.DirectionRating, DIRECTION_RATING, MAX_VOTES, asked),
+            fill=lambda _: (),
+            ask=_ask_ratings,
+            read=_read_ratings,
+        ),
+        Row(
+            "votes",
+            is_needed=True,
+            when=lambda asked: not asked.state.by_evidence or bool(list_ballot_ideas(asked.state)),
+            allow=lambda asked: _list_of(shapes.IdeaVote, VOTE, MAX_VOTES, asked),
+            fill=lambda _: (),
+            ask=_ask_votes,
+            read=_read_votes,
+        ),
+    ),
+    define_answer(
+        AnswerForm(kind="synthesis", reply=facts.Synthesized, shape=shapes.Synthesis, form="text", max_tokens=1_200),
+        Row("content", is_needed=True, ask=_ask_synthesis, read=_read_synthesis),
+    ),
+    define_answer(
+        AnswerForm(kind="shutdown", reply=facts.Acknowledged, shape=shapes.ShutdownReply, form="json", max_tokens=50),
+        # The end of the run needs no word of a person.
+        Row("acknowledged", read=lambda _, answers: True),
+    ),
+)
+
+
+def build_answer_schema(asked: SwarmAsk) -> Schema | None:
+    """Return the schema of an ask in this state; None for the one of its shape."""
+    is_wide = asked.ask.kind == "explore" and asked.state.seat(asked.ask.seat).is_outside
+    if is_wide or asked.ask.kind in {"compare", "synthesis", "shutdown"}:
+        return None
+    form = FORMS[asked.ask.kind]
+    return build_table_schema(form.shape, form.fields, asked)
+
+
+def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
+    """Build what a person is asked."""
+    asked, form = SwarmAsk(state=state, ask=ask), FORMS[ask.kind]
+    latest = state.board.findings[-MAX_NEWS:]
+    match ask.kind:
+        case "collide":
+            lines = [quote_lines(f"{each.number}. {each.seat}: {_describe_finding(each)}") for each in asked.targets]
+            rows = form.pick_fields("action", "targetFindingId", "content")
+            commands = (offer_pass(asked.language, {"action": "pass"}),)
+            return ask_person(rows, asked, about="\n".join([asked.text.findings, *lines]), commands=commands)
+        case "validate" | "ballot" | "shutdown":
+            return ask_person(form.fields, asked)
+        case _:
+            news = tuple(Utterance(id=each.number, speaker=each.seat, text=_describe_finding(each)) for each in latest)
+            about = "\n".join(_describe_order(asked)) if ask.kind == "explore" else ""
+            return ask_person(form.fields, asked, about=about, news=news)
+
+
+def _describe_order(asked: SwarmAsk) -> list[str]:
+    text, order, shown = asked.text, asked.order, asked.shown_ideas
+    lines = [text.classic.format(perspective=order.perspective)] if order.perspective else []
+    lines += [text.random] if order.random else [text.switch] if order.must_switch else []
+    lines += [part for given in asked.state.inputs for part in (text.inputs, quote_lines(given))]
+    ideas = [quote_lines(f"{number}. {one_line(idea)}") for number, idea in shown.items()]
+    return [*lines, text.ideas, *ideas] if shown else lines
+
+
+def _describe_finding(finding: Finding) -> str:
+    return f"{finding.core_idea}\n{finding.details}" if finding.details else finding.core_idea
