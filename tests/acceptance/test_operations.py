@@ -11,7 +11,7 @@ from bench.scale.cut_line import CutLine
 from tests.acceptance.doors import Cli, Running
 from tests.acceptance.server import DEADLINE, SEATS, Answer, Client, Server
 
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 
 READY, PROMPT = (200, {"status": "ok"}), 10.0
 

@@ -26,7 +26,7 @@ from moothall import Moot
 from moothall.app.shared_runner import open_shared_runner
 from moothall.domain.ids import SessionId
 from moothall.ports.runner import Runner
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 
 LEASE = 3.0
 GOES_ON = 10.0

@@ -22,7 +22,7 @@ from moothall.app.environment import open_ledger
 from moothall.app.shared_runner import open_shared_runner
 from moothall.domain.facts import SessionResumed
 from moothall.domain.ids import SessionId
-from moothall_testkit.ledger_contract import build_chain, run_with_deadline
+from moothall_testkit.ledger_scenes import build_chain, run_with_deadline
 
 ROOT = Path(__file__).resolve().parents[2]
 LEASE = 5.0

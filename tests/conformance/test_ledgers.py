@@ -18,15 +18,9 @@ from moothall.ledgers.migrations import load_migrations
 from moothall.ledgers.postgres import PostgresLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ports.ledger import Ledger
-from moothall_testkit.ledger_contract import (
-    ONE,
-    LastingLedgerContract,
-    LedgerContract,
-    build_chain,
-    enter_claim,
-    expect_error,
-    run_with_deadline,
-)
+from moothall_testkit.lasting_ledger_contract import LastingLedgerContract
+from moothall_testkit.ledger_contract import LedgerContract
+from moothall_testkit.ledger_scenes import ONE, build_chain, enter_claim, expect_error, run_with_deadline
 from moothall_testkit.upkeep_contract import UpkeepContract
 
 
@@ -97,7 +91,7 @@ asyncio.run(main())
 
 APPENDS_AT_A_SIGN = """
 import asyncio, sys
-from moothall_testkit.ledger_contract import ONE, build_chain
+from moothall_testkit.ledger_scenes import ONE, build_chain
 from moothall.app.environment import open_ledger
 
 async def main():

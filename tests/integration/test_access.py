@@ -12,7 +12,7 @@ from moothall.errors import BadName, BadSetting, UnknownToken
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.memory.tokens import AccessDenied, Identity, IssuedToken, TokenStore
-from moothall_testkit.ledger_contract import expect_error, run_with_deadline
+from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -11,7 +11,7 @@ from tests.integration.test_stream import OWNER, Stage, staged, until
 from moothall.domain.ids import SessionId
 from moothall.surfaces.api.method import Caller
 from moothall.surfaces.http.entry_stream import EntryHub
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 
 
 async def follow(stage: Stage, hub: EntryHub, session: SessionId, after: int = 0) -> AsyncIterator[bytes]:

@@ -21,7 +21,7 @@ from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
 from moothall.memory.register import PAGE, Register
 from moothall.ports.ledger import Ledger
-from moothall_testkit.ledger_contract import expect_error, run_with_deadline
+from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 NAME = SessionId("_memory")

@@ -13,7 +13,7 @@ from moothall import Moot
 from moothall.app.owner_key import load_owner_key
 from moothall.memory.facts import DecisionKept
 from moothall.surfaces.http.app import build_app
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 
 FEW = 4
 """How many sessions each bounded cache may hold here."""

@@ -29,7 +29,7 @@ from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText, note_
 from moothall.surfaces.api.server_context import open_server_context
 from moothall.surfaces.api.view_store import ViewStore
 from moothall.surfaces.cli.live import PlainView, SeatsView
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 from moothall_testkit.runner_contract import build_contribution, build_debate
 from moothall_testkit.stub_server import Fail, StubReply, StubServer
 

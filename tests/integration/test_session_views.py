@@ -17,7 +17,7 @@ from moothall.surfaces.api.method import Call, Caller
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.server_context import open_server_context
 from moothall_testkit.counting_ledger import CountingLedger
-from moothall_testkit.ledger_contract import expect_error, run_with_deadline
+from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
 FIELDS = {
     *("sessionId", "protocol", "language", "topic", "status", "standing", "parked", "choice", "strength", "head", "at"),

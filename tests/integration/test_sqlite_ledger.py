@@ -31,7 +31,7 @@ from moothall.ledgers.sqlite_file import open_connection
 from moothall.ledgers.sqlite_turns import WriteTurns
 from moothall.protocols.persona.facts import KINDS, MeetingOpened
 from moothall.protocols.persona.rules import RULES
-from moothall_testkit.ledger_contract import build_chain, enter_claim, expect_error, run_with_deadline
+from moothall_testkit.ledger_scenes import build_chain, enter_claim, expect_error, run_with_deadline
 
 ONE, TWO = SessionId("one"), SessionId("two")
 DEADLINE = 120.0

@@ -21,7 +21,7 @@ from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.api.server_context import open_server_context
 from moothall.surfaces.http.stream import Viewer, ViewHub
 from moothall_testkit.counting_ledger import CountingLedger
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 
 OWNER = Caller()
 

@@ -16,7 +16,7 @@ from moothall.domain.records import StoredRecord
 from moothall.errors import LedgerUnavailable, SeqConflict
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ports.participant import Answer, NoAnswer, OnText, note_retry, note_waiting
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 from moothall_testkit.runner_contract import build_contribution, build_debate
 
 

@@ -25,7 +25,7 @@ from moothall.domain.ids import SessionId
 from moothall.errors import MootError
 from moothall.ledgers.pending_heads import REGISTER_SECONDS
 from moothall.ledgers.sqlite import SqliteLedger
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 
 MUTATIONS = 200
 PAGE = 4_096

@@ -10,7 +10,7 @@ from moothall.domain.records import StorageReport, StoredRecord
 
 @runtime_checkable
 class LedgerUpkeep(Protocol):
-    """Upkeep of a ledger, beside reading and appending. `moothall_testkit.ledger_contract` tests it."""
+    """Upkeep of a ledger, beside reading and appending. `moothall_testkit.upkeep_contract` tests it."""
 
     async def inspect(self, session: SessionId | None = None) -> StorageReport:
         """Check the storage itself, and return the heads that were written down beside the entries.

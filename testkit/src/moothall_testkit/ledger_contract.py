@@ -1,72 +1,33 @@
 """What every ledger keeps, as tests: subclass it in a test module, say how to open yours, and run pytest.
 
-    class TestMyLedger(LastingLedgerContract):
+    class TestMyLedger(LedgerContract):
         def open_ledger(self) -> AbstractAsyncContextManager[Ledger]:
-            return MyLedger(self.fresh_place)
+            return MyLedger()
 
-`LedgerContract` is for every ledger; `LastingLedgerContract` adds what holds for one that outlives its handle. Neither checks
-what happens when a process or a machine dies: that takes a process of one's own.
+`LastingLedgerContract` (`lasting_ledger_contract.py`) adds what holds for a ledger that outlives its handle. Neither checks what
+happens when a process or a machine dies: that takes a process of one's own.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
-from moothall.codec.chain import compute_record_hash, compute_root_hash
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StoredRecord, WrittenSessions
-from moothall.errors import MootError, SeqConflict, SessionBusy
+from moothall.errors import SeqConflict, SessionBusy
 from moothall.ports.ledger import Ledger
-
-T = TypeVar("T")
-E = TypeVar("E", bound=MootError)
-
-DEADLINE: Final = 120.0
-"""Seconds after which a test that waits in vain fails."""
-
-ONE: Final = SessionId("one")
-TWO: Final = SessionId("two")
-
-
-def build_chain(session: SessionId, count: int, text: str = "entry") -> list[StoredRecord]:
-    """The first `count` records of a session, in a chain that holds."""
-    records: list[StoredRecord] = []
-    before = compute_root_hash(session)
-    for seq in range(1, count + 1):
-        body = f'{{"fact":"{text}","n":{seq}}}'.encode()
-        records.append(
-            StoredRecord(
-                seq, 1_700_000_000_000_000 + seq, body, compute_record_hash(before, seq, 1_700_000_000_000_000 + seq, body)
-            )
-        )
-        before = records[-1].hash
-    return records
-
-
-def run_with_deadline(work: Coroutine[Any, Any, T], seconds: float = DEADLINE) -> T:
-    """Run to the end, or fail at the deadline."""
-
-    async def within() -> T:
-        async with asyncio.timeout(seconds):
-            return await work
-
-    return asyncio.run(within())
-
-
-async def expect_error(kind: type[E], work: Awaitable[object]) -> E:
-    """The error of this kind that the work ends in; fails when it ends well."""
-    try:
-        await work
-    except kind as error:
-        return error
-    raise AssertionError(f"expected {kind.__name__}, but it was taken")
-
-
-async def enter_claim(claim: AbstractAsyncContextManager[None]) -> None:
-    """Take a claim and give it back."""
-    async with claim:
-        pass
+from moothall_testkit.ledger_scenes import (
+    ONE,
+    TWO,
+    build_chain,
+    enter_claim,
+    expect_error,
+    race_claims,
+    race_writers,
+    run_with_deadline,
+    wait_for_written,
+)
 
 
 class LedgerContract:
@@ -478,168 +439,3 @@ class LedgerContract:
             assert await ledger.heads() == [Head(ONE, records[0], records[2])]
 
         self.run_with_ledger(body)
-
-
-class LastingLedgerContract(LedgerContract):
-    """What holds besides for a ledger that outlives its handle, and that several handles share."""
-
-    def reopen_ledger(self) -> AbstractAsyncContextManager[Ledger]:
-        """One more handle to the ledger that `open_ledger` opened, whether that is open still or not."""
-        raise NotImplementedError
-
-    def run_with_two_handles(self, body: Callable[[Ledger, Ledger], Coroutine[Any, Any, None]]) -> None:
-        """Run a test's body over two handles to a fresh ledger."""
-
-        async def work() -> None:
-            async with self.open_ledger() as ours, self.reopen_ledger() as theirs:
-                await body(ours, theirs)
-
-        run_with_deadline(work())
-
-    def test_all_is_there_after_reopening_and_goes_on(self) -> None:
-        async def work() -> None:
-            records = build_chain(ONE, 8)
-            for round_, handle in enumerate((self.open_ledger, self.reopen_ledger, self.reopen_ledger, self.reopen_ledger)):
-                async with handle() as ledger:
-                    assert await ledger.read(ONE) == records[: round_ * 2]
-                    await expect_error(SeqConflict, ledger.append(ONE, records[round_ * 2 + 1 :]))
-                    await ledger.append(ONE, records[round_ * 2 : round_ * 2 + 2])
-            async with self.reopen_ledger() as ledger:
-                assert await ledger.read(ONE) == records
-                assert await ledger.heads() == [Head(ONE, records[0], records[7])]
-                assert await ledger.changed(ONE, 7) == 8
-
-        run_with_deadline(work())
-
-    def test_each_handle_sees_at_once_what_the_other_wrote(self) -> None:
-        async def body(ours: Ledger, theirs: Ledger) -> None:
-            records = build_chain(ONE, 10)
-            for writer, reader, seq in [(ours, theirs, 0), (theirs, ours, 2), (ours, theirs, 4), (theirs, ours, 6)]:
-                await writer.append(ONE, records[seq : seq + 2])
-                assert await reader.read(ONE) == records[: seq + 2]
-                assert await reader.heads() == [Head(ONE, records[0], records[seq + 1])]
-                await expect_error(SeqConflict, reader.append(ONE, records[seq : seq + 2]))
-
-        self.run_with_two_handles(body)
-
-    def test_changed_wakes_when_another_handle_appends(self) -> None:
-        async def body(ours: Ledger, theirs: Ledger) -> None:
-            records = build_chain(ONE, 3)
-            first = asyncio.create_task(ours.changed(ONE, 0))
-            second = asyncio.create_task(ours.changed(ONE, 1))
-            await theirs.append(TWO, build_chain(TWO, 2))
-            assert await ours.changed(TWO, 0) == 2
-            await theirs.append(ONE, records[:1])
-            assert await first == 1
-            assert not second.done()
-            await theirs.append(ONE, records[1:])
-            assert await second == 3
-
-        self.run_with_two_handles(body)
-
-    def test_what_another_handle_wrote_is_told(self) -> None:
-        async def body(ours: Ledger, theirs: Ledger) -> None:
-            start = (await ours.written()).position
-            await theirs.append(ONE, build_chain(ONE, 1))
-            await wait_for_written(ours, start, {ONE})
-
-        self.run_with_two_handles(body)
-
-    def test_a_claim_bars_every_other_handle_until_it_is_freed(self) -> None:
-        async def body(ours: Ledger, theirs: Ledger) -> None:
-            async with ours.claim(ONE):
-                await expect_error(SessionBusy, enter_claim(theirs.claim(ONE)))
-                async with theirs.claim(TWO):
-                    await expect_error(SessionBusy, enter_claim(ours.claim(TWO)))
-            async with theirs.claim(ONE):
-                await expect_error(SessionBusy, enter_claim(ours.claim(ONE)))
-            await enter_claim(ours.claim(ONE))
-
-        self.run_with_two_handles(body)
-
-    def test_of_many_handles_that_claim_at_once_one_holds_it(self) -> None:
-        async def body(ours: Ledger, theirs: Ledger) -> None:
-            await race_claims([ours, theirs] * 6)
-
-        self.run_with_two_handles(body)
-
-    def test_of_writers_that_race_through_two_handles_one_wins_each_seq(self) -> None:
-        async def body(ours: Ledger, theirs: Ledger) -> None:
-            await race_writers([ours, theirs] * 3)
-
-        self.run_with_two_handles(body)
-
-    def test_groups_of_two_handles_for_the_same_sessions_end_in_one_order(self) -> None:
-        async def body(ours: Ledger, theirs: Ledger) -> None:
-            sessions = [SessionId(f"s{number:02d}") for number in range(40)]
-            mine = [ours.append(session, build_chain(session, 2, "mine")) for session in sessions]
-            other = [theirs.append(session, build_chain(session, 2, "other")) for session in reversed(sessions)]
-            results = await asyncio.gather(*mine, *other, return_exceptions=True)
-            assert {type(result) for result in results if result is not None} <= {SeqConflict}
-            assert sum(result is None for result in results) == 40
-            for session in sessions:
-                assert await ours.read(session) in (build_chain(session, 2, "mine"), build_chain(session, 2, "other"))
-                assert await ours.read(session) == await theirs.read(session)
-
-        self.run_with_two_handles(body)
-
-    def test_a_ledger_is_opened_by_many_at_once(self) -> None:
-        async def work() -> None:
-            async with self.open_ledger(), AsyncExitStack() as stack:
-                handles = await asyncio.gather(*(stack.enter_async_context(self.reopen_ledger()) for _ in range(6)))
-                await handles[0].append(ONE, build_chain(ONE, 1))
-                assert [await handle.read(ONE) for handle in handles] == [build_chain(ONE, 1)] * 6
-
-        run_with_deadline(work())
-
-
-async def wait_for_written(ledger: Ledger, after: int, wanted: set[SessionId]) -> int:
-    """The position at which these sessions, and no others, were written to; a ledger may learn of it a moment later."""
-    found: set[SessionId] = set()
-    while True:
-        written = await ledger.written(after)
-        found |= written.sessions or set()
-        if found >= wanted:
-            assert found == wanted
-            return written.position
-        await asyncio.sleep(0.01)
-
-
-async def race_writers(handles: Sequence[Ledger], wins: int = 8) -> None:
-    """Let one writer per handle append to one session until each has won some seqs; checks that they make one order."""
-    won: dict[int, StoredRecord] = {}
-
-    async def write(name: int, ledger: Ledger) -> None:
-        mine = 0
-        while mine < wins:
-            seq = len(await ledger.read(ONE)) + 1
-            record = StoredRecord(seq, seq, f"writer {name}".encode(), bytes([name]) * 32)
-            try:
-                await ledger.append(ONE, [record])
-            except SeqConflict:
-                continue
-            assert seq not in won
-            won[seq] = record
-            mine += 1
-
-    await asyncio.gather(*(write(name, ledger) for name, ledger in enumerate(handles)))
-    assert await handles[0].read(ONE) == [won[seq] for seq in range(1, len(handles) * wins + 1)]
-
-
-async def race_claims(handles: Sequence[Ledger]) -> None:
-    """Let all claim one session at once; checks that one holds it, the others are told, and it is free again after."""
-    done = asyncio.Event()
-    told: list[int] = []
-
-    async def hold(name: int, ledger: Ledger) -> None:
-        try:
-            async with ledger.claim(ONE):
-                await done.wait()
-        except SessionBusy:
-            told.append(name)
-            if len(told) == len(handles) - 1:
-                done.set()
-
-    await asyncio.gather(*(hold(name, ledger) for name, ledger in enumerate(handles)))
-    assert len(told) == len(handles) - 1
-    await enter_claim(handles[0].claim(ONE))

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from moothall.ports.limits import Allowance, LimitReport, ProviderLimits
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 
 ONE, TWO = "openai/one", "openai/two"
 Body = Callable[[ProviderLimits], Coroutine[Any, Any, None]]

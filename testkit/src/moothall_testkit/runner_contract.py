@@ -24,7 +24,7 @@ from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.ports.runner import Runner
 from moothall.protocols.council.debate import DebateOpened
 from moothall.protocols.council.facts import Contribution, CouncilSettings
-from moothall_testkit.ledger_contract import run_with_deadline
+from moothall_testkit.ledger_scenes import run_with_deadline
 
 LOOK_SECONDS = 0.02
 PHASES = ("propose", "argue", "synthesize", "vote")

@@ -23,7 +23,7 @@ from moothall.errors import SeqConflict
 from moothall.memory.head_book import HeadBook, open_head_register, register_heads
 from moothall.ports.ledger import Ledger
 from moothall.ports.ledger_upkeep import LedgerUpkeep
-from moothall_testkit.ledger_contract import ONE, TWO, build_chain, expect_error, run_with_deadline
+from moothall_testkit.ledger_scenes import ONE, TWO, build_chain, expect_error, run_with_deadline
 
 
 class FixedClock:
