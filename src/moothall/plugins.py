@@ -4,7 +4,8 @@ A protocol is a `ProtocolPlugin` under the entry point `moothall.protocols`; a k
 `moothall.participants`. Everything else in this package may move between versions; what stands here does not.
 """
 
-from moothall.codec.schemas import allow_list, allow_text, allow_values, narrow_schema
+from moothall.codec.schemas import allow_list, allow_text, allow_values, build_table_schema, narrow_schema
+from moothall.domain.answer_table import AnswerField, AnswerTable, ask_person, define_answer, index_by_kind
 from moothall.domain.budget import FREE, Budget, Usage
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Normalized, Record, Schema
@@ -75,8 +76,10 @@ __all__ = [
     "SHARED_REPORT",
     "USER",
     "Answer",
+    "AnswerField",
     "AnswerForm",
     "AnswerRules",
+    "AnswerTable",
     "Answers",
     "Ask",
     "AskId",
@@ -164,14 +167,18 @@ __all__ = [
     "allow_text",
     "allow_values",
     "ask_id",
+    "ask_person",
     "build_default_report",
     "build_report",
     "build_section",
     "build_table",
+    "build_table_schema",
+    "define_answer",
     "evolve_shared",
     "fast_replace",
     "fold",
     "format_time",
+    "index_by_kind",
     "list_lost_seats",
     "narrow_schema",
     "one_line",
