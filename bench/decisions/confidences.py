@@ -82,7 +82,7 @@ def mean_effective(recording: Recording) -> tuple[float, float]:
     found = [
         resolve_open_vote(_voices(case, recording, neutral), rule=measure_in_proportion) for case in list_chosen(recording.cases)
     ]
-    return sum(one.heads for one in found) / len(found), sum(one.effective for one in found) / len(found)
+    return sum(one.voters for one in found) / len(found), sum(one.effective for one in found) / len(found)
 
 
 def measured_correlations(recording: Recording) -> tuple[float | None, float | None]:

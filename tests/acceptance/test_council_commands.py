@@ -153,7 +153,7 @@ def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_wh
     assert found["decision"] == {"text": "Begin with SQLite, move when a second writer comes.", "entries": [6]}
     assert (found["status"], found["ended_by"], found["author"]) == ("concluded", "voted", "ada")
     assert (found["consensus_type"], found["choice"]) == ("majority", "sqlite")
-    assert (found["heads"], round(found["effective"], 2)) == (3, 2.0)
+    assert (found["voters"], round(found["effective"], 2)) == (3, 2.0)
     assert found["open_challenges"] == [{"text": "SQLite has one writer.", "entries": [5]}]
     assert found["overturned"] is True
     assert [(each["seat"], each["choice_before"], each["verdict"], each["moved_by"]) for each in found["positions"]] == [

@@ -141,7 +141,7 @@ def test_blind_positions_that_agree_end_it_after_one_call_for_each_seat(
     assert (found.ended_by, found.choice, found.spent.calls) == ("agreed_blind", "yes", 5)
     # Five seats of one model are far from five votes (D-20).
     assert found.effective is not None
-    assert (found.heads, round(found.effective, 2)) == (5, 1.67)
+    assert (found.voters, round(found.effective, 2)) == (5, 1.67)
 
 
 @pytest.mark.parametrize(("stakes", "settings"), [("high", {}), ("critical", {}), ("low", {"early_stop": False})])

@@ -70,7 +70,7 @@ def test_a_lost_bid_is_silence_for_this_turn(cli: Cli, tmp_path: Path, failing: 
     floors = [(fact["turn"], fact["seat"], fact.get("lost", [])) for fact in record(cli) if fact["fact"] == "persona.floor_given"]
     assert floors == [(1, "a", ["b"]), (2, "b", [])]
     assert decided["lost"] == [{"seat": "b", "times": 1, "last": reason, "weight_share": 0.5, "did_not_vote": False}]
-    assert decided["could_differ"] is False
+    assert decided["outcome_uncertain"] is False
     assert len(re.findall(r"^Turn 1 · .*\n\n(?:- .*\n)*- `░{20}` b – ", cli("export", "s", "minutes").out, re.MULTILINE)) == 1
 
 
@@ -167,7 +167,7 @@ def test_a_missing_last_word_is_named_with_what_it_could_have_changed(
     decided = cli.json("show", "s")
     share = weights[1] / sum(weights)
     assert decided["lost"] == [{"seat": "b", "times": 1, "last": "timeout", "weight_share": share, "did_not_vote": True}]
-    assert decided["could_differ"] is differs
+    assert decided["outcome_uncertain"] is differs
     assert (decided["support"], decided["turnout"]) == (1.0, 1 - share)
     told = "With the missing last words the outcome could have been another."
     assert (told in " ".join(done.out.replace("│", " ").split())) is differs

@@ -93,7 +93,7 @@ def test_the_decision_weighs_each_seat_and_names_its_grounds(cli: Cli) -> None:
     assert decision["turnout"] == 1.0
     assert [(each["seat"], each["kind"], each["text"]) for each in decision["dissent"]] == [("A", "conditional", "保留研发部")]
     assert decision["lost"] == []
-    assert decision["could_differ"] is False
+    assert decision["outcome_uncertain"] is False
 
 
 def test_silence_leaves_no_entry_and_is_kept_with_its_reason(cli: Cli) -> None:

@@ -402,7 +402,7 @@ def test_two_processes_that_contribute_at_once_lose_nothing_and_make_one_order(t
             assert [type(entry.fact).__name__ for entry in entries].count("PhaseBegun") == 3
             closed = entries[-1].fact
             assert isinstance(closed, DeliberationClosed)
-            assert (closed.consensus_type, closed.heads) == ("unanimous", 6)
+            assert (closed.consensus_type, closed.voters) == ("unanimous", 6)
             for house in houses:
                 assert await house.verify(session) is None
                 assert (await house.replay(session)).snapshot.is_closed
@@ -597,7 +597,7 @@ def test_a_call_for_the_end_closes_a_council_with_what_there_is() -> None:
         assert ledger.batches[-1] == 2
         closed = (await facts(house, session))[-1]
         assert isinstance(closed, DeliberationClosed)
-        assert (closed.reason, closed.consensus_type, closed.carried, closed.heads) == ("called", "contested", True, 2)
+        assert (closed.reason, closed.consensus_type, closed.carried, closed.voters) == ("called", "contested", True, 2)
         assert [(ballot.seat, ballot.position) for ballot in closed.ballots] == [
             ("eve", "support"),
             ("fay", "oppose"),

@@ -207,8 +207,8 @@ class DeliberationRun:
         if self.state.phase == "answer" and said.type in {"synthesize", "vote"} and not self.state.seat(SeatId(name)).is_outside:
             self.say_for_all(PASS)
         if said.type == "vote" and not said.ballot and said.refers_to is None:
-            motion = find_discussed_motion(self.rules.course, self.state)
-            has_choice = len(find_candidate_ids(self.rules.course, self.state)) > 1
+            motion = find_discussed_motion(self.rules.variant, self.state)
+            has_choice = len(find_candidate_ids(self.rules.variant, self.state)) > 1
             said = replace(said, refers_to=motion.id) if motion is not None and has_choice else said
         fault = self.fault(name, said)
         assert fault is None, f"{name}: {fault}"

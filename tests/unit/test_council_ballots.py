@@ -315,7 +315,7 @@ def test_seats_are_asked_one_after_another_until_it_is_settled() -> None:
     assert [ballot.seat for ballot in closed.ballots] == ["a", "b"]
     assert closed.confidence is not None
     assert closed.confidence >= 0.8
-    assert (closed.turnout, closed.consensus_type, closed.could_differ) == (1.0, "unanimous", False)
+    assert (closed.turnout, closed.consensus_type, closed.outcome_uncertain) == (1.0, "unanimous", False)
 
 
 def test_a_lead_of_three_settles_it_where_the_posterior_does_not() -> None:
@@ -399,4 +399,4 @@ def test_a_seat_elsewhere_counts_by_the_family_that_it_states() -> None:
     table.say_all({seat.id: PASS for seat in (*clones[1:], *others)})
     table.pass_until("vote").say_all({seat.id: Contribution(type="vote", position="support") for seat in clones})
     table.say_all({seat.id: Contribution(type="vote", position="oppose") for seat in others})
-    assert (table.closed.heads, round(table.closed.effective, 1), table.closed.consensus_type) == (9, 2.2, "contested")
+    assert (table.closed.voters, round(table.closed.effective, 1), table.closed.consensus_type) == (9, 2.2, "contested")

@@ -211,7 +211,7 @@ def test_without_a_synthesis_every_proposal_is_a_candidate(said: tuple[Contribut
         table.says(name, each)
     table.pass_until("vote")
     assert table.last == PhaseBegun(round=1, phase="vote", passed=ids("ada", "bob", "cy"), candidates=(2, 3, 4))
-    discussed = find_discussed_motion(table.rules.course, table.state)
+    discussed = find_discussed_motion(table.rules.variant, table.state)
     assert discussed is not None
     assert discussed.id == motion
 
@@ -219,7 +219,7 @@ def test_without_a_synthesis_every_proposal_is_a_candidate(said: tuple[Contribut
 def test_not_to_have_named_a_choice_is_no_common_ground() -> None:
     """D-7"""
     table = debate(ADA, BOB, CY).say(ada=propose("yes"), bob=propose(""), cy=propose("")).pass_until("vote")
-    discussed = find_discussed_motion(table.rules.course, table.state)
+    discussed = find_discussed_motion(table.rules.variant, table.state)
     assert discussed is not None
     assert discussed.id == 2
 

@@ -36,7 +36,7 @@ from moothall.protocols.council.facts import (
     PhaseBegun,
 )
 from moothall.protocols.council.rules import CouncilRules
-from moothall.protocols.council.state import PASSED, Council, Course
+from moothall.protocols.council.state import PASSED, Council, CouncilVariant
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
 from moothall.protocols.council.validation import list_allowed_types
 from moothall.scoring.positions import VotePosition
@@ -264,8 +264,8 @@ class Sitting:
     def _allowed(self, snapshot: Snapshot, ask: Ask) -> Contribution:
         """A contribution of an allowed type that refers to what is there."""
         state, draw = snapshot.state, self.data.draw
-        course = rules_of(KITS[snapshot.rules.name]).course
-        kind = draw(st.sampled_from(list_allowed_types(course, state, ask.seat)))
+        variant = rules_of(KITS[snapshot.rules.name]).variant
+        kind = draw(st.sampled_from(list_allowed_types(variant, state, ask.seat)))
         if kind == "pass":
             return Contribution(type="pass")
         lines = st.none() | st.integers(1, state.last_id)
@@ -285,13 +285,13 @@ class Sitting:
             position=draw(POSITIONS) if kind == "vote" else None,
             condition="After a pilot." if kind == "vote" else "",
             moved_by=draw(lines),
-            ballot=self._ballot(course, state) if kind == "vote" else (),
+            ballot=self._ballot(variant, state) if kind == "vote" else (),
             taken=tuple(AdviceResponse(entry=number, how=draw(TAKINGS), why=draw(REASONS)) for number in advice),
         )
 
-    def _ballot(self, course: Course, state: Council) -> tuple[CandidateVote, ...]:
+    def _ballot(self, variant: CouncilVariant, state: Council) -> tuple[CandidateVote, ...]:
         """A position on some of the candidates; none at all leaves the bare position to count."""
-        named = self.data.draw(st.lists(st.sampled_from(find_candidate_ids(course, state) or (1,)), unique=True, max_size=4))
+        named = self.data.draw(st.lists(st.sampled_from(find_candidate_ids(variant, state) or (1,)), unique=True, max_size=4))
         return tuple(
             CandidateVote(candidate=number, position=self.data.draw(POSITIONS), condition="After a pilot.") for number in named
         )
@@ -367,8 +367,8 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
     assert closed.motion is None or types[closed.motion] in {"propose", "synthesize"}
     assert closed.carried or not closed.overturned
     sided = [ballot for ballot in closed.ballots if ballot.position not in {None, "abstain"}]
-    assert closed.heads == len(sided)
-    assert 0 <= closed.effective <= closed.heads
+    assert closed.voters == len(sided)
+    assert 0 <= closed.effective <= closed.voters
     assert 0 <= closed.turnout <= 1 + 1e-9
     assert {lost.seat for lost in closed.lost} == {
         entry.fact.seat for entry in played.entries if isinstance(entry.fact, SeatLost)
@@ -384,25 +384,25 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
 
 def _check_turns(contract: RulebookContract[Council], played: PlayedSession) -> None:
     """D-7: phases in order, everyone heard in each, invitations for seats elsewhere alone, nobody two phases ahead."""
-    course = rules_of(KITS[contract.rules.name]).course
+    variant = rules_of(KITS[contract.rules.name]).variant
     for before, fact, after in _states(contract, played):
         outside = {seat.id for seat in after.seats if seat.is_outside}
         asks = [effect for effect in contract.rules.decide(after) if isinstance(effect, Ask)]
         assert {ask.seat for ask in asks if ask.invited} <= outside
         if isinstance(fact, Contributed):
-            assert fact.seat in after.had or fact.seat not in course.list_phase_seats(before, before.phase)
+            assert fact.seat in after.had or fact.seat not in variant.list_phase_seats(before, before.phase)
             for line in after.lines[len(before.lines) :]:
-                assert line.phase in course.list_open_phases(before)
+                assert line.phase in variant.list_open_phases(before)
                 assert line.phase in PHASE_OF[line.said.type]
         if isinstance(fact, PhaseBegun) and before.stop is None:
-            following = course.find_next_phase(before)
-            expected = (before.round, following) if following else (before.round + 1, *course.again[:1])
+            following = variant.find_next_phase(before)
+            expected = (before.round, following) if following else (before.round + 1, *variant.again[:1])
             is_again = (fact.round, fact.phase) == (before.round, before.phase)
             # M-1: a phase that brought nothing is repeated, once.
             assert is_again or (fact.round, fact.phase) == expected
             assert not is_again or (after.repeated and not before.repeated and before.phase in {"propose", "decide"})
-            one_is_enough = course.one_synthesis and before.phase == "synthesize"
-            assert one_is_enough or set(before.had) >= set(course.list_phase_seats(before, before.phase))
+            one_is_enough = variant.one_synthesis and before.phase == "synthesize"
+            assert one_is_enough or set(before.had) >= set(variant.list_phase_seats(before, before.phase))
             assert set(fact.lost) == {seat for seat, line in before.had.items() if line is None}
         if isinstance(fact, PhaseBegun) and before.phase not in {"vote", "decide"}:
             assert set(fact.passed) == {seat for seat, line in before.had.items() if line == PASSED}

@@ -54,7 +54,7 @@ def test_seats_of_one_family_are_worth_less_than_their_heads(platforms: tuple[st
     """D-20"""
     seats = [build_seat(name, platform=platform) for name, platform in zip(("ada", "bob", "cy"), platforms, strict=True)]
     closed = at("vote", debate, *seats).say_for_all(vote()).closed
-    assert closed.heads == 3
+    assert closed.voters == 3
     assert closed.effective == pytest.approx(effective)
 
 
@@ -81,7 +81,7 @@ def test_an_opponent_who_is_hardly_sure_helps_no_motion() -> None:
 def test_an_abstention_is_no_head() -> None:
     """D-20"""
     closed = at("vote").say(ada=vote(), bob=vote(), cy=vote("abstain")).closed
-    assert (closed.heads, closed.turnout, closed.consensus_type) == (2, 2 / 3, "convergent")
+    assert (closed.voters, closed.turnout, closed.consensus_type) == (2, 2 / 3, "convergent")
     assert closed.ballots[2] == CouncilBallot(seat=SeatId("cy"), position="abstain", confidence=0.8, weight=0.0)
 
 
@@ -285,7 +285,7 @@ def test_a_seat_that_is_lost_again_and_again_is_counted() -> None:
     )
     closed = table.closed
     assert closed.lost == (LostSeat(seat=SeatId("bob"), times=4, last="gave_up", weight_share=0.75, did_not_vote=True),)
-    assert (closed.consensus_type, closed.turnout, closed.could_differ) == ("no_consensus", 0.25, True)
+    assert (closed.consensus_type, closed.turnout, closed.outcome_uncertain) == ("no_consensus", 0.25, True)
 
 
 @pytest.mark.parametrize("phase", ["propose", "argue", "synthesize", "vote"])

@@ -293,7 +293,7 @@ def test_without_anyone_to_write_the_meeting_concludes_without_a_decision() -> N
             LostSeat(seat=SeatId("ada"), times=1, last="error", weight_share=0.5, did_not_vote=True),
             LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, did_not_vote=True),
         ),
-        could_differ=True,
+        outcome_uncertain=True,
     )
     found = build_decision(table.timeline)
     assert (found.status, found.decision, found.author, found.confidence) == ("concluded", None, None, None)
@@ -329,7 +329,7 @@ def test_last_words_are_weighed_by_bias_confidence_and_trust() -> None:
     )
     assert table.last.support == pytest.approx(1.625 / 2.625)
     assert table.last.turnout == pytest.approx(6 / 7)
-    assert (table.last.author, table.last.could_differ, table.last.lost) == ("bob", False, ())
+    assert (table.last.author, table.last.outcome_uncertain, table.last.lost) == ("bob", False, ())
 
 
 def test_dissent_is_told_with_who_holds_it() -> None:
@@ -498,7 +498,7 @@ def test_who_failed_once_and_had_its_last_word_is_not_counted_as_missing() -> No
     )
     assert isinstance(table.last, MeetingConcluded)
     assert table.last.lost == (LostSeat(seat=SeatId("bob"), times=1, last="timeout", weight_share=0.5, did_not_vote=False),)
-    assert not table.last.could_differ
+    assert not table.last.outcome_uncertain
 
 
 @pytest.mark.parametrize(("missing", "could"), [(0.99, False), (1.0, True), (1.01, True)])
@@ -510,8 +510,8 @@ def test_the_outcome_could_differ_when_the_missing_weight_reaches_the_margin(mis
         .stands(bob=None)
     )
     assert isinstance(table.last, MeetingConcluded)
-    assert table.last.could_differ is could
-    assert build_decision(table.timeline).could_differ is could
+    assert table.last.outcome_uncertain is could
+    assert build_decision(table.timeline).outcome_uncertain is could
 
 
 def test_a_lost_seat_that_nobody_trusts_could_not_have_changed_the_outcome() -> None:
@@ -522,7 +522,7 @@ def test_a_lost_seat_that_nobody_trusts_could_not_have_changed_the_outcome() -> 
         .stands(bob=None)
     )
     assert isinstance(table.last, MeetingConcluded)
-    assert not table.last.could_differ
+    assert not table.last.outcome_uncertain
 
 
 def test_a_fork_gives_a_seat_to_another_platform_from_there_on() -> None:

@@ -114,7 +114,7 @@ class TestConsensusTypes:
     @pytest.mark.parametrize("voices", [[], vote("abstain", "abstain"), vote(None, None)])
     def test_when_nobody_takes_a_side_there_is_neither_share_nor_confidence(self, voices: list[SeatVote]) -> None:
         found = resolve_open_vote(voices)
-        assert (found.consensus_type, found.support, found.confidence, found.heads) == ("no_consensus", None, None, 0)
+        assert (found.consensus_type, found.support, found.confidence, found.voters) == ("no_consensus", None, None, 0)
         assert (found.effective, found.turnout) == (0, 0)
 
     def test_votes_without_any_confidence_are_counted_as_equally_sure(self) -> None:
@@ -125,16 +125,16 @@ class TestConsensusTypes:
 
 class TestMissingVotes:
     def test_a_missing_vote_that_could_have_tipped_it_is_told(self) -> None:
-        assert resolve_open_vote(vote("support", "support", "oppose", None)).could_differ
+        assert resolve_open_vote(vote("support", "support", "oppose", None)).outcome_uncertain
 
     def test_a_missing_vote_that_changes_nothing_is_not(self) -> None:
-        assert not resolve_open_vote(vote("support", "support", "support", None)).could_differ
+        assert not resolve_open_vote(vote("support", "support", "support", None)).outcome_uncertain
 
     def test_a_missing_quorum_could_have_been_made(self) -> None:
-        assert resolve_open_vote(vote("support", None, None)).could_differ
+        assert resolve_open_vote(vote("support", None, None)).outcome_uncertain
 
     def test_an_abstention_is_not_missing(self) -> None:
-        assert not resolve_open_vote(vote("support", "oppose", "abstain")).could_differ
+        assert not resolve_open_vote(vote("support", "oppose", "abstain")).outcome_uncertain
 
 
 class TestConfidence:
@@ -185,7 +185,7 @@ class TestWhateverTheVotes:
     def test_the_order_of_the_seats_does_not_matter(self, voices: list[SeatVote]) -> None:
         shuffled = sorted(voices, key=lambda v: (v.confidence, v.weight, v.seat))
         one, other = resolve_open_vote(voices), resolve_open_vote(shuffled)
-        assert (one.consensus_type, one.heads, one.carried) == (other.consensus_type, other.heads, other.carried)
+        assert (one.consensus_type, one.voters, one.carried) == (other.consensus_type, other.voters, other.carried)
         assert one.support == pytest.approx(other.support)
         assert one.confidence == pytest.approx(other.confidence)
 
@@ -193,7 +193,7 @@ class TestWhateverTheVotes:
     def test_figures_stay_within_their_bounds(self, voices: list[SeatVote]) -> None:
         found = resolve_open_vote(voices)
         assert 0 <= found.turnout <= 1 + 1e-9
-        assert 0 <= found.effective <= found.heads
+        assert 0 <= found.effective <= found.voters
         assert found.support is None or 0 <= found.support <= 1
         assert found.confidence is None or 0 < found.confidence < 1
         assert found.carried == (found.consensus_type != "no_consensus")

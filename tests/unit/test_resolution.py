@@ -155,7 +155,7 @@ class TestConsensusTypes:
     @pytest.mark.parametrize("voices", [[], vote("abstain", "abstain"), vote(None, None)])
     def test_when_nobody_takes_a_side_there_is_neither_share_nor_confidence(self, voices: list[SeatVote]) -> None:
         found = resolve_open_vote(voices)
-        assert (found.consensus_type, found.support, found.confidence, found.heads) == ("no_consensus", None, None, 0)
+        assert (found.consensus_type, found.support, found.confidence, found.voters) == ("no_consensus", None, None, 0)
         assert (found.effective, found.turnout) == (0, 0)
 
     @pytest.mark.parametrize("stated", [0.0, 0.3, 0.5])
@@ -226,25 +226,25 @@ class TestAdvisoryProtocol:
         assert sure(found) < 0.5
 
     def test_only_the_owner_missing_could_turn_it(self) -> None:
-        assert resolve_advisory(vote(None, "support"), owner="s0").could_differ
-        assert not resolve_advisory(vote("support", None), owner="s0").could_differ
+        assert resolve_advisory(vote(None, "support"), owner="s0").outcome_uncertain
+        assert not resolve_advisory(vote("support", None), owner="s0").outcome_uncertain
 
 
 class TestMissingVotes:
     def test_a_missing_vote_that_could_have_tipped_it_is_told(self) -> None:
-        assert resolve_open_vote(vote("support", "support", "oppose", None)).could_differ
+        assert resolve_open_vote(vote("support", "support", "oppose", None)).outcome_uncertain
 
     def test_a_missing_vote_that_changes_nothing_is_not(self) -> None:
-        assert not resolve_open_vote(vote("support", "support", "support", None)).could_differ
+        assert not resolve_open_vote(vote("support", "support", "support", None)).outcome_uncertain
 
     def test_a_missing_quorum_could_have_been_made(self) -> None:
-        assert resolve_open_vote(vote("support", None, None)).could_differ
+        assert resolve_open_vote(vote("support", None, None)).outcome_uncertain
 
     def test_an_abstention_is_not_missing(self) -> None:
-        assert not resolve_open_vote(vote("support", "oppose", "abstain")).could_differ
+        assert not resolve_open_vote(vote("support", "oppose", "abstain")).outcome_uncertain
 
     def test_one_missing_vote_can_always_prevent_a_consensus(self) -> None:
-        assert resolve_consensus(vote("support", "support", "support", None)).could_differ
+        assert resolve_consensus(vote("support", "support", "support", None)).outcome_uncertain
 
 
 class TestConfidence:
@@ -282,7 +282,7 @@ class TestConfidence:
         clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(7)]
         others = [voice("x", "oppose", None, family="claude"), voice("y", "oppose", None, family="qwen")]
         found = resolve_open_vote([*clones, *others])
-        assert (found.consensus_type, found.heads) == ("contested", 9)
+        assert (found.consensus_type, found.voters) == ("contested", 9)
         assert 0.5 < sure(found) < 0.55
         three = resolve_open_vote([*clones[:3], *others])
         assert (three.carried, sure(three) < 0.5) == (False, True)
@@ -325,7 +325,7 @@ class TestWhateverTheVotes:
     def test_the_order_of_the_seats_does_not_matter(self, voices: list[SeatVote]) -> None:
         shuffled = sorted(voices, key=lambda v: (v.confidence, v.weight, v.seat))
         one, other = resolve_open_vote(voices), resolve_open_vote(shuffled)
-        assert (one.consensus_type, one.heads, one.carried) == (other.consensus_type, other.heads, other.carried)
+        assert (one.consensus_type, one.voters, one.carried) == (other.consensus_type, other.voters, other.carried)
         assert one.support == pytest.approx(other.support)
         assert one.confidence == pytest.approx(other.confidence)
 
@@ -333,7 +333,7 @@ class TestWhateverTheVotes:
     def test_figures_stay_within_their_bounds(self, voices: list[SeatVote]) -> None:
         found = resolve_open_vote(voices)
         assert 0 <= found.turnout <= 1 + 1e-9
-        assert 0 <= found.effective <= found.heads
+        assert 0 <= found.effective <= found.voters
         assert found.support is None or 0 <= found.support <= 1
         assert found.confidence is None or 0 < found.confidence < 1
         assert found.carried == (found.consensus_type != "no_consensus")

@@ -18,7 +18,7 @@ AGREED = Decision(
     support=1.0,
     turnout=1.0,
     confidence=0.85,
-    heads=3,
+    voters=3,
 )
 AGAINST = Dissent(seat=SeatId("bob"), kind="oppose", text="No.")
 CHALLENGE = SourcedClaim(text="And the cost?")
@@ -33,10 +33,10 @@ RULE: list[tuple[Decision, Strength, str]] = [
     (replace(AGREED, overturned=True), "contested", "overturned"),
     (replace(NO_VOTE, dissent=(REPORTED,)), "contested", "disputed"),
     (replace(AGREED, turnout=0.49), "weak", "few_voices"),
-    (replace(AGREED, could_differ=True), "weak", "could_differ"),
+    (replace(AGREED, outcome_uncertain=True), "weak", "outcome_uncertain"),
     (replace(AGREED, confidence=0.64), "weak", "unsure"),
-    (replace(NO_VOTE, heads=1), "weak", "one_voice"),
-    (replace(NO_VOTE, heads=2), "fair", "no_vote"),
+    (replace(NO_VOTE, voters=1), "weak", "one_voice"),
+    (replace(NO_VOTE, voters=2), "fair", "no_vote"),
     (replace(AGREED, dissent=(AGAINST,)), "fair", "some_oppose"),
     (replace(AGREED, open_challenges=(CHALLENGE,)), "fair", "open_challenges"),
     (replace(AGREED, confidence=0.74), "fair", "not_all_sure"),
@@ -60,11 +60,11 @@ _SHARE = st.none() | st.floats(0, 1)
     support=_SHARE,
     turnout=_SHARE,
     confidence=_SHARE,
-    heads=st.integers(0, 64),
+    voters=st.integers(0, 64),
     flags=st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.booleans()),
 )
 def test_opposition_never_makes_a_decision_stronger(
-    support: float | None, turnout: float | None, confidence: float | None, heads: int, flags: tuple[bool, ...]
+    support: float | None, turnout: float | None, confidence: float | None, voters: int, flags: tuple[bool, ...]
 ) -> None:
     """M-9: whatever the figures, less support or an objection more cannot raise the word; a minority is always `overruled`."""
     order = ("strong", "fair", "weak", "contested", "overruled")
@@ -76,12 +76,12 @@ def test_opposition_never_makes_a_decision_stronger(
             support=support,
             turnout=turnout,
             confidence=confidence,
-            heads=heads,
+            voters=voters,
             opposed=opposed,
             disputed=disputed,
             open_challenges=challenged,
             overturned=overturned,
-            could_differ=differs,
+            outcome_uncertain=differs,
         ).strength
 
     assert order.index(rate(True, support)) >= order.index(rate(False, support))

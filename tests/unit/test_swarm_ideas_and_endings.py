@@ -152,7 +152,7 @@ def test_four_of_five_converge_in_the_third_round_and_vote() -> None:
     assert reasons == ["min_rounds", "min_rounds", ""]
     decision = build_decision(run.timeline)
     assert decision.decision is not None
-    assert (decision.decision.text, decision.consensus_type, decision.heads) == (CACHE, "majority", 5)
+    assert (decision.decision.text, decision.consensus_type, decision.voters) == (CACHE, "majority", 5)
     assert [(voice.seat, voice.kind) for voice in decision.dissent] == [("XiLi", "oppose")]
     assert decision.ended_by == "converged"
 

@@ -639,7 +639,7 @@ def test_the_vote_decides_by_weight_trust_and_who_is_missing() -> None:
     yes, no = build_ballot("support"), build_ballot("oppose")
     state = voting(yes, yes, no).state
     (even,) = build_resolutions(state)
-    assert (even.carried, even.heads, even.turnout, even.could_differ) == (True, 3, 1.0, False)
+    assert (even.carried, even.voters, even.turnout, even.outcome_uncertain) == (True, 3, 1.0, False)
 
     def reseat(**changes: Any) -> Swarm:
         seats = tuple(replace(seat, **changes) if seat.id == EVE else seat for seat in state.seats)
@@ -653,7 +653,7 @@ def test_the_vote_decides_by_weight_trust_and_who_is_missing() -> None:
     assert not heavy.carried
     assert heavy.support < trusted.support < even.support
     (missing,) = build_resolutions(voting(yes, no, None).state)
-    assert missing.could_differ
+    assert missing.outcome_uncertain
     (against,) = build_resolutions(voting(no, no, yes).state)
     assert not against.carried
     assert SWARM.decision(voting(no, no, yes).timeline).decision is None

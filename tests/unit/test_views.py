@@ -20,7 +20,7 @@ from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
 from moothall.reports.markdown import format_cell, format_table, quote_markdown
 from moothall.reports.wording import format_money
-from moothall.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, could_differ
+from moothall.scoring.positions import Balance, VoteSide, compute_balance, compute_weight, is_outcome_uncertain
 from moothall_testkit.snapshots import check_snapshot
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -569,7 +569,7 @@ def test_sides_are_balanced(positions: list[tuple[VoteSide, float]], found: Bala
 )
 def test_the_outcome_could_differ_from_the_margin_on(found: Balance, missing: float, could: bool) -> None:
     """P-18"""
-    assert could_differ(found, missing) is could
+    assert is_outcome_uncertain(found, missing) is could
 
 
 def test_one_missing_seat_is_enough_to_differ_in_a_small_meeting() -> None:

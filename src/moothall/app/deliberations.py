@@ -52,13 +52,13 @@ class DeliberationState:
     @property
     def allowed(self) -> dict[SeatId, tuple[str, ...]]:
         """What each seat may contribute now."""
-        types = AllowedTypes.of(self.rules.course, self.council)
+        types = AllowedTypes.of(self.rules.variant, self.council)
         return {seat.id: types.list_types(seat) for seat in self.council.seats}
 
     def list_allowed(self, name: SeatId) -> tuple[str, ...] | None:
         """Return what one seat may contribute now; None if there is no such seat."""
         seat = next((each for each in self.council.seats if each.id == name), None)
-        return None if seat is None else AllowedTypes.of(self.rules.course, self.council).list_types(seat)
+        return None if seat is None else AllowedTypes.of(self.rules.variant, self.council).list_types(seat)
 
     @cached_property
     def waiting_for(self) -> list[SeatId]:
@@ -192,7 +192,7 @@ class Deliberations:
         if place.snapshot.is_closed:
             return place
         council = place.council
-        has_votes = council.votes or find_early_votes(council, find_candidate_ids(place.rules.course, council))
+        has_votes = council.votes or find_early_votes(council, find_candidate_ids(place.rules.variant, council))
         if not force and council.phase not in {"vote", "decide"} and not has_votes:
             waiting = ", ".join(place.waiting_for) or "nobody"
             raise OutOfTurn(

@@ -126,8 +126,8 @@ class SharedReportText(TermsText):
     lost: str
     lost_line: str
     did_not_vote: str
-    could_differ: str
-    could_not_differ: str
+    outcome_uncertain: str
+    outcome_certain: str
     timeline: str
     losses_title: str
     seats: str
@@ -257,8 +257,8 @@ class CouncilReportText(SharedReportText):
     lost: str
     did_not_vote: str
     not_voted: str
-    could_differ: str
-    could_not_differ: str
+    outcome_uncertain: str
+    outcome_certain: str
     round: str
     passes: str
     has_written: str

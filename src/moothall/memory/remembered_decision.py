@@ -86,5 +86,5 @@ def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionKept:
         built_on=solo.built_on,
         opened_at=at,
         closed_at=at,
-        strength=rate_strength(is_decided=True, confidence=solo.confidence, heads=1).strength,
+        strength=rate_strength(is_decided=True, confidence=solo.confidence, voters=1).strength,
     )

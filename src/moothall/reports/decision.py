@@ -73,51 +73,64 @@ class SeatPosition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The outcome of a session. `decision` is None while it goes on, or when it ended without one.
+    """The outcome of a session; a protocol names the figures that it has.
 
-    A protocol names the figures that it has. A field added here is in `moot show --json` of every protocol; where `ResultOut`
-    of the calls has a field of that name, it is in the result of a deliberation too.
-
-    `support` is the supporting side's share among those who took a side, `turnout` their share of all weight. `choice` is the
-    decision in a word or two, where it has one. `effective` is how many independent votes the `heads` that took a side are worth.
-    `overturned`: it is not what most had written blind, and nobody who changed named a reason. `overruled`: most of the weight
-    that took a side opposes it. `answers` say what it answers to each input of the user. `parked` says why a parked session
-    cannot go on now. Where nobody votes, `backers` is how many stand behind it, and `backing` their share of the weight of those
-    who spoke. `obligations` are the conditions that it was supported on. `strength` is what it is worth in one word and
-    `strength_reason` why; both follow from the other figures (`moothall.scoring.strength`), whatever the protocol.
+    A field added here is in `moot show --json` of every protocol; where `ResultOut` of the calls has a field of that name, it is
+    in the result of a deliberation too.
     """
 
     session: SessionId
     topic: str
     status: Status
     ended_by: str | None = None
+    """Why the session ended."""
     decision: SourcedClaim | None = None
+    """What was decided; None while the session goes on, or when it ended without a decision."""
     author: SeatId | None = None
+    """Who wrote it."""
     confidence: float | None = None
+    """The group's confidence that it is right, 0 to 1."""
     support: float | None = None
+    """The supporting side's share of the weight that took a side."""
     turnout: float | None = None
+    """The share of all weight that took a side."""
     reasons: tuple[SourcedClaim, ...] = ()
     positions: tuple[SeatPosition, ...] = ()
+    """Where each seat stood before and after."""
     dissent: tuple[Dissent, ...] = ()
     open_questions: tuple[SourcedClaim, ...] = ()
     lost: tuple[LostSeat, ...] = ()
-    could_differ: bool = False
+    outcome_uncertain: bool = False
+    """Whether the missing voices could have changed the outcome."""
     turns: int = 0
+    """How often a seat spoke."""
     spent: Spent = Spent()
     consensus_type: str | None = None
     choice: str = ""
-    heads: int = 0
+    """The decision in a word or two, where it has one."""
+    voters: int = 0
+    """How many seats took a side."""
     effective: float | None = None
+    """How many independent votes these seats are worth."""
     open_challenges: tuple[SourcedClaim, ...] = ()
     overturned: bool = False
+    """Whether it is not what most had written blind, and nobody who changed named a reason."""
     overruled: bool = False
+    """Whether most of the weight that took a side opposes it."""
     answers: tuple[AnsweredInput, ...] = ()
+    """What it answers to each input of the user."""
     parked: str = ""
+    """Why a parked session cannot go on now."""
     backers: int = 0
+    """How many stand behind it, where nobody votes."""
     backing: float | None = None
+    """Their share of the weight of those who spoke."""
     obligations: tuple[Obligation, ...] = ()
+    """The conditions that it was supported on."""
     strength: Strength = field(init=False, default="none")
+    """What it is worth in one word; it follows from the other figures, whatever the protocol (`moothall.scoring.strength`)."""
     strength_reason: StrengthReason = field(init=False, default="undecided")
+    """Why it is worth that."""
 
     def __post_init__(self) -> None:
         rating = rate_strength(
@@ -125,14 +138,14 @@ class Decision:
             support=self.support,
             turnout=self.backing if self.turnout is None else self.turnout,
             confidence=self.confidence,
-            heads=self.heads or self.backers,
+            voters=self.voters or self.backers,
             # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
             opposed=any(voice.kind == "oppose" for voice in self.dissent)
             or any(position.verdict == "oppose" for position in self.positions),
             disputed=any(voice.kind == "reported" for voice in self.dissent),
             open_challenges=bool(self.open_challenges),
             overturned=self.overturned,
-            could_differ=self.could_differ,
+            outcome_uncertain=self.outcome_uncertain,
         )
         # The class is frozen: this is the one place that may write, before anybody has seen the value.
         object.__setattr__(self, "strength", rating.strength)

@@ -250,7 +250,7 @@ def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
 
 def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """How each lost seat was lost, and whether the outcome could have been another with it."""
-    meaning = words.could_differ if decision.could_differ else words.could_not_differ
+    meaning = words.outcome_uncertain if decision.outcome_uncertain else words.outcome_certain
     is_missing = any(lost.did_not_vote for lost in decision.lost)
     lines = format_lost_seats(decision, words)
     return build_section(words.lost, (Bullets(lines, "bad"), Line(meaning if is_missing else "", "bad")))

@@ -44,7 +44,7 @@ def compute_balance(positions: Iterable[tuple[VoteSide, float]]) -> Balance:
     )
 
 
-def could_differ(balance: Balance, missing: float) -> bool:
+def is_outcome_uncertain(balance: Balance, missing: float) -> bool:
     """Whether the winning side could have lost if all missing weight had been against it."""
     # A margin equal to the missing weight counts: a tie is not a win.
     return missing > 0 and abs(balance.support - balance.oppose) <= missing

@@ -96,11 +96,11 @@ class Resolution:
     """The share of the total bias weight whose seats took a side."""
     confidence: float | None
     """The group's calibrated confidence that the motion is right; None if nobody took a side."""
-    heads: int
+    voters: int
     """How many seats took a side."""
     effective: float
     """How many independent votes these seats are worth."""
-    could_differ: bool
+    outcome_uncertain: bool
     """Whether the seats that did not vote could have changed the outcome."""
     weights: Mapping[str, float]
     """What each vote that took a side weighed, by seat."""
@@ -258,7 +258,9 @@ def resolve_advisory(voices: Sequence[SeatVote], *, owner: str, correlations: Co
     """Resolve a vote under the `advisory` protocol: the owner decides, and the confidence is that of all seats."""
     own = next((v.position for v in voices if v.seat == owner), None)
     resolution = _resolve_votes(voices, _classify_open_vote, correlations)
-    return replace(resolution, consensus_type="owner_decision", carried=own not in (None, "oppose"), could_differ=own is None)
+    return replace(
+        resolution, consensus_type="owner_decision", carried=own not in (None, "oppose"), outcome_uncertain=own is None
+    )
 
 
 def _resolve_votes(
@@ -285,9 +287,9 @@ def _resolve_votes(
         support=found.support,
         turnout=_compute_turnout(voices),
         confidence=found.confidence,
-        heads=len(siding),
+        voters=len(siding),
         effective=found.effective,
-        could_differ=any(v.position is None for v in voices)
+        outcome_uncertain=any(v.position is None for v in voices)
         and (kind(turned, measure(_list_siding(turned)).lead) != "no_consensus") != carried,
         weights={v.seat: weight for v, weight in zip(siding, found.weights, strict=True)},
     )

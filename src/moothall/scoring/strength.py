@@ -22,7 +22,7 @@ StrengthReason = Literal[
     "overturned",
     "disputed",
     "few_voices",
-    "could_differ",
+    "outcome_uncertain",
     "unsure",
     "one_voice",
     "agreed",
@@ -56,16 +56,16 @@ def rate_strength(
     support: float | None = None,
     turnout: float | None = None,
     confidence: float | None = None,
-    heads: int = 0,
+    voters: int = 0,
     opposed: bool = False,
     disputed: bool = False,
     open_challenges: bool = False,
     overturned: bool = False,
-    could_differ: bool = False,
+    outcome_uncertain: bool = False,
 ) -> StrengthRating:
     """Rate a decision by its figures.
 
-    `opposed`: a seat is against it. `disputed`: its author reports a disagreement. `heads`: how many stand behind it or took a
+    `opposed`: a seat is against it. `disputed`: its author reports a disagreement. `voters`: how many stand behind it or took a
     side.
     """
     if not is_decided:
@@ -80,12 +80,12 @@ def rate_strength(
         return StrengthRating("contested", "disputed")
     if turnout is not None and turnout < _HALF - _ROUNDING:
         return StrengthRating("weak", "few_voices")
-    if could_differ:
-        return StrengthRating("weak", "could_differ")
+    if outcome_uncertain:
+        return StrengthRating("weak", "outcome_uncertain")
     if confidence is not None and confidence < ONE_VOTE - _ROUNDING:
         return StrengthRating("weak", "unsure")
     if support is None:
-        return StrengthRating("fair", "no_vote") if heads > 1 else StrengthRating("weak", "one_voice")
+        return StrengthRating("fair", "no_vote") if voters > 1 else StrengthRating("weak", "one_voice")
     if opposed:
         return StrengthRating("fair", "some_oppose")
     if open_challenges:

@@ -9,7 +9,7 @@ from moothall.errors import BadSetting
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings
 from moothall.protocols.council.plugin import build_council_plugin
 from moothall.protocols.council.rules import CouncilRules
-from moothall.protocols.council.state import Council, Course
+from moothall.protocols.council.state import Council, CouncilVariant
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote, resolve_advisory
 
 
@@ -41,6 +41,6 @@ def _validate_owner(opened: CouncilOpened) -> None:
         raise BadSetting(f"owner = {find_owner(opened)!r} is no seat; the seats are: {known}")
 
 
-COURSE: Final = Course(first=("propose", "argue", "decide"), again=(), resolve=_resolve_votes, owner=find_owner)
-RULES: Final = CouncilRules("advisory", AdvisoryOpened, COURSE)
+VARIANT: Final = CouncilVariant(first=("propose", "argue", "decide"), again=(), resolve=_resolve_votes, owner=find_owner)
+RULES: Final = CouncilRules("advisory", AdvisoryOpened, VARIANT)
 ADVISORY: Final = build_council_plugin(RULES, AdvisorySettings, AdvisoryOpened, wire_name="advisory_panel", check=_validate_owner)

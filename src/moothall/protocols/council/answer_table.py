@@ -28,7 +28,7 @@ from moothall.protocols.council.facts import (
     ContributionType,
 )
 from moothall.protocols.council.motions import find_blind_positions
-from moothall.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
+from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
 from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_allowed_types
 from moothall.reports.person_steps import (
     POSITION,
@@ -63,7 +63,7 @@ SIDES: Final = tuple(position for position in POSITIONS if position != "abstain"
 class CouncilAsk:
     """An ask of a deliberation. What several fields need is computed once."""
 
-    course: Course
+    variant: CouncilVariant
     state: Council
     ask: Ask
 
@@ -105,7 +105,7 @@ class CouncilAsk:
     @cached_property
     def candidates(self) -> Sequence[int]:
         """The resolutions of a ballot; none where there is one motion."""
-        found = find_candidate_ids(self.course, self.state) if is_by_candidates(self.course, self.state) else ()
+        found = find_candidate_ids(self.variant, self.state) if is_by_candidates(self.variant, self.state) else ()
         return found if len(found) > 1 else ()
 
     @cached_property
@@ -129,14 +129,14 @@ def _read_resolution(_: CouncilAsk, answers: Answers) -> str:
 
 
 def _ask_side(asked: CouncilAsk) -> list[PersonStep]:
-    owner, text = asked.course.owner(asked.state.opened), asked.text
+    owner, text = asked.variant.owner(asked.state.opened), asked.text
     sides = tuple(PersonChoice(value=side, text=shown) for side, shown in text.sides.items())
     question = text.argue if owner is None else text.advise.format(owner=owner)
     return [PersonStep(name=POSITION, text=question, choices=sides, kind="position", is_needed=True)]
 
 
 def _ask_reference(asked: CouncilAsk) -> list[PersonStep]:
-    motion = find_discussed_motion(asked.course, asked.state)
+    motion = find_discussed_motion(asked.variant, asked.state)
     if motion is None:
         return []
     which = asked.text.which.format(number=motion.id, seat=motion.seat)
@@ -144,7 +144,7 @@ def _ask_reference(asked: CouncilAsk) -> list[PersonStep]:
 
 
 def _read_reference(asked: CouncilAsk, answers: Answers) -> int | None:
-    motion = find_discussed_motion(asked.course, asked.state)
+    motion = find_discussed_motion(asked.variant, asked.state)
     return int(answers[REFERS_TO]) if answers.get(REFERS_TO) else None if motion is None else motion.id
 
 
@@ -404,7 +404,7 @@ def build_answer_schema(asked: CouncilAsk) -> Schema:
     """Return the schema of what a seat may answer."""
     if not asked.is_outside:
         return build_table_schema(Contribution, FORMS[asked.ask.kind].fields, asked)
-    allowed = list_allowed_types(asked.course, asked.state, asked.ask.seat)
+    allowed = list_allowed_types(asked.variant, asked.state, asked.ask.seat)
     forms = [build_table_schema(Contribution, rows, asked) for each in allowed for rows in _list_type_rows(asked, each)]
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
@@ -463,7 +463,7 @@ def build_person_ask(asked: CouncilAsk) -> PersonAsk:
 def _describe_motion(asked: CouncilAsk) -> str:
     if asked.candidates:
         return "\n".join(_quote(asked, asked.candidates))
-    motion = find_discussed_motion(asked.course, asked.state)
+    motion = find_discussed_motion(asked.variant, asked.state)
     if motion is None:
         return ""
     return f"{asked.text.motion.format(number=motion.id, seat=motion.seat)}\n{quote_lines(motion.said.text)}"

@@ -9,7 +9,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.protocols.council.facts import CandidateVote, Contribution
 from moothall.protocols.council.motions import find_discussed_line, list_candidates
-from moothall.protocols.council.state import Council, CouncilLine, Course, find_accuracy
+from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, find_accuracy
 from moothall.scoring.confidence import ORDINARY_CONFIDENCE
 from moothall.scoring.independence import build_seat_correlations, find_seat_family
 from moothall.scoring.positions import VotePosition
@@ -20,16 +20,16 @@ _DIGITS = 9
 """Sums are compared to this many digits: the order of floating-point additions must not break a tie."""
 
 
-def find_candidate_ids(course: Course, state: Council) -> tuple[int, ...]:
+def find_candidate_ids(variant: CouncilVariant, state: Council) -> tuple[int, ...]:
     """Return the lines that a vote now is about: those of the vote that has begun, else those that it would begin with."""
     if state.phase == "vote" and state.candidates:
         return state.candidates
-    return tuple(line.id for line in list_candidates(course, state))
+    return tuple(line.id for line in list_candidates(variant, state))
 
 
-def find_voted_ids(course: Course, state: Council) -> tuple[int, ...]:
+def find_voted_ids(variant: CouncilVariant, state: Council) -> tuple[int, ...]:
     """Return the lines that the votes were about; before any vote, those that it would be about."""
-    return state.candidates if state.votes else find_candidate_ids(course, state)
+    return state.candidates if state.votes else find_candidate_ids(variant, state)
 
 
 def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, CandidateVote]:
@@ -139,25 +139,25 @@ def compute_support(voices: Sequence[SeatVote], worths: Sequence[float]) -> tupl
     return unconditional + conditional, unconditional
 
 
-def find_motion(course: Course, state: Council, votes: CandidateVoices | None = None) -> CouncilLine | None:
+def find_motion(variant: CouncilVariant, state: Council, votes: CandidateVoices | None = None) -> CouncilLine | None:
     """Return the line to decide on: the candidate that leads in the vote; without any vote, the one that is most supported.
 
     `votes` are those of the state, if they have been read already.
     """
     if not state.votes:
-        return find_discussed_motion(course, state)
+        return find_discussed_motion(variant, state)
     return state.line((votes or CandidateVoices(state, state.candidates)).ranking[0])
 
 
-def find_discussed_motion(course: Course, state: Council) -> CouncilLine | None:
+def find_discussed_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
     """Return the candidate that the discussion supports most, whatever the votes say: these may still be sealed."""
-    lines = [line for number in find_candidate_ids(course, state) if (line := state.line(number)) is not None]
+    lines = [line for number in find_candidate_ids(variant, state) if (line := state.line(number)) is not None]
     return lines[0] if len(lines) == 1 else find_discussed_line(state, lines)
 
 
-def is_by_candidates(course: Course, state: Council) -> bool:
+def is_by_candidates(variant: CouncilVariant, state: Council) -> bool:
     """Whether the votes choose among candidates: not where a seat owns the decision."""
-    return course.owner(state.opened) is None
+    return variant.owner(state.opened) is None
 
 
 def find_early_votes(state: Council, candidates: Iterable[int]) -> dict[SeatId, int]:

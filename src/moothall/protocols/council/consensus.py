@@ -10,7 +10,7 @@ from moothall.errors import BadSetting
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings
 from moothall.protocols.council.plugin import build_council_plugin
 from moothall.protocols.council.rules import CouncilRules
-from moothall.protocols.council.state import Council, Course, find_no_owner
+from moothall.protocols.council.state import Council, CouncilVariant, find_no_owner
 from moothall.scoring.resolution import CONSENSUS_THRESHOLD, Correlations, Resolution, SeatVote, resolve_consensus
 
 
@@ -44,12 +44,12 @@ def _validate_quorum(opened: CouncilOpened) -> None:
         raise BadSetting(f"quorum = {quorum} is more than the {len(opened.seats)} seats; expected 1 to {len(opened.seats)}")
 
 
-COURSE: Final = Course(
+VARIANT: Final = CouncilVariant(
     first=("propose", "argue", "answer", "synthesize", "vote"),
     again=("synthesize", "vote"),
     resolve=_resolve_votes,
     owner=find_no_owner,
     one_synthesis=True,
 )
-RULES: Final = CouncilRules("consensus", ConsensusOpened, COURSE)
+RULES: Final = CouncilRules("consensus", ConsensusOpened, VARIANT)
 CONSENSUS: Final = build_council_plugin(RULES, ConsensusSettings, ConsensusOpened, wire_name="consensus", check=_validate_quorum)

@@ -7,7 +7,7 @@ from typing import Final
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings
 from moothall.protocols.council.plugin import build_council_plugin
 from moothall.protocols.council.rules import CouncilRules
-from moothall.protocols.council.state import Council, Course, find_no_owner
+from moothall.protocols.council.state import Council, CouncilVariant, find_no_owner
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote, resolve_open_vote
 
 
@@ -20,11 +20,11 @@ def _resolve_votes(state: Council, voices: Sequence[SeatVote], correlations: Cor
     return resolve_open_vote(voices, correlations=correlations)
 
 
-COURSE: Final = Course(
+VARIANT: Final = CouncilVariant(
     first=("propose", "argue", "answer", "synthesize", "vote"),
     again=("argue", "answer", "synthesize", "vote"),
     resolve=_resolve_votes,
     owner=find_no_owner,
 )
-RULES: Final = CouncilRules("debate", DebateOpened, COURSE)
+RULES: Final = CouncilRules("debate", DebateOpened, VARIANT)
 DEBATE: Final = build_council_plugin(RULES, CouncilSettings, DebateOpened, wire_name="structured_debate")

@@ -165,10 +165,10 @@ class DeliberationClosed(Closed):
     confidence: float | None
     support: float | None
     turnout: float
-    heads: int
+    voters: int
     effective: float
     ballots: tuple[CouncilBallot, ...] = ()
-    could_differ: bool = False
+    outcome_uncertain: bool = False
     open_challenges: tuple[int, ...] = ()
     overturned: bool = False
     lost: tuple[LostSeat, ...] = ()

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import Contribution
-from moothall.protocols.council.state import Council, CouncilLine, Course
+from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant
 
 ChallengeState = Literal["open", "answered", "accepted"]
 
@@ -30,14 +30,14 @@ def list_proposals(state: Council) -> list[CouncilLine]:
     return sorted(last_by_seat.values(), key=lambda line: line.id)
 
 
-def list_candidates(course: Course, state: Council) -> list[CouncilLine]:
+def list_candidates(variant: CouncilVariant, state: Council) -> list[CouncilLine]:
     """Return the lines to vote on, in the order of the roster: the syntheses of the last round that has any, else the proposals.
 
     Each seat has one, its last; of two in the same words the first author's counts. If a seat owns the decision, its proposal or
     synthesis is the only one.
     """
-    if course.owner(state.opened) is not None:
-        alone = find_owned_motion(course, state)
+    if variant.owner(state.opened) is not None:
+        alone = find_owned_motion(variant, state)
         return [] if alone is None else [alone]
     syntheses = [line for line in state.lines if line.said.type == "synthesize"]
     latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
@@ -62,16 +62,16 @@ def find_discussed_line(state: Council, lines: Sequence[CouncilLine]) -> Council
     return max(lines, key=lambda line: alike[normalize_label(line.said.choice)] + about[line.id], default=None)
 
 
-def find_owned_motion(course: Course, state: Council) -> CouncilLine | None:
+def find_owned_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
     """Return the motion of a session that a seat owns: the owner's decision, else its proposal."""
-    owner = course.owner(state.opened)
+    owner = variant.owner(state.opened)
     decisions = [line for line in state.lines if line.said.type == "synthesize"]
     return next((line for line in reversed((*list_proposals(state), *decisions)) if line.seat == owner), None)
 
 
-def has_motion(course: Course, state: Council) -> bool:
+def has_motion(variant: CouncilVariant, state: Council) -> bool:
     """Whether there is anything to decide on, without computing the motion."""
-    owner = course.owner(state.opened)
+    owner = variant.owner(state.opened)
     return any(
         line.said.type == "synthesize" or (line.said.type == "propose" and owner in {None, line.seat}) for line in state.lines
     )
@@ -144,7 +144,7 @@ def is_blind_agreement(state: Council) -> bool:
     return len(named) == 1 and named != {""}
 
 
-def is_overturned(course: Course, state: Council, decided: CouncilLine | None) -> bool:
+def is_overturned(variant: CouncilVariant, state: Council, decided: CouncilLine | None) -> bool:
     """Whether the decision differs from the blind majority, although nobody who changed names a line that moved them.
 
     An owner names what moved it by the advice that it took.
@@ -153,7 +153,7 @@ def is_overturned(course: Course, state: Council, decided: CouncilLine | None) -
     after = normalize_label(decided.said.choice) if decided is not None else ""
     if before is None or not after or after == before:
         return False
-    if decided is not None and course.owner(state.opened) is not None:
+    if decided is not None and variant.owner(state.opened) is not None:
         return all(taken.how == "declined" for taken in decided.said.taken)
     return not any(_is_moved(state, seat, after) for seat in state.votes)
 

@@ -38,16 +38,16 @@ def find_panel_lead(state: Council) -> PanelLead | None:
     voters = [seat for seat in state.seats if seat.id in named]
     correlations = build_seat_correlations(state.opened.subject.bonds, voters)
     worths = compute_independence(len(voters), lambda i, j: correlations(voters[i].id, voters[j].id))
-    heads: dict[str, int] = {}
+    counts: dict[str, int] = {}
     scores: dict[str, float] = {}
     for seat, worth in zip(voters, worths, strict=True):
         choice = named[seat.id]
-        heads[choice] = heads.get(choice, 0) + 1
+        counts[choice] = counts.get(choice, 0) + 1
         scores[choice] = scores.get(choice, 0.0) + worth * compute_record_weight(find_accuracy(seat), options)
     posteriors = compute_posterior(scores, options)
-    ranked = sorted(posteriors, key=lambda choice: (-round(posteriors[choice], 9), -heads[choice]))
+    ranked = sorted(posteriors, key=lambda choice: (-round(posteriors[choice], 9), -counts[choice]))
     best = ranked[0]
-    others = max((heads[choice] for choice in ranked[1:]), default=0)
-    if len(ranked) > 1 and round(posteriors[best], 9) == round(posteriors[ranked[1]], 9) and heads[best] == heads[ranked[1]]:
+    others = max((counts[choice] for choice in ranked[1:]), default=0)
+    if len(ranked) > 1 and round(posteriors[best], 9) == round(posteriors[ranked[1]], 9) and counts[best] == counts[ranked[1]]:
         return None
-    return PanelLead(choice=best, lead=heads[best] - others, posterior=posteriors[best])
+    return PanelLead(choice=best, lead=counts[best] - others, posterior=posteriors[best])

@@ -54,7 +54,7 @@ def build_council_plugin(
         decision=build_decision,
         describe=add_and_describe_entry,
         report=build_council_report,
-        expect=partial(expect_calls, rules.course),
+        expect=partial(expect_calls, rules.variant),
     )
 
 

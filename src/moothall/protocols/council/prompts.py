@@ -20,7 +20,7 @@ from moothall.protocols.council.answer_table import FORMS, CouncilAsk, build_ans
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
 from moothall.protocols.council.facts import CandidateVote
 from moothall.protocols.council.motions import find_blind_positions, list_challenges
-from moothall.protocols.council.state import Council, CouncilLine, Course, list_own_challenges
+from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
 from moothall.protocols.council.validation import ContributionValidator, list_advice, normalize_contribution
 
 LONGEST_TABLE: Final = 40_000
@@ -31,24 +31,24 @@ MOST_REFERENCES: Final = 12
 RECENT: Final = 6
 
 
-def build_answer_rules(course: Course, state: Council, ask: Ask) -> AnswerRules:
+def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> AnswerRules:
     """Build how the answer to an ask is read."""
-    asked = CouncilAsk(course=course, state=state, ask=ask)
+    asked = CouncilAsk(variant=variant, state=state, ask=ask)
     return AnswerRules(
         form=FORMS[ask.kind],
-        fault=ContributionValidator(course, state, ask.seat),
+        fault=ContributionValidator(variant, state, ask.seat),
         fills=find_fills(asked),
-        normalize=partial(normalize_contribution, course, state, ask.seat),
+        normalize=partial(normalize_contribution, variant, state, ask.seat),
         person=partial(build_person_ask, asked),
     )
 
 
-def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
+def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     """Build the brief of an ask."""
     words = COUNCIL_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
-    rules = build_answer_rules(course, state, ask)
+    rules = build_answer_rules(variant, state, ask)
     return Brief(
         ask=ask,
         seat=seat,
@@ -59,10 +59,10 @@ def build_brief(course: Course, state: Council, ask: Ask) -> Brief:
         perception=Perception(goal=state.opened.topic, memory=_build_memory(lines), own_words=_find_own_words(state, seat.id)),
         system=words.system,
         shared=build_shared_prompt(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
-        own=build_own_prompt(course, state, seat, ask.kind),
-        subject=_find_subject(course, state),
+        own=build_own_prompt(variant, state, seat, ask.kind),
+        subject=_find_subject(variant, state),
         fault=rules.fault,
-        schema=build_answer_schema(CouncilAsk(course=course, state=state, ask=ask)),
+        schema=build_answer_schema(CouncilAsk(variant=variant, state=state, ask=ask)),
         fills=rules.fills,
         hints=words.hints,
         normalize=rules.normalize,
@@ -123,7 +123,7 @@ def _format_numbers(lines: Sequence[int]) -> str:
     return " ".join(f"#{line}" for line in lines[:MOST_REFERENCES]) + more
 
 
-def build_own_prompt(course: Course, state: Council, seat: Seat, kind: str) -> str:
+def build_own_prompt(variant: CouncilVariant, state: Council, seat: Seat, kind: str) -> str:
     """Return what only this seat reads: who it is, what is disputed, and what it is asked for."""
     words = COUNCIL_PROMPT[state.opened.language]
     lines = [words.you, words.seat.format(seat=seat.id)]
@@ -133,11 +133,17 @@ def build_own_prompt(course: Course, state: Council, seat: Seat, kind: str) -> s
         lines.append(words.instructions.format(instructions=seat.instructions.strip()))
     phase = state.phase if kind == "free" else kind
     return "\n".join(
-        [*lines, *_format_context(course, state, phase, words), "", words.now, _format_request(course, state, seat, phase, words)]
+        [
+            *lines,
+            *_format_context(variant, state, phase, words),
+            "",
+            words.now,
+            _format_request(variant, state, seat, phase, words),
+        ]
     )
 
 
-def _format_context(course: Course, state: Council, phase: str, words: CouncilPromptText) -> list[str]:
+def _format_context(variant: CouncilVariant, state: Council, phase: str, words: CouncilPromptText) -> list[str]:
     match phase:
         case "argue":
             return _format_blind_positions(state, words)
@@ -146,7 +152,7 @@ def _format_context(course: Course, state: Council, phase: str, words: CouncilPr
         case "answer":
             return _format_open_challenges(state, words)
         case "vote":
-            return [*_format_motion(course, state, words), *_format_open_challenges(state, words)]
+            return [*_format_motion(variant, state, words), *_format_open_challenges(state, words)]
         case _:
             return []
 
@@ -161,8 +167,8 @@ def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[st
     return ["", words.blind, *lines, words.agreed if len(choices) == 1 else words.disputed]
 
 
-def _format_motion(course: Course, state: Council, words: CouncilPromptText) -> list[str]:
-    candidates = _list_candidate_lines(course, state)
+def _format_motion(variant: CouncilVariant, state: Council, words: CouncilPromptText) -> list[str]:
+    candidates = _list_candidate_lines(variant, state)
     if len(candidates) > 1:
         return ["", words.candidates, " ".join(f"#{line.id} ({line.seat})" for line in candidates)]
     return [
@@ -172,11 +178,11 @@ def _format_motion(course: Course, state: Council, words: CouncilPromptText) -> 
     ]
 
 
-def _list_candidate_lines(course: Course, state: Council) -> list[CouncilLine]:
-    if not is_by_candidates(course, state):
-        motion = find_discussed_motion(course, state)
+def _list_candidate_lines(variant: CouncilVariant, state: Council) -> list[CouncilLine]:
+    if not is_by_candidates(variant, state):
+        motion = find_discussed_motion(variant, state)
         return [] if motion is None else [motion]
-    return [line for number in find_candidate_ids(course, state) if (line := state.line(number)) is not None]
+    return [line for number in find_candidate_ids(variant, state) if (line := state.line(number)) is not None]
 
 
 def _format_open_challenges(state: Council, words: CouncilPromptText) -> list[str]:
@@ -197,12 +203,12 @@ def _is_objection(line: CouncilLine) -> bool:
     return bool(positions & {"oppose", "conditional_support"})
 
 
-def _format_request(course: Course, state: Council, seat: Seat, phase: str, words: CouncilPromptText) -> str:
+def _format_request(variant: CouncilVariant, state: Council, seat: Seat, phase: str, words: CouncilPromptText) -> str:
     match phase:
         case "propose":
             return words.propose
         case "argue":
-            owner = course.owner(state.opened)
+            owner = variant.owner(state.opened)
             return words.argue if owner is None else words.advise.format(owner=owner)
         case "answer":
             return words.answer.format(challenges=" ".join(f"#{number}" for number in list_own_challenges(state, seat.id)))
@@ -212,7 +218,7 @@ def _format_request(course: Course, state: Council, seat: Seat, phase: str, word
             advice = [f"#{number}" for number in list_advice(state)]
             return words.decide.format(advice=" ".join(advice) or words.nothing)
         case _:
-            return words.vote if len(_list_candidate_lines(course, state)) < 2 else words.vote_on_each
+            return words.vote if len(_list_candidate_lines(variant, state)) < 2 else words.vote_on_each
 
 
 def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:
@@ -226,7 +232,7 @@ def _find_own_words(state: Council, seat: SeatId) -> str:
     return next((line.said.text for line in reversed(state.lines) if line.seat == seat), "")
 
 
-def _find_subject(course: Course, state: Council) -> str:
+def _find_subject(variant: CouncilVariant, state: Council) -> str:
     # While proposals are blind, not even a similarity may depend on what others wrote.
-    motion = None if state.is_sealed and state.phase == "propose" else find_discussed_motion(course, state)
+    motion = None if state.is_sealed and state.phase == "propose" else find_discussed_motion(variant, state)
     return state.opened.topic if motion is None else motion.said.text

@@ -122,7 +122,7 @@ def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Itera
     if council.phase == "closed":
         return
     yield words.now, format_phase(council.phase, council.round, words)
-    waiting = [seat for seat in timeline.rules.course.list_phase_seats(council, council.phase) if seat not in council.had]
+    waiting = [seat for seat in timeline.rules.variant.list_phase_seats(council, council.phase) if seat not in council.had]
     if waiting:
         yield words.awaited, ", ".join(waiting)
 
@@ -143,7 +143,7 @@ def _format_support(decision: Decision, words: CouncilReportText) -> str:
     return words.votes.format(
         support=format_percent(decision.support),
         turnout=format_percent(decision.turnout),
-        heads=decision.heads,
+        heads=decision.voters,
         effective=f"{decision.effective or 0:.1f}",
     )
 
@@ -229,7 +229,7 @@ def _describe_challenge(timeline: CouncilTimeline, found: Challenge, words: Coun
 def _build_missing(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
     """List who was lost or did not vote, and whether their votes could have changed the outcome."""
     missing = list_missing_votes(timeline)
-    meaning = words.could_differ if decision.could_differ else words.could_not_differ
+    meaning = words.outcome_uncertain if decision.outcome_uncertain else words.outcome_certain
     not_voted = (f"{words.not_voted.format(seats=', '.join(missing))} {meaning}",) if missing else ()
     unasked = timeline.resolution.unasked if timeline.resolution is not None else ()
     not_asked = Line(words.unasked.format(seats=", ".join(unasked)) if unasked else "", "dim")
@@ -265,7 +265,7 @@ def _explain_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
         return ""
     if closed.reason in words.votes_read:
         return words.votes_read[closed.reason]
-    return "" if timeline.rules.course.owner(timeline.state.opened) is None else words.votes_read["owner"]
+    return "" if timeline.rules.variant.owner(timeline.state.opened) is None else words.votes_read["owner"]
 
 
 def _build_readable(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:

@@ -100,7 +100,7 @@ def _find_tone(line: CouncilLine) -> Tone:
 
 def _group_lines_by_phase(timeline: CouncilTimeline) -> dict[tuple[int, Phase], list[CouncilTimelineLine]]:
     """Group the lines by their phase, in order; the question belongs to none."""
-    begun = [(1, timeline.rules.course.first[0]), *((each.round, each.phase) for each in timeline.phases)]
+    begun = [(1, timeline.rules.variant.first[0]), *((each.round, each.phase) for each in timeline.phases)]
     found: dict[tuple[int, Phase], list[CouncilTimelineLine]] = {key: [] for key in begun}
     for line in timeline.lines:
         if line.spoken is not None:

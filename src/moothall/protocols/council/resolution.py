@@ -16,7 +16,7 @@ from moothall.protocols.council.ballots import (
 from moothall.protocols.council.facts import CandidateTally, CouncilBallot, DeliberationClosed, EndReason
 from moothall.protocols.council.motions import find_blind_positions, is_overturned, list_challenges, list_proposals
 from moothall.protocols.council.panel import find_panel_lead
-from moothall.protocols.council.state import PASSED, Council, CouncilLine, Course
+from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.resolution import Resolution, SeatVote
@@ -25,21 +25,21 @@ Stand = tuple[VotePosition | None, float | None]
 """A position, and the confidence that was stated for it."""
 
 
-def build_closing(course: Course, state: Council, reason: EndReason) -> DeliberationClosed:
+def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) -> DeliberationClosed:
     """Resolve the votes, and list the lost seats and the open challenges."""
-    votes = CandidateVoices(state, find_voted_ids(course, state))
-    decided = find_decided_motion(course, state, reason, votes)
-    voices = build_voices(course, state, reason, decided, votes)
-    resolution = _resolve(course, state, voices)
+    votes = CandidateVoices(state, find_voted_ids(variant, state))
+    decided = find_decided_motion(variant, state, reason, votes)
+    voices = build_voices(variant, state, reason, decided, votes)
+    resolution = _resolve(variant, state, voices)
     if decided is None:
         resolution = _with_no_motion(resolution)
-    if course.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
+    if variant.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
         # Nobody decided: the owner's first proposal is not a decision.
         resolution = replace(resolution, consensus_type="no_consensus", carried=False)
     if reason == "settled" and (lead := find_panel_lead(state)) is not None:
         # The number that stopped the panel is the one that decides.
         kind = "contested" if resolution.consensus_type == "no_consensus" else resolution.consensus_type
-        resolution = replace(resolution, consensus_type=kind, confidence=lead.posterior, carried=True, could_differ=False)
+        resolution = replace(resolution, consensus_type=kind, confidence=lead.posterior, carried=True, outcome_uncertain=False)
     silent = {voice.seat for voice in voices if voice.position is None}
     return DeliberationClosed(
         reason=reason,
@@ -49,46 +49,46 @@ def build_closing(course: Course, state: Council, reason: EndReason) -> Delibera
         confidence=resolution.confidence,
         support=resolution.support,
         turnout=resolution.turnout,
-        heads=resolution.heads,
+        voters=resolution.voters,
         effective=resolution.effective,
         ballots=tuple(_build_ballot(voice, resolution) for voice in voices),
-        could_differ=resolution.could_differ,
+        outcome_uncertain=resolution.outcome_uncertain,
         open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
-        overturned=resolution.carried and is_overturned(course, state, decided),
+        overturned=resolution.carried and is_overturned(variant, state, decided),
         lost=list_lost_seats(state, {seat.id for seat in state.seats} - silent),
-        candidates=tally_candidates(course, state, votes) if reason not in {"agreed_blind", "settled"} else (),
+        candidates=tally_candidates(variant, state, votes) if reason not in {"agreed_blind", "settled"} else (),
         unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason == "settled" else (),
     )
 
 
-def compute_outcome(course: Course, state: Council) -> Resolution:
+def compute_outcome(variant: CouncilVariant, state: Council) -> Resolution:
     """Resolve the votes that were cast so far."""
-    return _resolve(course, state, build_voices(course, state, "voted", find_decided_motion(course, state, "voted")))
+    return _resolve(variant, state, build_voices(variant, state, "voted", find_decided_motion(variant, state, "voted")))
 
 
-def _resolve(course: Course, state: Council, voices: Sequence[SeatVote]) -> Resolution:
-    return course.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
+def _resolve(variant: CouncilVariant, state: Council, voices: Sequence[SeatVote]) -> Resolution:
+    return variant.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
 
 
 def find_decided_motion(
-    course: Course, state: Council, reason: EndReason, votes: CandidateVoices | None = None
+    variant: CouncilVariant, state: Council, reason: EndReason, votes: CandidateVoices | None = None
 ) -> CouncilLine | None:
     """Return the line that the votes are about; a panel that settled the question decides on the first proposal of its choice."""
     lead = find_panel_lead(state) if reason == "settled" else None
     if lead is None:
-        return find_motion(course, state, votes)
+        return find_motion(variant, state, votes)
     found = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == lead.choice}
     return next(found[seat.id] for seat in state.seats if seat.id in found)
 
 
-def tally_candidates(course: Course, state: Council, votes: CandidateVoices | None = None) -> tuple[CandidateTally, ...]:
+def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVoices | None = None) -> tuple[CandidateTally, ...]:
     """Return what each candidate got, the motion first; nothing where votes do not choose among candidates, or none was cast."""
     if not state.votes:
         return ()
-    votes = votes or CandidateVoices(state, find_voted_ids(course, state))
+    votes = votes or CandidateVoices(state, find_voted_ids(variant, state))
     correlations = build_seat_correlations(state.opened.subject.bonds, state.seats)
     return tuple(
-        _tally_candidate(number, voices, course.resolve(state, voices, correlations))
+        _tally_candidate(number, voices, variant.resolve(state, voices, correlations))
         for number in votes.ranking
         if (voices := votes.list_voices(number))
     )
@@ -108,16 +108,16 @@ def _tally_candidate(number: int, voices: Sequence[SeatVote], found: Resolution)
 
 
 def build_voices(
-    course: Course, state: Council, reason: EndReason, motion: CouncilLine | None, votes: CandidateVoices | None = None
+    variant: CouncilVariant, state: Council, reason: EndReason, motion: CouncilLine | None, votes: CandidateVoices | None = None
 ) -> tuple[SeatVote, ...]:
     """Return the vote of every seat: blind positions if those decided, the advice if a seat owns the decision, else the votes."""
-    owner = course.owner(state.opened)
+    owner = variant.owner(state.opened)
     if reason in {"agreed_blind", "settled"}:
         asked = [seat for seat in state.seats if reason == "agreed_blind" or seat.id in state.had]
         return tuple(build_voice(seat, *_find_blind_stand(state, seat.id, motion)) for seat in asked)
     if owner is not None:
         return tuple(build_voice(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
-    votes = votes or CandidateVoices(state, find_voted_ids(course, state))
+    votes = votes or CandidateVoices(state, find_voted_ids(variant, state))
     return votes.list_voices(0 if motion is None else motion.id)
 
 

@@ -1,4 +1,4 @@
-"""The rulebook of debate, advisory and consensus; a `Course` holds their differences.
+"""The rulebook of debate, advisory and consensus; a `CouncilVariant` holds their differences.
 
     propose → argue (→ answer) → synthesize → vote (→ again)      debate, consensus
     propose → argue → decide                                      advisory
@@ -44,7 +44,7 @@ from moothall.protocols.council.motions import is_blind_agreement, list_candidat
 from moothall.protocols.council.panel import find_panel_lead
 from moothall.protocols.council.prompts import build_answer_rules, build_brief
 from moothall.protocols.council.resolution import build_closing, compute_outcome
-from moothall.protocols.council.state import PASSED, Council, CouncilLine, Course, find_challenged_seats, has_voted
+from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant, find_challenged_seats, has_voted
 from moothall.protocols.council.validation import AllowedTypes
 
 MOST_CONTRIBUTIONS: Final = 200
@@ -58,15 +58,15 @@ class CouncilRules:
 
     forms: Mapping[str, AnswerForm] = FORMS
 
-    def __init__(self, name: str, opening: type[CouncilOpened], course: Course) -> None:
+    def __init__(self, name: str, opening: type[CouncilOpened], variant: CouncilVariant) -> None:
         self.name = name
-        self.course = course
+        self.variant = variant
         self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **SHARED_KINDS}
         self._decided: dict[int, tuple[Council, tuple[Effect, ...]]] = {}
 
     def initial(self, opened: Opened) -> Council:
         assert isinstance(opened, CouncilOpened)
-        return Council(opened=opened, seats=opened.seats, phase=self.course.first[0])
+        return Council(opened=opened, seats=opened.seats, phase=self.variant.first[0])
 
     def evolve(self, state: Council, entry: Entry) -> Council:
         if state.phase == "closed":
@@ -80,7 +80,7 @@ class CouncilRules:
         state = evolve_shared(state, entry)
         match fact:
             case Contributed(seat=seat, said=Contribution()):
-                return _apply_contribution(self.course, state, fact, entry) if self._is_allowed(state, fact.ask, seat) else state
+                return _apply_contribution(self.variant, state, fact, entry) if self._is_allowed(state, fact.ask, seat) else state
             case SeatLost():
                 return fast_replace(state, had={**state.had, fact.seat: None})
             case PhaseBegun():
@@ -89,7 +89,7 @@ class CouncilRules:
                 return _apply_input(state, entry, text)
             case CloseCalled():
                 # Votes that were cast ahead must count, because the vote itself never begins.
-                return _with_early_votes(self.course, state)
+                return _with_early_votes(self.variant, state)
             case Closed():
                 return fast_replace(_reveal_lines(state, entry.seq, "closed"), phase="closed")
             case _:
@@ -116,22 +116,22 @@ class CouncilRules:
         return (*asks, *self._build_invitations(state, asks))
 
     def brief(self, state: Council, ask: Ask) -> Brief:
-        return build_brief(self.course, state, ask)
+        return build_brief(self.variant, state, ask)
 
     def answer_rules(self, state: Council, ask: Ask) -> AnswerRules:
-        return build_answer_rules(self.course, state, ask)
+        return build_answer_rules(self.variant, state, ask)
 
     def _find_next_fact(self, state: Council) -> Fact | None:
         """Return the next fact that follows from the state; None while a seat still has a turn."""
         if state.stop == "called":
-            return build_closing(self.course, state, "called")
+            return build_closing(self.variant, state, "called")
         if state.stop is not None and state.phase not in {"vote", "decide"}:
             # An exhausted budget ends the discussion, not the decision: the current motion is decided now.
-            return self._begin_phase(state, state.round, self.course.first[-1]) or build_closing(self.course, state, state.stop)
+            return self._begin_phase(state, state.round, self.variant.first[-1]) or build_closing(self.variant, state, state.stop)
         if state.phase == "propose" and state.opened.settings.panel == "adaptive" and state.stop is None:
             lead = find_panel_lead(state)
             if lead is not None and lead.is_settled:
-                return build_closing(self.course, state, "settled")
+                return build_closing(self.variant, state, "settled")
         if not self._is_phase_over(state):
             return None
         if state.phase == "propose":
@@ -142,45 +142,45 @@ class CouncilRules:
 
     def _is_phase_over(self, state: Council) -> bool:
         # One accepted synthesis is enough; `had` holds 0 or None for seats that passed or were lost.
-        if self.course.one_synthesis and state.phase == "synthesize" and any(state.had.values()):
+        if self.variant.one_synthesis and state.phase == "synthesize" and any(state.had.values()):
             return True
-        return all(seat in state.had for seat in self.course.list_phase_seats(state, state.phase))
+        return all(seat in state.had for seat in self.variant.list_phase_seats(state, state.phase))
 
     def _end_proposing(self, state: Council) -> Fact | None:
-        owner = self.course.owner(state.opened)
+        owner = self.variant.owner(state.opened)
         # In advisory the owner must have proposed something: nobody else can decide.
         is_missing = owner is not None and all(line.seat != owner for line in list_proposals(state))
         if is_missing or not list_proposals(state):
             is_lost = is_missing and owner in state.losses
             # Everyone has a position: whoever gave none is asked once more before the session ends over it.
-            return _repeat_phase(state) or build_closing(self.course, state, "owner_lost" if is_lost else "nothing_proposed")
+            return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost" if is_lost else "nothing_proposed")
         if not _is_early_stop_allowed(state) or not is_blind_agreement(state):
             return None
-        agreed = build_closing(self.course, state, "agreed_blind")
+        agreed = build_closing(self.variant, state, "agreed_blind")
         # All agree, but not surely enough to carry the motion: then it is argued in the normal way.
         return agreed if agreed.carried else None
 
     def _end_round(self, state: Council) -> Fact:
         if state.phase == "decide":
             if any(line.phase == "decide" and line.said.type == "synthesize" for line in state.lines):
-                return build_closing(self.course, state, "decided")
-            return _repeat_phase(state) or build_closing(self.course, state, "owner_lost")
+                return build_closing(self.variant, state, "decided")
+            return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost")
         # Without any vote another round would only repeat the failure.
         is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
-        if is_last or compute_outcome(self.course, state).carried:
-            return build_closing(self.course, state, state.stop or "voted")
+        if is_last or compute_outcome(self.variant, state).carried:
+            return build_closing(self.variant, state, state.stop or "voted")
         return PhaseBegun(
-            round=state.round + 1, phase=self.course.again[0], passed=_list_passed_seats(state), lost=_list_lost_seats(state)
+            round=state.round + 1, phase=self.variant.again[0], passed=_list_passed_seats(state), lost=_list_lost_seats(state)
         )
 
     def _begin_next_phase(self, state: Council) -> Fact:
-        following = self.course.find_next_phase(state)
+        following = self.variant.find_next_phase(state)
         assert following is not None, "a round ends with a vote or a decision"
-        return self._begin_phase(state, state.round, following) or build_closing(self.course, state, "nothing_proposed")
+        return self._begin_phase(state, state.round, following) or build_closing(self.variant, state, "nothing_proposed")
 
     def _begin_phase(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
         """Return the fact that begins a phase; None if there is nothing to decide on."""
-        candidates = tuple(line.id for line in list_candidates(self.course, state))
+        candidates = tuple(line.id for line in list_candidates(self.variant, state))
         if not candidates:
             return None
         is_vote = phase == "vote"
@@ -198,12 +198,12 @@ class CouncilRules:
         return tuple([_build_ask(state, seat) for seat in self._list_asked(state)])
 
     def _list_asked(self, state: Council) -> list[SeatId]:
-        waiting = [seat for seat in self.course.list_phase_seats(state, state.phase) if seat not in state.had]
+        waiting = [seat for seat in self.variant.list_phase_seats(state, state.phase) if seat not in state.had]
         # The others are asked once the first has answered, so that each sees what was said before.
         return waiting[:1] if waiting and self._is_one_by_one(state) else waiting
 
     def _is_one_by_one(self, state: Council) -> bool:
-        if self.course.one_synthesis and state.phase == "synthesize":
+        if self.variant.one_synthesis and state.phase == "synthesize":
             return True
         if state.phase == "propose" and state.opened.settings.panel == "adaptive":
             return True
@@ -213,7 +213,7 @@ class CouncilRules:
         """Return the asks that seats may answer unprompted; only outside seats do so."""
         asked = {ask.seat for ask in asks}
         free = [seat for seat in state.seats if seat.id not in asked and _may_be_invited(state, seat)]
-        allowed = AllowedTypes.of(self.course, state)
+        allowed = AllowedTypes.of(self.variant, state)
         return tuple([_build_free_ask(state, seat.id) for seat in free if allowed.has_types(seat)])
 
     def _is_allowed(self, state: Council, ask: AskId, name: SeatId) -> bool:
@@ -222,7 +222,7 @@ class CouncilRules:
             return False
         if name in self._list_asked(state):
             return ask == _build_ask(state, name).id
-        is_invited = _may_be_invited(state, seat) and AllowedTypes.of(self.course, state).has_types(seat)
+        is_invited = _may_be_invited(state, seat) and AllowedTypes.of(self.variant, state).has_types(seat)
         return is_invited and ask == _build_free_ask(state, name).id
 
 
@@ -254,16 +254,16 @@ def _make_free_ask(number: int, seat: SeatId, patience: float) -> Ask:
     return Ask(id=ask_id(number, "free", seat), seat=seat, kind="free", turn=number, patience=patience, invited=True)
 
 
-def _apply_contribution(course: Course, state: Council, fact: Contributed, entry: Entry) -> Council:
+def _apply_contribution(variant: CouncilVariant, state: Council, fact: Contributed, entry: Entry) -> Council:
     seat, said = fact.seat, fact.said
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
     # Speaking ahead passes the turn of this phase, but an earlier contribution to it stays.
-    has_turn = seat in course.list_phase_seats(state, state.phase)
+    has_turn = seat in variant.list_phase_seats(state, state.phase)
     had = {**state.had, seat: state.had.get(seat) or PASSED} if has_turn else state.had
     if said.type == "pass" or state.phase == "closed":
         return fast_replace(state, had=had, counts=counts)
-    open_phases = course.list_open_phases(state)
-    phases = [each for each in PHASE_OF[said.type] if each in open_phases and seat in course.list_phase_seats(state, each)]
+    open_phases = variant.list_open_phases(state)
+    phases = [each for each in PHASE_OF[said.type] if each in open_phases and seat in variant.list_phase_seats(state, each)]
     phase = phases[0] if phases else None
     # It was valid for the state it was written for, but the phase has moved on: it counts as a turn only.
     if phase is None:
@@ -352,9 +352,9 @@ def _apply_phase(state: Council, fact: PhaseBegun, entry: int) -> Council:
     return fast_replace(after, had=dict(votes), votes=votes, motion=fact.motion, candidates=fact.candidates)
 
 
-def _with_early_votes(course: Course, state: Council) -> Council:
+def _with_early_votes(variant: CouncilVariant, state: Council) -> Council:
     """Count the votes that were cast before the vote began, in case it never begins."""
-    candidates = tuple(line.id for line in list_candidates(course, state))
+    candidates = tuple(line.id for line in list_candidates(variant, state))
     votes = find_early_votes(state, candidates)
     return fast_replace(state, votes=votes, motion=None, candidates=candidates) if votes else state
 

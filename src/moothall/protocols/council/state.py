@@ -98,7 +98,7 @@ Resolve = Callable[[Council, Sequence[SeatVote], Correlations], Resolution]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class CouncilVariant:
     """The differences between the three protocols.
 
     `first` are the phases of the first round, `again` those of later rounds. `owner` returns the seat that decides, if there is

@@ -74,8 +74,8 @@ class CouncilTimeline(TimelineBase[Council]):
 
     def list_phases(self) -> list[SessionPhase]:
         words, is_over = COUNCIL_REPORT[self.language], self.closed is not None
-        begun = [(1, self.rules.course.first[0]), *((each.round, each.phase) for each in self.phases)]
-        later = () if is_over else self.rules.course.list_later_phases(self.state)
+        begun = [(1, self.rules.variant.first[0]), *((each.round, each.phase) for each in self.phases)]
+        later = () if is_over else self.rules.variant.list_later_phases(self.state)
         named = [*begun, *((self.state.round, phase) for phase in later)]
         texts = [f"{words.phases[phase]} · {words.round.format(number=number)}" for number, phase in named]
         return mark_phases(texts, len(begun) - (not is_over))
@@ -118,9 +118,9 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
         dissent=build_dissent(timeline),
         obligations=build_obligations(timeline),
         lost=closed.lost,
-        could_differ=closed.could_differ,
+        outcome_uncertain=closed.outcome_uncertain,
         consensus_type=closed.consensus_type,
-        heads=closed.heads,
+        voters=closed.voters,
         effective=closed.effective,
         overturned=closed.overturned,
     )
@@ -237,7 +237,7 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
 
 def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:
     """Whether the owner turned this advice down: it stays dissent, also if it was answered."""
-    return challenge.state == "answered" and timeline.rules.course.owner(timeline.state.opened) is not None
+    return challenge.state == "answered" and timeline.rules.variant.owner(timeline.state.opened) is not None
 
 
 def find_condition(timeline: CouncilTimeline, seat: SeatId) -> str:

@@ -12,7 +12,7 @@ from moothall.domain.topic import normalize_label
 from moothall.protocols.council.ballots import find_candidate_ids, is_by_candidates, read_ballot
 from moothall.protocols.council.facts import CandidateVote, Contribution, ContributionType
 from moothall.protocols.council.motions import has_motion
-from moothall.protocols.council.state import PASSED, QUESTION, Council, Course, list_own_challenges
+from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilVariant, list_own_challenges
 from moothall.scoring.positions import VotePosition
 
 PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
@@ -33,14 +33,14 @@ KEPT_STATES: Final = 8
 class ContributionValidator:
     """Validates what one seat says in the current state; returns the fault, or None."""
 
-    def __init__(self, course: Course, state: Council, seat: SeatId) -> None:
-        self._course = course
+    def __init__(self, variant: CouncilVariant, state: Council, seat: SeatId) -> None:
+        self._variant = variant
         self._state = state
         self._seat = seat
 
     def __call__(self, said: object) -> str | None:
         assert isinstance(said, Contribution)
-        allowed = list_allowed_types(self._course, self._state, self._seat)
+        allowed = list_allowed_types(self._variant, self._state, self._seat)
         if said.type not in allowed:
             return f"type {said.type!r} has no place in the phase {self._state.phase!r}; expected: {', '.join(allowed)}"
         if said.type == "pass":
@@ -59,11 +59,11 @@ class ContributionValidator:
             return "a ballot belongs to a vote" if said.ballot else None
         if said.position is None and not said.ballot:
             return "a vote needs a position: support, conditional_support, oppose or abstain"
-        candidates = find_candidate_ids(self._course, self._state)
+        candidates = find_candidate_ids(self._variant, self._state)
         named = [vote.candidate for vote in said.ballot]
         if unknown := [number for number in named if number not in candidates]:
             return f"line {unknown[0]} is no candidate; the candidates are: {self._list_lines(candidates)}"
-        if is_by_candidates(self._course, self._state) and not read_ballot(said, candidates):
+        if is_by_candidates(self._variant, self._state) and not read_ballot(said, candidates):
             return (
                 f"there are {len(candidates)} candidates: {self._list_lines(candidates)}; give a position on each in `ballot`, "
                 "or name one of them in `refers_to`"
@@ -116,13 +116,13 @@ class ContributionValidator:
         return None
 
 
-def normalize_contribution(course: Course, state: Council, seat: SeatId, said: object) -> Normalized:
+def normalize_contribution(variant: CouncilVariant, state: Council, seat: SeatId, said: object) -> Normalized:
     """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
     assert isinstance(said, Contribution)
     if state.seat(seat).is_outside:
         return said, ()
     if said.type == "vote":
-        return _normalize_vote(course, state, said)
+        return _normalize_vote(variant, state, said)
     if state.phase == "answer" and said.type == "support" and not said.answers and not said.accepts:
         # Code knows what it was asked to answer.
         return replace(said, answers=tuple(list_own_challenges(state, seat))), ()
@@ -131,7 +131,7 @@ def normalize_contribution(course: Course, state: Council, seat: SeatId, said: o
     return said, (f"missing taken {' '.join(missing)}",) if missing else ()
 
 
-def _normalize_vote(course: Course, state: Council, said: Contribution) -> Normalized:
+def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution) -> Normalized:
     ballot, mends = list[CandidateVote](), list[str]()
     for vote in said.ballot:
         mended, changes = _normalize_condition(vote.position, vote.condition, said.text)
@@ -142,7 +142,7 @@ def _normalize_vote(course: Course, state: Council, said: Contribution) -> Norma
         said, mends = replace(said, position=position, condition=condition), [*mends, *changes]
     if ballot:
         named = {vote.candidate for vote in ballot}
-        missing = [f"#{number}" for number in find_candidate_ids(course, state) if number not in named]
+        missing = [f"#{number}" for number in find_candidate_ids(variant, state) if number not in named]
         mends += [f"missing ballot {' '.join(missing)}"] if missing else []
     return replace(said, ballot=tuple(ballot)), tuple(dict.fromkeys(mends))
 
@@ -161,9 +161,9 @@ def list_advice(state: Council) -> list[int]:
     return [line.id for line in state.lines if line.phase == "argue" and line.said.type in {"support", "challenge"}]
 
 
-def list_allowed_types(course: Course, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
+def list_allowed_types(variant: CouncilVariant, state: Council, seat: SeatId) -> tuple[ContributionType, ...]:
     """Return what a seat may contribute now; see `AllowedTypes`."""
-    return AllowedTypes.of(course, state).list_types(state.seat(seat))
+    return AllowedTypes.of(variant, state).list_types(state.seat(seat))
 
 
 class AllowedTypes:
@@ -176,24 +176,24 @@ class AllowedTypes:
     _last: "ClassVar[tuple[AllowedTypes, ...]]" = ()
 
     @classmethod
-    def of(cls, course: Course, state: Council) -> "AllowedTypes":
+    def of(cls, variant: CouncilVariant, state: Council) -> "AllowedTypes":
         """Return what seats may contribute in a state; kept for the last few, because everyone who speaks asks several times."""
-        found = next((each for each in cls._last if each._state is state and each._course is course), None)
+        found = next((each for each in cls._last if each._state is state and each._variant is variant), None)
         if found is None:
-            found = cls(course, state)
+            found = cls(variant, state)
             cls._last = (found, *cls._last[: KEPT_STATES - 1])
         return found
 
-    def __init__(self, course: Course, state: Council) -> None:
-        self._course = course
+    def __init__(self, variant: CouncilVariant, state: Council) -> None:
+        self._variant = variant
         self._state = state
-        self._owner = course.owner(state.opened)
-        seats = () if state.phase == "closed" else course.list_phase_seats(state, state.phase)
+        self._owner = variant.owner(state.opened)
+        seats = () if state.phase == "closed" else variant.list_phase_seats(state, state.phase)
         self._speaking = frozenset(seats)
         self._waiting = frozenset(name for name in seats if name not in state.had)
-        ahead = course.list_open_phases(state)[1:] if has_motion(course, state) else ()
-        self._ahead = [(phase, frozenset(course.list_phase_seats(state, phase))) for phase in ahead if phase != "decide"]
-        self._synthesizers = _list_synthesizers(course, state)
+        ahead = variant.list_open_phases(state)[1:] if has_motion(variant, state) else ()
+        self._ahead = [(phase, frozenset(variant.list_phase_seats(state, phase))) for phase in ahead if phase != "decide"]
+        self._synthesizers = _list_synthesizers(variant, state)
 
     def has_types(self, seat: Seat) -> bool:
         """Whether one seat may contribute anything."""
@@ -225,15 +225,15 @@ class AllowedTypes:
         return self._synthesizers is None or seat in self._synthesizers[:1]
 
 
-def _list_synthesizers(course: Course, state: Council) -> list[SeatId] | None:
+def _list_synthesizers(variant: CouncilVariant, state: Council) -> list[SeatId] | None:
     """Return whose turn it is to synthesize, in order, where one synthesis is enough: who comes first must not decide.
 
     None if everyone may.
     """
-    if not course.one_synthesis:
+    if not variant.one_synthesis:
         return None
     had = state.had if state.phase == "synthesize" else {}
-    return [name for name in course.list_phase_seats(state, "synthesize") if not (name in had and had[name] in {PASSED, None})]
+    return [name for name in variant.list_phase_seats(state, "synthesize") if not (name in had and had[name] in {PASSED, None})]
 
 
 def _check_text(said: Contribution) -> str | None:

@@ -3,19 +3,19 @@
 from moothall.domain.facts import Opened
 from moothall.domain.workload import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.protocols.council.facts import CouncilOpened
-from moothall.protocols.council.state import Course
+from moothall.protocols.council.state import CouncilVariant
 
 
-def expect_calls(course: Course, opened: Opened) -> tuple[ExpectedCalls, ...]:
+def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls, ...]:
     """Every phase of every round once; at least the first one, after which equal blind choices can end it."""
     assert isinstance(opened, CouncilOpened)
-    settings, owner = opened.settings, course.owner(opened)
+    settings, owner = opened.settings, variant.owner(opened)
     seats = tuple(seat.id for seat in opened.seats)
     can_stop = settings.blind and settings.early_stop is not False
     found = []
-    phases = [(number, phase) for number in range(settings.rounds) for phase in (course.again if number else course.first)]
+    phases = [(number, phase) for number in range(settings.rounds) for phase in (variant.again if number else variant.first)]
     for number, phase in phases:
-        most = 1 / len(seats) if phase == "decide" or (phase == "synthesize" and course.one_synthesis) else 1.0
+        most = 1 / len(seats) if phase == "decide" or (phase == "synthesize" and variant.one_synthesis) else 1.0
         if phase == "argue" and owner is not None:
             most = (len(seats) - 1) / len(seats)
         is_sure = phase == "propose" or (not can_stop and not number and phase != "answer")

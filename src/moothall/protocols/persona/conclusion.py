@@ -4,7 +4,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import list_lost_seats
 from moothall.protocols.persona.facts import MeetingConcluded, Stand, WeighedStand
 from moothall.protocols.persona.state import Meeting, compute_confidence
-from moothall.scoring.positions import compute_balance, compute_weight, could_differ
+from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain
 
 
 def build_conclusion(state: Meeting) -> MeetingConcluded:
@@ -29,7 +29,7 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
         turnout=_compute_turnout(state, stands),
         positions=positions,
         lost=list_lost_seats(state, stands),
-        could_differ=bool(state.losses) if state.draft is None else could_differ(balance, missing),
+        outcome_uncertain=bool(state.losses) if state.draft is None else is_outcome_uncertain(balance, missing),
         overruled=balance.oppose > balance.support,
         unanswered=list_unanswered(state),
     )

@@ -268,7 +268,7 @@ class MeetingConcluded(Closed):
     turnout: float
     positions: tuple[WeighedStand, ...]
     lost: tuple[LostSeat, ...] = ()
-    could_differ: bool = False
+    outcome_uncertain: bool = False
     overruled: bool = False
     unanswered: tuple[int, ...] = ()
 

@@ -52,8 +52,8 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
             return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
         case MeetingConcluded(overruled=True):
             return words.overruled
-        case MeetingConcluded(could_differ=True, author=author) if author is not None:
-            return words.could_differ
+        case MeetingConcluded(outcome_uncertain=True, author=author) if author is not None:
+            return words.outcome_uncertain
         case _:
             return describe_shared_event(words, fact)
 

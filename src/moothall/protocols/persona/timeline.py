@@ -169,7 +169,7 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         dissent=_build_dissent(timeline, draft) if draft else (),
         open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
         lost=concluded.lost,
-        could_differ=concluded.could_differ,
+        outcome_uncertain=concluded.outcome_uncertain,
         overruled=concluded.overruled,
         answers=_build_answers(timeline, concluded, draft),
     )

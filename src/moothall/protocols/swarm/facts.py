@@ -398,9 +398,9 @@ class IdeaResolution:
     support: float | None = None
     turnout: float = 0.0
     confidence: float | None = None
-    heads: int = 0
+    voters: int = 0
     effective: float = 0.0
-    could_differ: bool = False
+    outcome_uncertain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

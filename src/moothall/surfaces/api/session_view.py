@@ -251,7 +251,7 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
     """The figures of a decision, each with how it came about."""
     words = SESSION_VIEW[opened.language]
     votes = next((lens.blocks for name in VOTE_LENSES for lens in lenses if lens.id == name), ())
-    by_vote = decision.support is not None and decision.heads > 0
+    by_vote = decision.support is not None and decision.voters > 0
     figures: list[tuple[str, str, str, tuple[Block, ...]]] = []
     if decision.support is not None:
         figures.append((words.support, format_percent(decision.support), words.support_how, votes))
@@ -262,7 +262,7 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
         figures.append((words.confidence, format_percent(decision.confidence), how, votes if by_vote else ()))
     if decision.effective is not None:
         families = tuple((f"{seat.id}", seat.family or seat.platform) for seat in opened.seats)
-        how = words.effective_how.format(heads=decision.heads)
+        how = words.effective_how.format(heads=decision.voters)
         figures.append((words.effective, f"{decision.effective:.1f}", how, (Fields(families),)))
     if decision.backing is not None:
         how = words.backing_how.format(heads=decision.backers)

@@ -291,7 +291,7 @@ class ResultOut(ApiModel):
     effective_votes: float = Field(description="How many independent votes they are worth.")
     overturned_blind_majority: bool
     missing: list[str] = Field(description="Those who did not vote.")
-    could_differ: bool = Field(description="Whether the missing votes could have changed the outcome.")
+    outcome_uncertain: bool = Field(description="Whether the missing votes could have changed the outcome.")
     changed_minds: list[MovedOut]
     lost: list[LostOut]
     ended_by: str

@@ -294,7 +294,7 @@ def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[Ca
             choice=line.said.choice,
             text=cut_text(line.said.text, LONGEST_CANDIDATE),
         )
-        for number in find_candidate_ids(place.rules.course, council)
+        for number in find_candidate_ids(place.rules.variant, council)
         if (line := visible.get(number)) is not None
     ]
 
@@ -304,7 +304,7 @@ def find_motion_id(place: DeliberationState) -> int | None:
     closed = place.snapshot.session_state.closed
     if isinstance(closed, DeliberationClosed):
         return closed.motion
-    candidates = find_candidate_ids(place.rules.course, place.council) if place.council.phase == "vote" else ()
+    candidates = find_candidate_ids(place.rules.variant, place.council) if place.council.phase == "vote" else ()
     return candidates[0] if len(candidates) == 1 else None
 
 
@@ -315,7 +315,7 @@ def build_tally(place: DeliberationState) -> list[TallyOut]:
         return build_tallies(closed.candidates)
     if council.phase == "vote" or any(number in council.sealed for number in council.votes.values()):
         return []
-    return build_tallies(tally_candidates(place.rules.course, council))
+    return build_tallies(tally_candidates(place.rules.variant, council))
 
 
 def build_tallies(tallies: Sequence[CandidateTally]) -> list[TallyOut]:
@@ -373,7 +373,7 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
         dissent_details=voiced,
         open_challenges=_build_open_challenges(decision, council),
         motion=None if motion is None else motion.said.text,
-        votes=decision.heads,
+        votes=decision.voters,
         effective_votes=round(decision.effective or 0.0, 2),
         overturned_blind_majority=decision.overturned,
         missing=list(missing),

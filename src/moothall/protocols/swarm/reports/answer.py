@@ -121,7 +121,7 @@ def _build_outcome(timeline: SwarmTimeline, decision: Decision, found: WhatIfRes
         if decision.decision is None:
             blocks.append(Line((words.most_support.format(idea=leading.id), Strong(leading.text))))
         rows += _list_figures(timeline, leading, ideas)
-    warning = words.could_differ if decision.could_differ else ""
+    warning = words.outcome_uncertain if decision.outcome_uncertain else ""
     return Card(blocks=(*blocks, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
 
 
@@ -163,7 +163,7 @@ def _format_vote(timeline: SwarmTimeline, idea: IdeaStanding) -> str:
     assert result is not None, "only ideas that were voted on are asked for"
     return words.by_vote.format(
         kind=translate_phrase(words, result.consensus_type),
-        count=result.heads,
+        count=result.voters,
         all=len(timeline.state.explorers),
         support=format_percent(result.support),
         confidence=format_percent(result.confidence),

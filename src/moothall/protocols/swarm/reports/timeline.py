@@ -311,11 +311,11 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         positions=_build_positions(timeline, first),
         dissent=_build_dissent(timeline, choice) if is_over else (),
         lost=_list_lost_seats(swarm),
-        could_differ=bool(choice and choice.decisive) or (first.could_differ if first else False),
+        outcome_uncertain=bool(choice and choice.decisive) or (first.outcome_uncertain if first else False),
         choice=choice.direction if choice is not None else extract_choice(swarm.synthesis) if is_synthesis else "",
         turns=len(timeline.reports),
         consensus_type=first.consensus_type if first else None,
-        heads=first.heads if first else 0,
+        voters=first.voters if first else 0,
         effective=first.effective if first else None,
         open_challenges=_collect_challenges(timeline, choice) if is_over else (),
     )

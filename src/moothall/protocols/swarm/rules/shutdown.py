@@ -66,7 +66,7 @@ def find_vote(state: Swarm, seat: SeatId, idea: int) -> tuple[VotePosition | Non
     """Return a seat's vote on an idea; an idea that its ballot leaves out counts as abstained."""
     ballot = state.ballots.get(seat)
     if ballot is None:
-        # No ballot at all is a missing vote, not an abstention: it counts for `could_differ`.
+        # No ballot at all is a missing vote, not an abstention: it counts for `outcome_uncertain`.
         return None, 0.0
     vote = next((vote for vote in ballot.votes if vote.idea == idea), None)
     if vote is None or vote.position == "abstain":
@@ -106,9 +106,9 @@ def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
         support=_round_figure(resolution.support),
         turnout=round(resolution.turnout, DIGITS),
         confidence=_round_figure(resolution.confidence),
-        heads=resolution.heads,
+        voters=resolution.voters,
         effective=round(resolution.effective, DIGITS),
-        could_differ=resolution.could_differ,
+        outcome_uncertain=resolution.outcome_uncertain,
     )
 
 
