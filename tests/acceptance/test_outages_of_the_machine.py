@@ -80,7 +80,7 @@ def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: P
     """Callers are told to repeat the call, a session that runs waits and goes on, and nobody is asked twice."""
     marker, recipe = tmp_path / "marker", tmp_path / "slow.toml"
     said = json.dumps({"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8})
-    line = json.dumps(f"echo asked >> {marker}; sleep 2; echo '{said}'")
+    line = json.dumps(f"echo asked >> {marker}; until [ -e {marker}.go ]; do sleep 0.05; done; echo '{said}'")
     recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
     with Server(Cli(tmp_path / "home", tmp_path)) as server:
         other = server.local.opened()
@@ -89,7 +89,8 @@ def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: P
         until(marker.exists)
         # Files cannot grow beyond this: the log still can, the ledger's -wal is larger already.
         limit_files(server.pid, "16384:unlimited")
-        time.sleep(3)
+        Path(f"{marker}.go").touch()
+        until(lambda: "trying again for" in server.log.read_text())
         error = server.local.refused("cstp.contribute", deliberationId=other, participant="minski", **json.loads(said))
         assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
         assert "check that the disk is neither full nor broken" in error.message
@@ -129,7 +130,7 @@ def test_a_database_that_is_stopped_and_started_is_one_sentence_and_a_retry(tmp_
     """Under a server without workers: callers are told, watchers are served again, sessions go on, and nobody is asked twice."""
     marker, recipe = tmp_path / "marker", tmp_path / "slow.toml"
     said = json.dumps({"type": "propose", "text": "Yes.", "choice": "yes", "confidence": 0.8})
-    line = json.dumps(f"echo asked >> {marker}; sleep 2; echo '{said}'")
+    line = json.dumps(f"echo asked >> {marker}; until [ -e {marker}.go ]; do sleep 0.05; done; echo '{said}'")
     recipe.write_text(f'argv = ["/bin/sh", "-c", {line}, "{{prompt}}"]\n')
     with Server(Cli(tmp_path / "home", tmp_path, MOOT_LEDGER=postgres_address)) as server:
         client = server.local
@@ -140,7 +141,8 @@ def test_a_database_that_is_stopped_and_started_is_one_sentence_and_a_retry(tmp_
         with client.events(other) as events:
             events.entries(2)
             with database_away(postgres_address):
-                time.sleep(3)
+                Path(f"{marker}.go").touch()
+                until(lambda: "trying again for" in server.log.read_text())
                 error = client.refused("cstp.contribute", deliberationId=other, participant="minski", **json.loads(said))
                 assert (error.code, error.kind) == (-32008, "LedgerUnavailable")
                 assert client.get("/healthz").status == 503
