@@ -75,7 +75,7 @@ def outcome(case: Case, seed: int) -> Outcome:
     last = next(fact for fact in reversed(run.facts) if isinstance(fact, ConvergenceMeasured))
     board = run.state.board
     backed = max(last.backing, key=lambda each: len(each.backers))
-    held = board.ideas[backed.idea - 1].text
+    held = board.ideas[backed.idea].text
     marked = max(board.pheromones.values(), key=lambda each: each.concentration).direction
     seats = [str(seat) for seat in run.state.explorers]
     return Outcome(

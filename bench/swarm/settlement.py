@@ -104,7 +104,7 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     last = next(fact for fact in reversed(run.facts) if isinstance(fact, ConvergenceMeasured))
     meanings = build_meanings(language)
     backed = max(last.backing, key=lambda each: (len(each.backers), -each.idea))
-    most_held = meanings[run.state.board.ideas[backed.idea - 1].text]
+    most_held = meanings[run.state.board.ideas[backed.idea].text]
     seats = [str(seat) for seat in run.state.explorers]
     choice = done.choice.direction if done.choice is not None else get_label(most_held.direction, language)
     return SpokenOutcome(

@@ -36,7 +36,7 @@ from moothall.protocols.swarm.answers import (
 from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed, RoundBegun, RoundSettled, SwarmCompleted
 from moothall.protocols.swarm.records.blackboard import build_board_json
 from moothall.protocols.swarm.reports.timeline import build_decision
-from moothall.protocols.swarm.reports.what_if import compute_what_if
+from moothall.protocols.swarm.reports.what_if import replay_rounds
 from moothall.protocols.swarm.rules.evidence import is_clear
 from moothall.protocols.swarm.state import Swarm
 from moothall.scoring.evidence import ORDINARY_READINGS, ExplorerReading, judge_evidence, scale_deposits
@@ -227,7 +227,7 @@ def test_leading_stability_asks_for_the_leading_ideas_alone() -> None:
     assert leading.state.round == 3
     board = build_board_json(leading.timeline)
     assert (board["config"]["stability"], board["convergence"][-1]["betaStability"]["of"]) == ("leading", "leading")
-    assert [each.verdict.converged for each in compute_what_if(leading.timeline).rounds] == [
+    assert [each.converged for each in replay_rounds(leading.timeline, {}).rounds] == [
         each.converged for each in leading.facts(ConvergenceMeasured)
     ]
 
@@ -267,7 +267,7 @@ def test_a_challenged_reading_weighs_less_and_a_refuted_one_nothing() -> None:
     refuted = with_validator(says("support", "refuted"))
     assert completion(refuted).choice is None
     assert not any(agent.holds for agent in refuted.state.agents.values())
-    assert [each.quorum for each in compute_what_if(refuted.timeline).rounds] == [
+    assert [each.quorum_ideas for each in replay_rounds(refuted.timeline, {}).rounds] == [
         each.quorum_ideas for each in refuted.facts(ConvergenceMeasured)
     ]
 

@@ -16,7 +16,7 @@ from moothall.protocols.swarm.answers import Collision, SwarmBallot
 from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
-from moothall.protocols.swarm.reports.what_if import compute_what_if
+from moothall.protocols.swarm.reports.what_if import compute_what_if, replay_rounds
 from moothall.protocols.swarm.state import Swarm
 from moothall.reports.markdown import render_markdown
 from moothall.reports.page import render_page
@@ -125,9 +125,9 @@ def test_the_figures_of_a_run_can_be_reckoned_from_its_blackboard(data: st.DataO
         }
     assert board["result"]["converged"] == (bool(board["convergence"]) and board["convergence"][-1]["converged"])
     measures = run.facts(ConvergenceMeasured)
-    again = compute_what_if(run.timeline)
-    assert [each.verdict.converged for each in again.rounds] == [each.converged for each in measures]
-    assert [each.diversity.overall for each in again.rounds] == [each.diversity for each in measures]
+    again = replay_rounds(run.timeline, {})
+    assert [each.converged for each in again.rounds] == [each.converged for each in measures]
+    assert [each.diversity for each in again.rounds] == [each.diversity for each in measures]
 
 
 def joined_run() -> SwarmRun:
@@ -152,11 +152,11 @@ def test_a_join_can_be_undone_and_the_figures_reckoned_anew() -> None:
     run = joined_run()
     timeline = run.timeline
     assert [join.id for join in timeline.joins] == ["join-1"]
-    assert compute_what_if(timeline).rounds[-1].verdict.converged
+    assert compute_what_if(timeline).rounds[-1].converged
     apart = compute_what_if(timeline, ["join-1"])
     last = apart.rounds[-1]
-    assert (last.verdict.converged, last.verdict.reason) == (False, "no_quorum")
-    assert last.verdict.consensus_rate == pytest.approx(0.4)
+    assert (last.converged, last.reason) == (False, "no_quorum")
+    assert last.consensus_rate == pytest.approx(0.4)
     for text in (
         render_markdown(build_swarm_report(timeline, ["join-1"])),
         render_page(build_swarm_report(timeline, ["join-1"])),

@@ -137,7 +137,7 @@ def test_agreement_after_reading_is_told_from_agreement_before() -> None:
     (cache,) = last.backing
     assert (cache.backers, cache.independent) == ((ADA, BOB, EVE), (ADA, BOB))
     assert (last.consensus_rate, last.quorum_ideas) == (pytest.approx(2 / 3), ())
-    assert run.state.board.ideas[0].independent == (ADA, BOB)
+    assert run.state.board.ideas[1].independent == (ADA, BOB)
 
 
 # Consensus

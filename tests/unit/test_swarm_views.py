@@ -142,7 +142,7 @@ def restless_run(
 def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(language: Language) -> None:
     """S-33: the question, where the swarm stands, how sure, why, what speaks against it; then all ideas by support."""
     timeline = restless_run(language).timeline
-    leading = timeline.state.board.ideas[0].text
+    leading = timeline.state.board.ideas[1].text
     words = timeline.words
     decision = SWARM.decision(timeline)
     assert (timeline.completed is not None and timeline.completed.converged, decision.decision) == (False, None)
@@ -153,7 +153,7 @@ def test_a_run_that_does_not_converge_names_the_idea_with_most_support_first(lan
         words.partial.strip(),
         words.backed_by
         + ": "
-        + words.support_line.format(count=7, all=8, share="88 %", own=len(timeline.state.board.ideas[0].independent)),
+        + words.support_line.format(count=7, all=8, share="88 %", own=len(timeline.state.board.ideas[1].independent)),
         words.why.format(idea="idea-1"),
         "TanWei measured it.",
         words.against.format(idea="idea-1"),
@@ -181,7 +181,7 @@ def test_all_ideas_are_listed_by_support_with_their_evidence_and_reviews() -> No
     counts = [len(idea["backers"]) for idea in standing["ideas"]]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] == 7
-    assert {idea["id"] for idea in standing["ideas"]} == {idea.id for idea in timeline.state.board.ideas}
+    assert {idea["id"] for idea in standing["ideas"]} == {idea.id for idea in timeline.state.board.ideas.values()}
     found = {each["finding"] for idea in standing["ideas"] for each in idea["evidence"]}
     assert found <= {each.id for each in timeline.state.board.findings}
     # Whatever an agent found is told once for each idea, however often it says it again.

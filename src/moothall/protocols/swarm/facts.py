@@ -377,6 +377,11 @@ class ConvergenceMeasured(Fact):
     lead: EvidenceChoice | None = None
     is_clear: bool = False
 
+    @property
+    def voices(self) -> int:
+        """How many agents the quorum counts."""
+        return self.active - len(self.silent)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voted(Reply):

@@ -17,6 +17,7 @@ from moothall.domain.roster import MEASURE, Seat, parse_kind
 from moothall.domain.running_time import PendingAsk
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.rules.execution import ExecutionProgress
+from moothall.scoring.likeness import normalize_idea
 
 SILENT_ROUNDS: Final = 2
 """Rounds in a row without output after which an agent counts as silent."""
@@ -98,6 +99,11 @@ class Finding:
         return f"finding-{self.number:03d}"
 
     @property
+    def key(self) -> str:
+        """The text by which findings are the same."""
+        return normalize_idea(self.core_idea)
+
+    @property
     def weight(self) -> float:
         return sum(review.weight for review in self.reviews)
 
@@ -109,7 +115,7 @@ class Idea:
     number: int
     text: str
     round: int
-    since: Mapping[SeatId, int]
+    since: Mapping[SeatId, int] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -170,14 +176,14 @@ class Agent:
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """The shared blackboard. Directions and ideas are indexed by their normalized form; `by_text` maps each text to its idea."""
+    """The shared blackboard. Directions are indexed by their normalized form; `by_text` maps each normalized text to its idea."""
 
     pheromones: Mapping[str, Pheromone] = field(default_factory=dict)
     claims: Mapping[str, SubtaskClaim] = field(default_factory=dict)
     signals: tuple[Signal, ...] = ()
     signals_made: int = 0
     findings: tuple[Finding, ...] = ()
-    ideas: tuple[Idea, ...] = ()
+    ideas: Mapping[int, Idea] = field(default_factory=dict)
     by_text: Mapping[str, int] = field(default_factory=dict)
     # The texts that joined an idea, as written; the founding texts are with the ideas.
     joined: tuple[tuple[str, int], ...] = ()
@@ -193,17 +199,22 @@ class Board:
     requests: int = 0
 
     def idea(self, number: int) -> Idea | None:
-        # Ideas are numbered from 1 without gaps and never removed, so the number is the index.
-        return self.ideas[number - 1] if 1 <= number <= len(self.ideas) else None
+        return self.ideas.get(number)
 
     def finding(self, name: str) -> Finding | None:
-        number = name.removeprefix("finding-")
-        at = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+        at = parse_number(name, "finding-")
         return self.findings[at - 1] if 1 <= at <= len(self.findings) else None
 
     @property
     def strongest(self) -> float:
         return max((each.concentration for each in self.pheromones.values()), default=0.0)
+
+
+def parse_number(name: str, prefix: str) -> int:
+    """Return the number in the id of a finding or an idea; 0 if there is none."""
+    number = name.removeprefix(prefix)
+    # `isdigit` accepts digits of other scripts, which `int` may reject or read differently; the length bounds the conversion.
+    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
 
 
 def with_changes(board: Board, changes: Iterable[facts.ConcentrationChange]) -> Board:

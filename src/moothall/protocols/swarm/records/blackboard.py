@@ -86,7 +86,7 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
             for signal in timeline.signals.values()
         ],
         "findings": [_build_finding(finding) for finding in board.findings],
-        "ideas": [_build_idea(timeline, idea) for idea in board.ideas],
+        "ideas": [_build_idea(timeline, idea) for idea in board.ideas.values()],
         "joins": [_build_join(join) for join in timeline.joins],
         "opinionHistory": [
             {"round": settled.round, "opinions": {each.seat: name_ideas(each.ideas) for each in settled.opinions}}

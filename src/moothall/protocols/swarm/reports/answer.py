@@ -93,12 +93,12 @@ def build_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> Line:
     if not isinstance(closed, SwarmClosed):
         return Line(words.cancelled, "strong")
     last = found.rounds[-1] if found.rounds else None
-    is_converged = last is not None and last.verdict.converged if found.undone else closed.converged
+    is_converged = last is not None and last.converged if found.undone else closed.converged
     if is_converged:
         return Line(words.converged, "good")
     if closed.reason == "synthesis":
         return Line(words.classic)
-    reason = words.convergence_reasons[last.verdict.reason] if last is not None and last.verdict.reason else ""
+    reason = words.convergence_reasons[last.reason] if last is not None and last.reason else ""
     reasons = words.between.join(part for part in (reason, words.endings.get(closed.reason, closed.reason)) if part)
     return Line(f"{words.partial}{words.not_converged.format(reason=reasons)}", "warn")
 

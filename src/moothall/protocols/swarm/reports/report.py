@@ -161,13 +161,12 @@ def _build_figures(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block,
     if not found.rounds:
         return ()
     words, settings, last = timeline.words, timeline.state.settings, found.rounds[-1]
-    verdict, diversity = last.verdict, last.diversity.overall
     stable = _count_stable_rounds(found, settings.beta)
-    support = f"{format_percent(verdict.consensus_rate)} / {format_percent(settings.quorum_threshold)}"
+    support = f"{format_percent(last.consensus_rate)} / {format_percent(settings.quorum_threshold)}"
     bars = (
-        _build_gauge(words.stability, stable / settings.beta, verdict.stable, f"{stable}/{settings.beta}"),
-        _build_gauge(words.quorum, verdict.consensus_rate, verdict.quorum, support),
-        _build_gauge(words.diversity, diversity, verdict.diverse, f"{diversity:.2f} / {settings.min_diversity:g}"),
+        _build_gauge(words.stability, stable / settings.beta, last.stable, f"{stable}/{settings.beta}"),
+        _build_gauge(words.quorum, last.consensus_rate, last.has_quorum, support),
+        _build_gauge(words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
     )
     return build_section(words.figures, (Card(blocks=(Bars(bars),)),))
 
@@ -185,7 +184,7 @@ def _build_gauge(name: str, value: float, holds: bool, text: str) -> Bar:
 
 def _list_quorum_ideas(found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> list[IdeaStanding]:
     """The ideas with a quorum in the last round."""
-    reached = found.rounds[-1].quorum if found.rounds else ()
+    reached = found.rounds[-1].quorum_ideas if found.rounds else ()
     return [idea for idea in ideas if idea.number in reached]
 
 
@@ -209,9 +208,9 @@ def _build_consensus(timeline: SwarmTimeline, found: WhatIfResult, ideas: Sequen
         (
             idea.id,
             idea.text,
-            f"{len(idea.backers)}/{last.active}",
+            f"{len(idea.backers)}/{last.voices}",
             format_percent(idea.share),
-            f"{len(idea.independent)}/{last.active}",
+            f"{len(idea.independent)}/{last.voices}",
             "–" if idea.pheromone is None else f"{idea.pheromone:.2f}",
         )
         for idea in _list_quorum_ideas(found, ideas)
@@ -224,9 +223,9 @@ def _build_unique_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[B
     """The ideas that one agent alone had."""
     words = timeline.words
     items: list[Text] = [
-        (Strong(format_agent_name(seats[0])), f": {one_line(found.texts[number])}")
-        for number, seats in sorted(found.owners.items())
-        if len(seats) == 1
+        (Strong(format_agent_name(next(iter(idea.since)))), f": {one_line(idea.text)}")
+        for idea in found.board.ideas.values()
+        if len(idea.since) == 1
     ]
     return build_section(words.unique, (build_list(items) if items else Line(words.none),)) if found.rounds else ()
 
@@ -289,8 +288,8 @@ def _build_rounds(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, 
         label=words.by_round,
         labels=tuple(str(each.round) for each in rounds),
         series=(
-            Series(words.quorum, tuple(each.verdict.consensus_rate for each in rounds)),
-            Series(words.diversity, tuple(each.diversity.overall for each in rounds)),
+            Series(words.quorum, tuple(each.consensus_rate for each in rounds)),
+            Series(words.diversity, tuple(each.diversity for each in rounds)),
         ),
         bounds=(settings.quorum_threshold, settings.min_diversity),
     )
@@ -298,11 +297,11 @@ def _build_rounds(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, 
         (
             each.round,
             len(each.ideas),
-            "✓" if each.verdict.stable else "–",
-            format_percent(each.verdict.consensus_rate),
-            "✓" if each.verdict.quorum else "–",
-            f"{each.diversity.overall:.3f}",
-            words.convergence_reasons[each.verdict.reason],
+            "✓" if each.stable else "–",
+            format_percent(each.consensus_rate),
+            "✓" if each.has_quorum else "–",
+            f"{each.diversity:.3f}",
+            words.convergence_reasons[each.reason],
         )
         for each in rounds
     ]

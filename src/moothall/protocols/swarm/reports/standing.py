@@ -65,21 +65,24 @@ class IdeaStanding:
 def rank_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[IdeaStanding, ...]:
     """All ideas, the one with most support first; equal ones by independent support, then by their number."""
     last = found.rounds[-1] if found.rounds else None
-    backed = {each.number: each for each in last.backed} if last is not None else {}
+    backed = {each.idea: each for each in last.backing} if last is not None else {}
+    said: dict[int, list[Finding]] = {}
+    for finding in found.board.findings:
+        said.setdefault(finding.idea, []).append(finding)
     results = {each.idea: each for each in timeline.completed.resolved} if timeline.completed is not None else {}
     ideas = []
-    for number, text in found.texts.items():
-        held, findings = backed.get(number), found.findings.get(number, ())
+    for number, idea in found.board.ideas.items():
+        held, findings = backed.get(number), said.get(number, ())
         if not findings:
             # All that was said moved to another idea.
             continue
         ideas.append(
             IdeaStanding(
                 number=number,
-                text=text,
+                text=idea.text,
                 backers=held.backers if held is not None else (),
                 independent=held.independent if held is not None else (),
-                active=last.active if last is not None else 0,
+                active=last.voices if last is not None else 0,
                 findings=_select_evidence(findings),
                 reviews=_list_reviews(findings),
                 pheromone=_find_strongest_pheromone(timeline, findings),
@@ -128,8 +131,8 @@ def build_standing_json(timeline: SwarmTimeline, apart: Iterable[str] = (), most
     checked = check_citations(swarm.synthesis, swarm.board.findings, timeline.words)
     return {
         "question": swarm.opened.topic,
-        "converged": found.rounds[-1].verdict.converged if found.rounds else False,
-        "notConvergedBecause": (found.rounds[-1].verdict.reason or None) if found.rounds else "min_rounds",
+        "converged": found.rounds[-1].converged if found.rounds else False,
+        "notConvergedBecause": (found.rounds[-1].reason or None) if found.rounds else "min_rounds",
         "leading": None if leading is None else _build_idea_json(leading),
         "against": [] if leading is None else [_build_remark_json(each) for each in list_objections(timeline, leading)],
         "ideas": [_build_idea_json(idea) for idea in ideas[:most]],

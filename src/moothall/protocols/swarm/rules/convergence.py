@@ -1,14 +1,15 @@
 """The convergence of a round with every figure and its inputs, and the protection of diversity (S-17 … S-20)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.protocols.swarm.facts import Backing, ConcentrationChange, ConvergenceMeasured, EndReason, RoleChange
 from moothall.protocols.swarm.rules.evidence import build_choice, is_clear
-from moothall.protocols.swarm.rules.ideas import compute_backing, list_silent_agents
 from moothall.protocols.swarm.rules.settle_round import with_role
-from moothall.protocols.swarm.state import Swarm, with_changes
+from moothall.protocols.swarm.state import SILENT_ROUNDS, Swarm, with_changes
 from moothall.scoring.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
 from moothall.scoring.stigmergy import apply_stop_signal, compute_diversity
 
@@ -18,56 +19,62 @@ STAGNANT_ROUNDS: Final = 3
 FEWEST_ACTIVE: Final = 2
 
 
-def build_bounds(state: Swarm) -> ConvergenceBounds:
-    """Return the convergence conditions of this run."""
-    settings = state.settings
-    return ConvergenceBounds(
-        min_rounds=settings.min_rounds,
-        beta=settings.beta,
-        quorum=settings.quorum_threshold,
-        diversity=settings.min_diversity,
-        most_consensus=settings.most_consensus,
-        fast_before=settings.fast_before,
-    )
+def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:
+    """Return the active agents that nobody hears: the quorum does not count them."""
+    agents = (state.agents[seat] for seat in state.active)
+    return tuple(agent.seat for agent in agents if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings))
 
 
 def measure_convergence(state: Swarm) -> ConvergenceMeasured:
     """Compute the figures of the round that was just settled."""
-    board, limits = state.board, build_bounds(state)
-    silent = list_silent_agents(state)
-    backed = compute_backing(state)
-    # With the quorum "independent" only agents count that held the idea before they could read it from others.
-    counted = {number: own if state.settings.quorum == "independent" else everyone for number, (everyone, own) in backed.items()}
-    active = len(state.active)
-    voices = active - len(silent)
-    reached = find_quorum_ideas(counted, voices, limits.quorum)
-    rate = max((compute_share(len(seats), voices) for seats in counted.values()), default=0.0)
-    distinct = len({finding.idea for finding in board.findings})
+    active, silent, board = state.active, list_silent_agents(state), state.board
     concentrations = tuple(each.concentration for each in board.pheromones.values())
-    spread = compute_diversity(
-        perspectives=len(board.perspectives), distinct=distinct, stated=len(board.findings), concentrations=concentrations
-    )
+    voices = [seat for seat in active if seat not in silent]
+    measured = compute_figures(state, voices, len(board.perspectives), concentrations)
     lead = build_choice(state) if state.settings.clear_at and state.by_evidence else None
-    leading = (*state.leading, frozenset(reached))
+    measured = replace(measured, active=len(active), silent=silent, lead=lead, is_clear=is_clear(state, lead))
+    # Protection changes the next round; without a next round it would only change the final figures.
+    return measured if _is_finished(state, measured) else _with_protection(state, measured)
+
+
+def compute_figures(
+    state: Swarm, voices: Sequence[SeatId], perspectives: int, concentrations: tuple[float, ...]
+) -> ConvergenceMeasured:
+    """Compute what follows from the ideas that these agents hold, and from the ideas held in the rounds before."""
+    settings, findings = state.settings, state.board.findings
+    backing = _list_backing(state, voices)
+    # With the quorum "independent" only agents count that held the idea before they could read it from others.
+    counted = {each.idea: each.independent if settings.quorum == "independent" else each.backers for each in backing}
+    reached = find_quorum_ideas(counted, len(voices), settings.quorum_threshold)
+    rate = max((compute_share(len(seats), len(voices)) for seats in counted.values()), default=0.0)
+    distinct = len({finding.idea for finding in findings})
+    spread = compute_diversity(perspectives=perspectives, distinct=distinct, stated=len(findings), concentrations=concentrations)
     verdict = judge_convergence(
         round_number=state.round,
-        history=leading if state.settings.stability == "leading" else state.history,
+        history=(*state.leading, frozenset(reached)) if settings.stability == "leading" else state.history,
         has_quorum=bool(reached),
         consensus_rate=rate,
         diversity=spread.overall,
-        bounds=limits,
+        bounds=ConvergenceBounds(
+            min_rounds=settings.min_rounds,
+            beta=settings.beta,
+            quorum=settings.quorum_threshold,
+            diversity=settings.min_diversity,
+            most_consensus=settings.most_consensus,
+            fast_before=settings.fast_before,
+        ),
     )
-    measured = ConvergenceMeasured(
+    return ConvergenceMeasured(
         round=state.round,
         ideas=tuple(sorted(state.history[-1])) if state.history else (),
         before=tuple(sorted(state.history[-2])) if len(state.history) > 1 else (),
-        active=active,
-        backing=tuple(Backing(idea=number, backers=seats[0], independent=seats[1]) for number, seats in backed.items()),
+        active=len(voices),
+        backing=backing,
         quorum_ideas=reached,
         consensus_rate=rate,
-        perspectives=len(board.perspectives),
+        perspectives=perspectives,
         distinct=distinct,
-        stated=len(board.findings),
+        stated=len(findings),
         concentrations=concentrations,
         coverage=spread.coverage,
         orthogonality=spread.orthogonality,
@@ -79,14 +86,24 @@ def measure_convergence(state: Swarm) -> ConvergenceMeasured:
         is_diverse=verdict.diverse,
         too_fast=verdict.too_fast,
         # The classic mode has one round only and ends with a synthesis: it never converges.
-        converged=verdict.converged and state.settings.mode != "classic",
+        converged=verdict.converged and settings.mode != "classic",
         reason=verdict.reason,
-        silent=silent,
-        lead=lead,
-        is_clear=is_clear(state, lead),
     )
-    # Protection changes the next round; without a next round it would only change the final figures.
-    return measured if _is_finished(state, measured) else _with_protection(state, measured)
+
+
+def _list_backing(state: Swarm, voices: Sequence[SeatId]) -> tuple[Backing, ...]:
+    """Return each idea that one of these agents holds, with its backers and the independent ones among them."""
+    held: dict[int, list[SeatId]] = {}
+    for seat in voices:
+        for number in state.agents[seat].holds:
+            held.setdefault(number, []).append(seat)
+    return tuple(
+        Backing(
+            idea=number, backers=tuple(held[number]), independent=tuple(each for each in held[number] if each in idea.independent)
+        )
+        for number in sorted(held)
+        if (idea := state.board.idea(number)) is not None
+    )
 
 
 def _with_protection(state: Swarm, measured: ConvergenceMeasured) -> ConvergenceMeasured:

@@ -3,19 +3,20 @@ nearest ideas (S-31), and where there is none that of a measure (S-8).
 
 Without a judge a text is assigned to an idea once, when it is first stated. A judge errs, so its verdicts are kept, and what they
 leave in doubt is put to it again in the next round: then texts move, and ideas that turn out to be one become one. Each move is
-recorded as another assignment of the text. Who held an idea before reading it (S-28) follows the texts.
+recorded as another assignment of the text. Everything else follows from where the texts stand and from the findings: what ideas
+are called, who holds them, and who held them before reading them (S-28).
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from moothall.domain.effects import CompareTexts
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.protocols.swarm.answers import ComparedPair, PairJudgement, PairVerdict, SimilarityReport
-from moothall.protocols.swarm.facts import PlacedIdea
-from moothall.protocols.swarm.state import SILENT_ROUNDS, Board, Finding, Idea, NearPair, RoundReview, Swarm
+from moothall.protocols.swarm.facts import IdeasSorted, PlacedIdea
+from moothall.protocols.swarm.state import Board, Finding, Idea, NearPair, RoundReview, Swarm, parse_number
 from moothall.scoring.likeness import JOIN_AT, find_similar_texts, is_against, measure_by_words, normalize_idea
 from moothall.scoring.text_groups import Pair, TextGroups, order_pair
 
@@ -49,7 +50,7 @@ def list_fresh_texts(state: Swarm) -> tuple[str, ...]:
     """Return the texts of the round that nobody stated before, as first written."""
     texts: dict[str, str] = {}
     for finding in list_new_findings(state):
-        key = normalize_idea(finding.core_idea)
+        key = finding.key
         if key not in state.board.by_text:
             texts.setdefault(key, finding.core_idea)
     return tuple(texts.values())
@@ -67,7 +68,7 @@ def select_comparison(state: Swarm, texts: Collection[str]) -> tuple[tuple[int, 
 
 def _list_known_ideas(state: Swarm) -> tuple[int, ...]:
     apart, by_text = _collect_separate_texts(state), state.board.by_text
-    keys = ((idea.number, normalize_idea(idea.text)) for idea in state.board.ideas)
+    keys = ((idea.number, normalize_idea(idea.text)) for idea in state.board.ideas.values())
     # An idea whose texts all moved to another is none any more.
     return tuple(number for number, key in keys if key not in apart and by_text.get(key) == number)[-MOST_COMPARED:]
 
@@ -163,16 +164,7 @@ def collect_judgements(review: RoundReview) -> dict[tuple[int, int], PairJudgeme
     return said
 
 
-@dataclass(frozen=True, slots=True)
-class IdeaSorting:
-    """The ideas of the new texts, the measure that assigned them, and how many pairs the judge judged."""
-
-    by: str
-    placed: tuple[PlacedIdea, ...]
-    judged: int = 0
-
-
-def sort_ideas(state: Swarm) -> IdeaSorting:
+def sort_ideas(state: Swarm) -> IdeasSorted:
     """Assign every text that nobody stated before to an idea; by new verdicts others may move."""
     review = state.review
     report = review.likenesses
@@ -203,7 +195,13 @@ def sort_ideas(state: Swarm) -> IdeaSorting:
         groups.add(key, idea)
         placed[key] = where
     groups.regroup({key for pair in said for key in pair}, free)
-    return IdeaSorting(by, _list_placed(state, groups, placed, judged), len(judged))
+    return IdeasSorted(
+        round=state.round,
+        by=by,
+        placed=_list_placed(state, groups, placed, judged),
+        judge=state.judge or "" if review.judgements is not None else "",
+        judged=len(judged),
+    )
 
 
 def _collect_verdicts(state: Swarm) -> dict[Pair, tuple[float, int]]:
@@ -232,8 +230,8 @@ def _list_placed(
     board = state.board
     texts = {normalize_idea(text): text for text in _list_texts(state)}
     moved = {key: texts.get(key, key) for key, idea in board.by_text.items() if groups.where[key] != idea}
-    numbers = {idea.number: idea.number for idea in board.ideas}
-    names = {idea.number: idea.text for idea in board.ideas}
+    numbers = {number: number for number in board.ideas}
+    names = {number: idea.text for number, idea in board.ideas.items()}
     listed = []
     for key, text in [*((key, each.text) for key, each in placed.items()), *moved.items()]:
         at = groups.where[key]
@@ -263,11 +261,10 @@ def _explain_judgement(
 
 
 def _place_by_agreement(state: Swarm, text: str, names: Sequence[str], places: Mapping[str, int]) -> PlacedIdea | None:
-    for name in names:
-        idea = find_named_idea(state.board, places, name)
-        if idea and normalize_idea(text) not in _collect_separate_texts(state):
-            return PlacedIdea(text=text, idea=idea, reason="agreesWith")
-    return None
+    if normalize_idea(text) in _collect_separate_texts(state):
+        return None
+    idea = next((idea for name in names if (idea := find_named_idea(state.board, places, name))), 0)
+    return PlacedIdea(text=text, idea=idea, reason="agreesWith") if idea else None
 
 
 def _place_by_similarity(review: RoundReview, text: str, pairs: Sequence[ComparedPair], founded: Mapping[str, int]) -> PlacedIdea:
@@ -310,49 +307,28 @@ def _find_idea_at(review: RoundReview, founded: Mapping[str, int], at: int) -> i
 
 def _collect_agreements(state: Swarm) -> dict[str, tuple[str, ...]]:
     """Return what the author of each new text says it agrees with, as far as that exists."""
-    said = {normalize_idea(finding.core_idea) for finding in list_new_findings(state)} | set(state.board.by_text)
+    board, new = state.board, list_new_findings(state)
+    said = {finding.key for finding in new}
     agreements: dict[str, tuple[str, ...]] = {}
-    for finding in list_new_findings(state):
-        key = normalize_idea(finding.core_idea)
+    for finding in new:
         # Agreeing with oneself would be a founding text that joins itself.
-        names = tuple(name for name in finding.agrees_with if _is_known(state.board, said, name) and normalize_idea(name) != key)
-        if names and key not in agreements:
-            agreements[key] = names
+        others = (name for name in finding.agrees_with if normalize_idea(name) != finding.key)
+        names = tuple(name for name in others if normalize_idea(name) in said or find_named_idea(board, board.by_text, name))
+        if names:
+            agreements.setdefault(finding.key, names)
     return agreements
 
 
-def _is_known(board: Board, said: Collection[str], name: str) -> bool:
-    if name.startswith("finding-"):
-        finding = board.finding(name)
-        return finding is not None and finding.idea > 0
-    if name.startswith("idea-"):
-        return _find_numbered_idea(board, name) > 0
-    return normalize_idea(name) in said
-
-
-def find_named_idea(board: Board, places: Mapping[str, int], name: str, most: int | None = None) -> int:
-    """Return the idea that an `agreesWith` names by a finding's id, an idea's id (up to `most`), or its text; 0 if none."""
+def find_named_idea(board: Board, places: Mapping[str, int], name: str) -> int:
+    """Return the idea that an `agreesWith` names by the id of a finding or of an idea, or by its text; 0 if there is none."""
     if name.startswith("finding-"):
         finding = board.finding(name)
         return finding.idea if finding is not None else 0
     if name.startswith("idea-"):
-        return _find_numbered_idea(board, name, most)
-    key = normalize_idea(name)
-    return board.by_text.get(key, 0) or places.get(key, 0)
-
-
-def _find_numbered_idea(board: Board, name: str, most: int | None = None) -> int:
-    at = parse_idea_number(name)
-    idea = board.idea(at) if most is None or at <= most else None
-    # An idea that became part of another is found there.
-    return board.by_text.get(normalize_idea(idea.text), at) if idea is not None else 0
-
-
-def parse_idea_number(name: str) -> int:
-    """Return the number in the id of an idea; 0 if there is none."""
-    number = name.removeprefix("idea-")
-    # `isdigit` accepts digits of other scripts, which `int` may reject or read differently; the length bounds the conversion.
-    return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+        idea = board.idea(parse_number(name, "idea-"))
+        # An idea that became part of another is found there.
+        return places.get(normalize_idea(idea.text), idea.number) if idea is not None else 0
+    return places.get(normalize_idea(name), 0)
 
 
 def _collect_separate_texts(state: Swarm) -> frozenset[str]:
@@ -360,53 +336,96 @@ def _collect_separate_texts(state: Swarm) -> frozenset[str]:
 
 
 def with_ideas(state: Swarm, placed: Collection[PlacedIdea]) -> Swarm:
-    """Return the swarm with its texts assigned: findings know their ideas, ideas their backers, agents what they hold."""
-    before = state.board
-    new = list_new_findings(state)
+    """Return the swarm with these texts assigned, and with all that follows from where texts stand."""
+    before, new = state.board, list_new_findings(state)
     places = {normalize_idea(each.text): each.idea for each in placed}
-    founded = [Idea(number=each.idea, text=each.text, round=state.round, since={}) for each in placed if each.reason == "new"]
-    verdicts = _add_verdicts(state, placed)
-    if places.keys() & before.by_text.keys():
-        state = _with_moved_texts(state, placed, founded)
-    board = state.board
-    by_text = {**board.by_text, **places}
-    ideas = {idea.number: (idea, dict(idea.since)) for idea in (*board.ideas, *founded[len(board.ideas) - len(before.ideas) :])}
-    held: dict[SeatId, dict[int, None]] = {}
-    known = []
-    for finding in new:
-        idea = by_text.get(normalize_idea(finding.core_idea), 0)
-        also = tuple(
-            number
-            for name in finding.agrees_with
-            if (number := find_named_idea(board, places, name, len(before.ideas))) and number != idea
-        )
-        known.append(replace(finding, idea=idea, also=tuple(dict.fromkeys(also))))
-        # What the validator refuted backs nothing .
-        is_refuted = normalize_idea(finding.core_idea) in board.refuted
-        if is_refuted:
-            held.setdefault(finding.seat, {})
-        for number in (idea, *also) if not is_refuted else ():
-            if number in ideas:
-                # `setdefault` keeps the first round: who held an idea since its founding round counts as independent.
-                ideas[number][1].setdefault(finding.seat, state.round)
-                held.setdefault(finding.seat, {})[number] = None
-    agents = dict(state.agents)
-    for seat, numbers in held.items():
-        # Only agents with new findings change what they hold: silence keeps the last opinion.
-        agents[seat] = fast_replace(agents[seat], holds=tuple(sorted(numbers)))
-    findings = (*board.findings[: len(board.findings) - len(new)], *known)
-    listed = tuple(replace(idea, since=since) if since != idea.since else idea for idea, since in ideas.values())
-    founding = {normalize_idea(ideas[number][0].text) for number in places.values()}
-    joined = {**dict(board.joined), **{each.text: each.idea for each in placed if normalize_idea(each.text) not in founding}}
+    by_text = {**before.by_text, **places}
+    known, ideas = before.findings[: len(before.findings) - len(new)], dict(before.ideas)
+    founded = {each.idea: Idea(number=each.idea, text=each.text, round=state.round) for each in placed if each.reason == "new"}
+    # Where no known text moved, what earlier findings back stays as it was: only the new ones are counted.
+    is_moved = not places.keys().isdisjoint(before.by_text)
+    if is_moved:
+        known = _move_findings(known, {**ideas, **founded}, by_text)
+        stated = (replace(each, idea=by_text.get(each.key, 0)) for each in new)
+        ideas = _name_ideas({**ideas, **founded}, (*known, *stated))
+        founded = {number: ideas.pop(number) for number in founded}
+    # Agents name ideas that they have read, so none of this round.
+    board = fast_replace(before, findings=(*known, *new), ideas=ideas, by_text=by_text)
+    assigned = tuple(_assign_finding(board, finding) for finding in new)
+    ideas, holds = _count_backers({**ideas, **founded}, (*known, *assigned) if is_moved else assigned, before.refuted)
+    # Silence keeps the last opinion.
+    agents = {seat: fast_replace(agent, holds=holds[seat]) if seat in holds else agent for seat, agent in state.agents.items()}
     board = fast_replace(
         board,
-        findings=findings,
-        ideas=listed,
-        by_text=by_text,
-        joined=tuple(joined.items())[-MOST_COMPARED:],
-        verdicts=verdicts,
+        findings=(*known, *assigned),
+        ideas=ideas,
+        joined=_list_joined_texts(before, ideas, by_text, placed),
+        verdicts=_add_verdicts(state, placed),
     )
     return fast_replace(state, agents=agents, board=board)
+
+
+def _move_findings(findings: Sequence[Finding], ideas: Mapping[int, Idea], by_text: Mapping[str, int]) -> tuple[Finding, ...]:
+    # What agreed with an idea goes where its founding text goes.
+    now = {number: by_text.get(normalize_idea(idea.text), number) for number, idea in ideas.items()}
+    return tuple(_with_idea(each, by_text.get(each.key, 0), (now[number] for number in each.also)) for each in findings)
+
+
+def _assign_finding(board: Board, finding: Finding) -> Finding:
+    named = (find_named_idea(board, board.by_text, name) for name in finding.agrees_with)
+    return _with_idea(finding, board.by_text.get(finding.key, 0), named)
+
+
+def _with_idea(finding: Finding, idea: int, named: Iterable[int]) -> Finding:
+    return replace(finding, idea=idea, also=tuple(dict.fromkeys(number for number in named if number and number != idea)))
+
+
+def _name_ideas(ideas: Mapping[int, Idea], findings: Iterable[Finding]) -> dict[int, Idea]:
+    """Name each idea by the first finding that says it; one that lost all its texts keeps its name."""
+    first: dict[int, Finding] = {}
+    for finding in findings:
+        first.setdefault(finding.idea, finding)
+    return {
+        number: replace(idea, since={}, text=first[number].core_idea, round=first[number].round)
+        if number in first
+        else replace(idea, since={})
+        for number, idea in ideas.items()
+    }
+
+
+def _count_backers(
+    ideas: Mapping[int, Idea], findings: Iterable[Finding], refuted: Collection[str]
+) -> tuple[dict[int, Idea], dict[SeatId, tuple[int, ...]]]:
+    """Return the ideas with those who back them by these findings, and what each author holds by its last report among them."""
+    since = {number: dict(idea.since) for number, idea in ideas.items()}
+    last: dict[SeatId, tuple[int, set[int]]] = {}
+    for finding in findings:
+        if finding.seat not in last or last[finding.seat][0] != finding.round:
+            last[finding.seat] = (finding.round, set())
+        # What the validator refuted backs nothing.
+        for number in (finding.idea, *finding.also) if finding.key not in refuted else ():
+            if number in since:
+                # `setdefault` keeps the first round: who held an idea since its founding round counts as independent.
+                since[number].setdefault(finding.seat, finding.round)
+                last[finding.seat][1].add(number)
+    backed = {
+        number: replace(idea, since=since[number]) if since[number] != idea.since else idea for number, idea in ideas.items()
+    }
+    return backed, {seat: tuple(sorted(numbers)) for seat, (_, numbers) in last.items()}
+
+
+def _list_joined_texts(
+    before: Board, ideas: Mapping[int, Idea], by_text: Mapping[str, int], placed: Collection[PlacedIdea]
+) -> tuple[tuple[str, int], ...]:
+    """Return the texts that founded no idea, as written, with their ideas: the newest."""
+    founding = {normalize_idea(idea.text) for number, idea in ideas.items() if by_text.get(normalize_idea(idea.text)) == number}
+    texts = (
+        *(text for text, _ in before.joined),
+        *(idea.text for idea in before.ideas.values()),
+        *(each.text for each in placed),
+    )
+    keys = ((text, normalize_idea(text)) for text in dict.fromkeys(texts))
+    return tuple((text, by_text[key]) for text, key in keys if key not in founding)[-MOST_COMPARED:]
 
 
 def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair, tuple[float, int]]:
@@ -416,69 +435,3 @@ def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair,
     agreed = (order_pair(normalize_idea(each.text), normalize_idea(each.like)) for each in placed if each.reason == "agreesWith")
     verdicts = {**state.board.verdicts, **_collect_verdicts(state), **dict.fromkeys(agreed, (AGREED, 1))}
     return dict([*verdicts.items()][-MOST_VERDICTS:]) if len(verdicts) > MOST_VERDICTS else verdicts
-
-
-def _with_moved_texts(state: Swarm, placed: Collection[PlacedIdea], founded: Sequence[Idea]) -> Swarm:
-    """Return the swarm after known texts moved: everything that follows from the idea of a text is derived again."""
-    board = state.board
-    places = {normalize_idea(each.text): each.idea for each in placed}
-    by_text = {key: places.get(key, idea) for key, idea in board.by_text.items()}
-    ideas = (*board.ideas, *founded)
-    # What agreed with an idea goes where its founding text goes.
-    now = {idea.number: by_text.get(normalize_idea(idea.text), idea.number) for idea in ideas}
-    findings: list[Finding] = []
-    first: dict[int, Finding] = {}
-    since: dict[int, dict[SeatId, int]] = {idea.number: {} for idea in ideas}
-    last: dict[SeatId, tuple[int, set[int]]] = {}
-    for finding in board.findings:
-        if not finding.idea:
-            findings.append(finding)
-            continue
-        key = normalize_idea(finding.core_idea)
-        own = by_text[key]
-        also = tuple(dict.fromkeys(now[number] for number in finding.also if now[number] != own))
-        findings.append(replace(finding, idea=own, also=also))
-        first.setdefault(own, finding)
-        if last.get(finding.seat, (0,))[0] != finding.round:
-            last[finding.seat] = (finding.round, set())
-        for number in (own, *also) if key not in board.refuted else ():
-            last[finding.seat][1].add(number)
-            since[number].setdefault(finding.seat, finding.round)
-    fresh = [each for each in placed if normalize_idea(each.text) not in board.by_text]
-    origins = {each.idea: (each.text, state.round) for each in reversed(fresh)}
-    origins |= {number: (finding.core_idea, finding.round) for number, finding in first.items()}
-    # An idea that lost all its texts keeps its name, by which others may call it.
-    named = ((idea, *origins.get(idea.number, (idea.text, idea.round))) for idea in ideas)
-    ideas = tuple(replace(idea, since=since[idea.number], text=text, round=number) for idea, text, number in named)
-    founding = {normalize_idea(text) for text, _ in origins.values()}
-    texts = dict.fromkeys((*(text for text, _ in board.joined), *(idea.text for idea in board.ideas)))
-    joined = tuple((text, by_text[key]) for text in texts if (key := normalize_idea(text)) not in founding)
-    agents = {
-        seat: fast_replace(agent, holds=tuple(sorted(last[seat][1]))) if seat in last else agent
-        for seat, agent in state.agents.items()
-    }
-    board = fast_replace(board, by_text=by_text, findings=tuple(findings), ideas=ideas, joined=joined)
-    return fast_replace(state, agents=agents, board=board)
-
-
-def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:
-    """Return the active agents that nobody hears: the quorum does not count them."""
-    agents = (state.agents[seat] for seat in state.active)
-    return tuple(agent.seat for agent in agents if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings))
-
-
-def compute_backing(state: Swarm) -> dict[int, tuple[tuple[SeatId, ...], tuple[SeatId, ...]]]:
-    """Return each idea that an active agent holds, with its backers and the independent ones among them."""
-    held: dict[int, list[SeatId]] = {}
-    silent = frozenset(list_silent_agents(state))
-    for seat in state.active:
-        for number in state.agents[seat].holds if seat not in silent else ():
-            held.setdefault(number, []).append(seat)
-    backing = {}
-    for number in sorted(held):
-        idea = state.board.idea(number)
-        if idea is not None:
-            # Independent: stated in the round in which the idea first appeared, before anyone could read it on the blackboard.
-            own = tuple(seat for seat in held[number] if idea.since.get(seat) == idea.round)
-            backing[number] = (tuple(held[number]), own)
-    return backing

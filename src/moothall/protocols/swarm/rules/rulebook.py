@@ -330,12 +330,6 @@ def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
     return state if compared else ideas.with_pairs(state)
 
 
-def _build_sorted_ideas(state: Swarm) -> Fact:
-    sorting = ideas.sort_ideas(state)
-    judge = state.judge if state.review.judgements is not None else None
-    return facts.IdeasSorted(round=state.round, by=sorting.by, placed=sorting.placed, judge=judge or "", judged=sorting.judged)
-
-
 def _apply_measurement(state: Swarm, fact: facts.ConvergenceMeasured) -> Swarm:
     after = convergence.apply_measurement(state, fact)
     return after if find_end_reason(after) is None else fast_replace(after, stage="vote")
@@ -381,7 +375,7 @@ _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
             facts.IdeasSorted,
             ("review",),
             "settle",
-            _build_sorted_ideas,
+            ideas.sort_ideas,
             # Reviews before ideas: both rewrite the findings, and the reviews still refer to them by number only.
             lambda state, fact: ideas.with_ideas(collisions.apply_reviews(state), fact.placed),
         ),
