@@ -424,7 +424,7 @@ def test_what_it_takes_to_change_a_choice_is_what_it_takes() -> None:
 
     def value(more: int) -> float:
         second = verdict.ranked[1]
-        held = second.count + ORDINARY_READINGS
+        held = second.readings + ORDINARY_READINGS
         return (held * second.value + more) / (held + more)
 
     assert value(verdict.needed) > verdict.ranked[0].value >= value(verdict.needed - 1)

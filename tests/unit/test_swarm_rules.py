@@ -257,7 +257,7 @@ def test_collisions_need_two_findings_and_are_three_at_most(count: int, invited:
     """S-13."""
     state = build_review_state(6, tuple(build_finding(at, SeatId("nobody")) for at in range(1, count + 1)))
     assert len(build_invitations(state)) == invited
-    assert len(build_invitations(fast_replace(state, stop="called"))) == 0
+    assert len(build_invitations(fast_replace(state, is_close_called=True))) == 0
 
 
 @pytest.mark.parametrize(("ways", "invited"), [(1, 2), (2, 3)])

@@ -38,25 +38,33 @@ class ExplorerReading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeighedEvidence:
+class DirectionEvidence:
     """What the readings of one direction come to."""
 
     direction: str
     value: float
-    count: float
+    """From 0 to 1."""
+    readings: float
+    """How many readings it rests on: less than their number where reviewers challenged them or the validator refuted them."""
     readers: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceVerdict:
-    """The directions, the best first; `z` is the lead over the second in standard errors, None if it cannot be computed."""
+    """What all readings come to."""
 
     method: Method
-    ranked: tuple[WeighedEvidence, ...]
-    margin: float
-    z: float | None
-    needed: int | None
-    decisive: tuple[str, ...]
+    """The mean of the readings, or pairs where the amounts say nothing."""
+    ranked: tuple[DirectionEvidence, ...]
+    """The directions, the best first."""
+    margin: float = 0.0
+    """The distance from the first to the second."""
+    z: float | None = None
+    """The same in standard errors; None if it cannot be computed."""
+    needed: int | None = None
+    """How many more readings of the highest value the second would need to come first; None if no number would do."""
+    decisive: tuple[str, ...] = ()
+    """The readers without whose readings another direction would lead."""
 
 
 def judge_evidence(readings: Iterable[ExplorerReading]) -> EvidenceVerdict | None:
@@ -95,28 +103,28 @@ def _vary(values: Sequence[float]) -> bool:
     return max(values) - min(values) > _ROUNDING
 
 
-def _rank(readings: Sequence[ExplorerReading], method: Method) -> tuple[tuple[WeighedEvidence, ...], float]:
+def _rank(readings: Sequence[ExplorerReading], method: Method) -> tuple[tuple[DirectionEvidence, ...], float]:
     """Return the directions, the best first, and the standard error of the difference between the first two."""
     ranked = _rank_by_mean(readings) if method == "mean" else _rank_by_pairs(readings)
     # The label breaks ties, so that every machine chooses the same.
-    ranked.sort(key=lambda each: (-each.value, -each.count, each.direction))
+    ranked.sort(key=lambda each: (-each.value, -each.readings, each.direction))
     spread = _compute_spread(readings) if method == "mean" else 0.5
-    first_two = [spread**2 / (each.count + ORDINARY_READINGS) for each in ranked[:2]]
+    first_two = [spread**2 / (each.readings + ORDINARY_READINGS) for each in ranked[:2]]
     return tuple(ranked), math.sqrt(math.fsum(first_two))
 
 
-def _rank_by_mean(readings: Sequence[ExplorerReading]) -> list[WeighedEvidence]:
+def _rank_by_mean(readings: Sequence[ExplorerReading]) -> list[DirectionEvidence]:
     told = _leave_out_constant(readings)
     overall = _mean(told)
     return [
-        WeighedEvidence(
+        DirectionEvidence(
             direction=direction,
             value=round(
                 (math.fsum(each.value * each.count for each in own) + ORDINARY_READINGS * overall)
                 / (math.fsum(each.count for each in own) + ORDINARY_READINGS),
                 DIGITS,
             ),
-            count=round(math.fsum(each.count for each in own), DIGITS),
+            readings=round(math.fsum(each.count for each in own), DIGITS),
             readers=len(own),
         )
         for direction, own in _group(told).items()
@@ -153,7 +161,7 @@ def _compute_spread(readings: Sequence[ExplorerReading]) -> float:
     return max(_LEAST_SPREAD, math.sqrt(squares / freedom))
 
 
-def _rank_by_pairs(readings: Sequence[ExplorerReading]) -> list[WeighedEvidence]:
+def _rank_by_pairs(readings: Sequence[ExplorerReading]) -> list[DirectionEvidence]:
     """Score each direction by the share of comparisons that it wins, two drawn ones put to them."""
     wins: dict[str, float] = dict.fromkeys(_group(readings), 0.0)
     fought: dict[str, float] = dict.fromkeys(wins, 0.0)
@@ -171,22 +179,22 @@ def _rank_by_pairs(readings: Sequence[ExplorerReading]) -> list[WeighedEvidence]
                 fought[other.direction] += weight
     groups = _group(readings)
     return [
-        WeighedEvidence(
+        DirectionEvidence(
             direction=direction,
             value=round((wins[direction] + 0.5 * ORDINARY_READINGS) / (fought[direction] + ORDINARY_READINGS), DIGITS),
-            count=round(fought[direction], DIGITS),
+            readings=round(fought[direction], DIGITS),
             readers=len(own),
         )
         for direction, own in groups.items()
     ]
 
 
-def _count_needed(ranked: Sequence[WeighedEvidence], method: Method) -> int | None:
+def _count_needed(ranked: Sequence[DirectionEvidence], method: Method) -> int | None:
     """Return how many more readings of the highest value the second would need to overtake the first."""
     if len(ranked) < 2 or ranked[0].value >= _HIGHEST - _ROUNDING:
         return None
     first, second = ranked[0], ranked[1]
-    held = second.count + ORDINARY_READINGS
+    held = second.readings + ORDINARY_READINGS
     # (held · second + n) / (held + n) > first, solved for n.
     return max(1, math.floor(held * (first.value - second.value) / (_HIGHEST - first.value) + _ROUNDING) + 1)
 

@@ -13,6 +13,7 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm import answers
 from moothall.scoring.convergence import QuorumOf
+from moothall.scoring.evidence import EvidenceVerdict
 
 VALIDATOR: Final = SeatId("validator")
 LIKENESS: Final = SeatId("likeness")
@@ -29,7 +30,6 @@ CollisionMode = Literal["review_challenge", "debate", "collaborate_deepen", "ear
 Reason = Literal["new", "agreesWith", "measure", "judge"]
 Settle = Literal["evidence", "quorum"]
 Stability = Literal["all", "leading"]
-EvidenceMethod = Literal["mean", "pairs"]
 EndReason = Literal[
     "converged", "max_rounds", "insufficient_active_agents", "synthesis", "called", "tokens", "money", "time", "fault", "clear"
 ]
@@ -307,36 +307,12 @@ class Backing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DirectionEvidence:
-    """What the readings say of one direction: its value from 0 to 1, how many readings it rests on, and of how many explorers.
-
-    `readings` is less than their number where reviewers challenged them or the validator refuted them.
-    """
+class EvidenceChoice(EvidenceVerdict):
+    """The direction that the readings favour, and how clearly."""
 
     direction: str
-    value: float
-    readings: float
-    readers: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvidenceChoice:
-    """The direction that the readings favour, and how clearly.
-
-    `method` is the mean of the readings, or pairs where the amounts say nothing. `margin` is the distance to the second, `z` the
-    same in standard errors. `needed` is how many more readings of the highest value the second would need to come first, None if
-    no number would do. `decisive` are the explorers without whose readings another direction would lead. `idea` is the number of
-    the idea that states the direction best, 0 if there is none.
-    """
-
-    direction: str
-    method: EvidenceMethod
-    ranked: tuple[DirectionEvidence, ...]
-    margin: float = 0.0
-    z: float | None = None
-    needed: int | None = None
-    decisive: tuple[SeatId, ...] = ()
     idea: int = 0
+    """The number of the idea that states the direction best, 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

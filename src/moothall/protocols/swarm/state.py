@@ -11,9 +11,9 @@ from typing import Final, Literal
 
 from moothall.domain.facts import Loss
 from moothall.domain.ids import AskId, SeatId
-from moothall.domain.protocol_state import Losses
+from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import MEASURE, Seat, parse_kind
+from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.running_time import PendingAsk
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.rules.execution import ExecutionProgress
@@ -74,20 +74,13 @@ class CollisionReview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One finding. `idea` is 0 until it is assigned; `weight` is the sum of the weights of its reviews."""
+class Finding(answers.FoundIdea):
+    """What an agent found. `idea` is 0 until it is assigned, `also` are other ideas that it agrees with."""
 
     number: int
     seat: SeatId
     round: int
     direction: str
-    core_idea: str
-    perspective: str
-    details: str
-    agrees_with: tuple[str, ...] = ()
-    confidence: answers.Confidence | None = None
-    needs_validation: bool = False
-    search_attempted: bool = False
     idea: int = 0
     also: tuple[int, ...] = ()
     reviews: tuple[CollisionReview, ...] = ()
@@ -105,6 +98,7 @@ class Finding:
 
     @property
     def weight(self) -> float:
+        """The sum of the weights of its reviews."""
         return sum(review.weight for review in self.reviews)
 
 
@@ -281,19 +275,18 @@ class RoundReview:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Swarm:
-    """The state of a run. It has no slots, for `fast_replace`.
+class Swarm(ProtocolState):
+    """The state of a run.
 
     `clock` counts the seconds in which a process ran the session, last seen at `at`; `pending` are the open asks. `wanted` counts
     the operations of all reports as they arrive, so that no operation is lost or executed twice unnoticed. `answered` and `lost`
     belong to the current round: the reports, and the losses of each agent in order. `history` is the set of ideas that active
     agents held at the end of each round, `unchanged` the number of rounds for which it has been the same, `leading` the set of
-    ideas with a quorum after each round. `ballots` and
-    `synthesis` belong to the end. Entries after `sealed_after` are hidden from other seats while `is_sealed`.
+    ideas with a quorum after each round. `ballots` and `synthesis` belong to the end. Entries after `sealed_after` are hidden
+    from other seats while `is_sealed`.
     """
 
     opened: facts.SwarmOpened
-    seats: tuple[Seat, ...]
     at: datetime | None = None
     clock: float = 0.0
     pending: Mapping[AskId, PendingAsk] = field(default_factory=dict)
@@ -321,8 +314,6 @@ class Swarm:
     awaited: tuple[SeatId, ...] = ()
     goodbyes: Mapping[SeatId, bool] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()
-    losses: Mapping[SeatId, Losses] = field(default_factory=dict)
-    stop: facts.EndReason | None = None
     sealed_after: int = 0
 
     @property
@@ -339,20 +330,13 @@ class Swarm:
         """Whether readings make the decision."""
         return self.settings.settle == "evidence"
 
-    def seat(self, name: SeatId) -> Seat:
-        return next(seat for seat in self.seats if seat.id == name)
-
     @property
     def explorers(self) -> tuple[SeatId, ...]:
-        return tuple(seat.id for seat in self.seats if seat.id not in self._helping)
+        return tuple(seat.id for seat in self.seats if seat.id not in self.opened.neutral)
 
     @property
     def helpers(self) -> frozenset[SeatId]:
-        return frozenset(seat.id for seat in self.seats if seat.id in self._helping)
-
-    @property
-    def _helping(self) -> frozenset[SeatId]:
-        return self.opened.neutral
+        return frozenset(seat.id for seat in self.seats if seat.id in self.opened.neutral)
 
     @property
     def judge(self) -> SeatId | None:

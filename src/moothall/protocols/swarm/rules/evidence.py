@@ -4,10 +4,11 @@ A reading is a deposit: its amount says how good a direction looked to the explo
 explorer rates the directions that it read itself; its rating then stands for all of its deposits there.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
-from moothall.protocols.swarm.facts import DirectionEvidence, EvidenceChoice
+from moothall.protocols.swarm.facts import EvidenceChoice
 from moothall.protocols.swarm.rules.operations import direction_key
 from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.scoring.evidence import ExplorerReading, judge_evidence, scale_deposits
@@ -67,14 +68,11 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
     return EvidenceChoice(
         direction=names[leader],
         method=verdict.method,
-        ranked=tuple(
-            DirectionEvidence(direction=names[each.direction], value=each.value, readings=each.count, readers=each.readers)
-            for each in verdict.ranked[:MOST_RANKED]
-        ),
+        ranked=tuple(replace(each, direction=names[each.direction]) for each in verdict.ranked[:MOST_RANKED]),
         margin=verdict.margin,
         z=verdict.z,
         needed=verdict.needed,
-        decisive=tuple(SeatId(seat) for seat in verdict.decisive),
+        decisive=verdict.decisive,
         idea=_find_stating_idea(state, leader),
     )
 

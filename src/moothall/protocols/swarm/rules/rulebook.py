@@ -13,24 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
-from moothall.domain.facts import (
-    BudgetExhausted,
-    CloseCalled,
-    Closed,
-    Entry,
-    Fact,
-    FamilyStated,
-    InputGiven,
-    Opened,
-    Reply,
-    SeatLost,
-    SeatsSwapped,
-    SessionForked,
-)
+from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost
 from moothall.domain.ids import SeatId, ask_id
-from moothall.domain.protocol_state import count_loss
+from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.domain.roster import state_family, swap_seats
 from moothall.domain.running_time import RunningTime, compute_running_time, update_pending
 from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
@@ -59,23 +45,17 @@ class SwarmRules:
     def evolve(self, state: Swarm, entry: Entry) -> Swarm:
         if state.stage == "closed":
             return state
-        state = _advance_clock(state, entry)
-        fact = entry.fact
+        state, fact = _advance_clock(state, entry), entry.fact
+        if isinstance(fact, Reply | SeatLost) and not _is_asked(state, fact.ask, fact.seat):
+            return state
+        state = evolve_shared(state, entry)
         match fact:
             case Reply():
-                return _apply_reply(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
+                return _apply_reply(state, fact)
             case SeatLost():
-                return _apply_loss(state, fact) if _is_asked(state, fact.ask, fact.seat) else state
+                return _apply_loss(state, fact)
             case InputGiven(text=text):
                 return fast_replace(state, inputs=(*state.inputs, text)[-MOST_INPUTS:])
-            case BudgetExhausted(budget=budget):
-                return fast_replace(state, stop=state.stop or budget)
-            case CloseCalled():
-                return fast_replace(state, stop=state.stop or "called")
-            case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
-                return fast_replace(state, seats=swap_seats(state.seats, swaps))
-            case FamilyStated(seat=seat, family=family):
-                return fast_replace(state, seats=state_family(state.seats, seat, family))
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(
@@ -239,7 +219,6 @@ def _with_review(state: Swarm, seat: SeatId, **changes: object) -> Swarm:
 
 
 def _apply_loss(state: Swarm, fact: SeatLost) -> Swarm:
-    state = fast_replace(state, losses=count_loss(state.losses, fact))
     seat, agent = fact.seat, state.agents.get(fact.seat)
     if agent is not None:
         state = fast_replace(state, agents={**state.agents, seat: fast_replace(agent, missed=True)})
