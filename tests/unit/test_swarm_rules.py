@@ -594,7 +594,7 @@ def test_the_active_vote_once_on_the_ideas_with_a_quorum_and_may_be_spared_it() 
     assert [ask.seat for ask in voting(yes, yes, yes).asks if ask.kind == "ballot"] == [ADA, BOB, EVE]
     assert [ask for ask in voting(yes, yes, yes, vote=False).asks if ask.kind == "ballot"] == []
     state = with_agent(voting(yes, yes, yes, yes).state, ADA, status="degraded")
-    open_again = fast_replace(state, stage="vote", ballots={}, stop=None, synthesis="x")
+    open_again = fast_replace(state, stage="vote", ballots={}, is_close_called=False, synthesis="x")
     for seat in (BOB, EVE, SeatId("QiuSuo")):
         open_again = with_agent(open_again, seat, status="active")
     asked = [each.seat for each in RULES.decide(open_again) if isinstance(each, Ask)]

@@ -14,10 +14,8 @@ from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import SwarmClosed
 from moothall.protocols.swarm.reports.citations import check_citations
-from moothall.protocols.swarm.reports.standing import IdeaStanding, Remark, find_leading_idea, list_objections
+from moothall.protocols.swarm.reports.standing import IdeaStanding, Remark, SwarmStanding, list_objections
 from moothall.protocols.swarm.reports.terms import translate_phrase, translate_term
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.reports.what_if import WhatIfResult
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.blocks import (
     Block,
@@ -54,46 +52,39 @@ def build_list(items: Sequence[Text], most: int = MOST_LISTED) -> Bullets:
     return Bullets((*items[:most], *((Muted(f"+ {rest}"),) if rest > 0 else ())))
 
 
-def build_headline(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -> Line | None:
+def build_headline(standing: SwarmStanding) -> Line | None:
     """The first line of a run that decided nothing: the idea that it leans to, and by how much."""
-    words, leading = timeline.words, find_leading_idea(timeline, ideas)
+    words, leading = standing.words, standing.leading
     if leading is None:
         return None
-    support = words.leads.format(support=_format_support(timeline, leading))
+    support = words.leads.format(support=_format_support(leading, words))
     return Line((Strong(extract_first_sentence(leading.text)), " · ", Mark(words.undecided, "warn"), Muted(f" ({support})")))
 
 
-def build_answer(
-    timeline: SwarmTimeline, decision: Decision, found: WhatIfResult, ideas: Sequence[IdeaStanding]
-) -> tuple[Block, ...]:
+def build_answer(standing: SwarmStanding, decision: Decision) -> tuple[Block, ...]:
     """The answer, how sure it is, why, and what speaks against it."""
-    words, leading = timeline.words, find_leading_idea(timeline, ideas)
-    outcome = (*build_undone_joins(timeline, found), _build_outcome(timeline, decision, found, ideas))
-    blocks = build_section(words.conclusion, outcome)
-    if leading is None:
-        return (*blocks, *_build_objections(timeline, decision, None))
-    reasons = _build_evidence(leading, leading.reasons, words, MOST_REASONS)
-    return (
-        *blocks,
-        *build_section(words.why.format(idea=leading.id), (reasons,)),
-        *_build_objections(timeline, decision, leading),
-    )
+    words, leading = standing.words, standing.leading
+    blocks = build_section(words.conclusion, (*build_undone_joins(standing), _build_outcome(standing, decision)))
+    if leading is not None:
+        reasons = _build_evidence(leading, leading.reasons, words, MOST_REASONS)
+        blocks = (*blocks, *build_section(words.why.format(idea=leading.id), (reasons,)))
+    return (*blocks, *_build_objections(standing, decision))
 
 
-def build_undone_joins(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+def build_undone_joins(standing: SwarmStanding) -> tuple[Block, ...]:
     """Say that these figures are not those of the run."""
-    return (Line(timeline.words.undone.format(joins=", ".join(found.undone)), "warn"),) if found.undone else ()
+    undone = standing.found.undone
+    return (Line(standing.words.undone.format(joins=", ".join(undone)), "warn"),) if undone else ()
 
 
-def build_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> Line:
+def build_verdict(standing: SwarmStanding) -> Line:
     """Whether it converged, in one sentence; a run that did not says first that its report is partial."""
-    words, closed = timeline.words, timeline.closed
+    words, closed, last = standing.words, standing.timeline.closed, standing.last
     if closed is None:
         return Line(words.still_open, "strong")
     if not isinstance(closed, SwarmClosed):
         return Line(words.cancelled, "strong")
-    last = found.rounds[-1] if found.rounds else None
-    is_converged = last is not None and last.converged if found.undone else closed.converged
+    is_converged = last is not None and last.converged if standing.found.undone else closed.converged
     if is_converged:
         return Line(words.converged, "good")
     if closed.reason == "synthesis":
@@ -103,77 +94,77 @@ def build_verdict(timeline: SwarmTimeline, found: WhatIfResult) -> Line:
     return Line(f"{words.partial}{words.not_converged.format(reason=reasons)}", "warn")
 
 
-def _build_outcome(timeline: SwarmTimeline, decision: Decision, found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> Block:
+def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
     """The verdict, what was decided or the idea with most support, and how sure that is."""
-    words, closed, leading = timeline.words, timeline.closed, find_leading_idea(timeline, ideas)
-    blocks: list[Block] = [build_verdict(timeline, found), *explain_parking(timeline, words)]
+    timeline, words, leading = standing.timeline, standing.words, standing.leading
+    closed = timeline.closed
+    blocks: list[Block] = [build_verdict(standing), *explain_parking(timeline, words)]
     if isinstance(closed, SessionCancelled) and closed.reason:
         blocks.append(Quote(closed.reason))
     rows: list[tuple[str, Cell]] = []
     if decision.decision is not None:
         blocks.append(Quote(decision.decision.text, "strong"))
     elif decision.status == "concluded":
-        blocks += [Line(_explain_no_result(timeline), "strong"), *explain_ending_losses(timeline, words)]
+        blocks += [Line(_explain_no_result(standing), "strong"), *explain_ending_losses(timeline, words)]
     if decision.author is not None:
-        blocks.append(_describe_citations(timeline))
+        blocks.append(_describe_citations(standing))
         rows.append((words.author, decision.author))
     elif leading is not None:
         if decision.decision is None:
             blocks.append(Line((words.most_support.format(idea=leading.id), Strong(leading.text))))
-        rows += _list_figures(timeline, leading, ideas)
+        rows += _list_figures(standing, leading)
     warning = words.outcome_uncertain if decision.outcome_uncertain else ""
     return Card(blocks=(*blocks, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
 
 
-def _explain_no_result(timeline: SwarmTimeline) -> str:
-    words, swarm = timeline.words, timeline.state
+def _explain_no_result(standing: SwarmStanding) -> str:
+    words, swarm = standing.words, standing.swarm
     if not swarm.consensus:
         return words.no_consensus
     return words.not_carried if swarm.ballots else words.no_vote
 
 
-def _list_figures(timeline: SwarmTimeline, leading: IdeaStanding, ideas: Sequence[IdeaStanding]) -> list[tuple[str, Cell]]:
+def _list_figures(standing: SwarmStanding, leading: IdeaStanding) -> list[tuple[str, Cell]]:
     """How sure the leading idea is: who backs it, what was checked, what the votes say, which idea comes next."""
-    words = timeline.words
+    words, ideas = standing.words, standing.ideas
     checked = [each.verdict for each in leading.findings if each.verdict]
     evidence = words.evidence_line.format(count=len(leading.findings), agents=len({each.seat for each in leading.findings}))
     checks = ", ".join(f"{translate_term(words, verdict)} × {checked.count(verdict)}" for verdict in dict.fromkeys(checked))
     rows: list[tuple[str, Cell]] = [
-        (words.backed_by, _format_support(timeline, leading)),
+        (words.backed_by, _format_support(leading, words)),
         (words.evidence, f"{evidence}{words.checked.format(checks=checks) if checks else ''}"),
     ]
-    rows += [(idea.id, _format_vote(timeline, idea)) for idea in ideas if idea.result is not None]
+    rows += [(idea.id, _format_vote(standing, idea)) for idea in ideas if idea.result is not None]
     following = next((idea for idea in ideas if idea is not leading and idea.backers), None)
     if following is not None:
         text = words.quoted.format(text=extract_first_sentence(following.text))
-        rows.append((words.runner_up, f"{following.id} {text}{_format_support(timeline, following)}"))
+        rows.append((words.runner_up, f"{following.id} {text}{_format_support(following, words)}"))
     return rows
 
 
-def _format_support(timeline: SwarmTimeline, idea: IdeaStanding) -> str:
+def _format_support(idea: IdeaStanding, words: SwarmReportText) -> str:
     if not idea.backers:
-        return timeline.words.held_no_more
-    return timeline.words.support_line.format(
+        return words.held_no_more
+    return words.support_line.format(
         count=len(idea.backers), all=idea.active, share=format_percent(idea.share), own=len(idea.independent)
     )
 
 
-def _format_vote(timeline: SwarmTimeline, idea: IdeaStanding) -> str:
-    result, words = idea.result, timeline.words
+def _format_vote(standing: SwarmStanding, idea: IdeaStanding) -> str:
+    result, words = idea.result, standing.words
     assert result is not None, "only ideas that were voted on are asked for"
     return words.by_vote.format(
         kind=translate_phrase(words, result.consensus_type),
         count=result.voters,
-        all=len(timeline.state.explorers),
+        all=len(standing.swarm.explorers),
         support=format_percent(result.support),
         confidence=format_percent(result.confidence),
     )
 
 
-def _build_objections(timeline: SwarmTimeline, decision: Decision, leading: IdeaStanding | None) -> tuple[Block, ...]:
+def _build_objections(standing: SwarmStanding, decision: Decision) -> tuple[Block, ...]:
     """All that speaks against the leading idea, and every vote against another one."""
-    words = timeline.words
-    found = list_objections(timeline, leading) if leading is not None else []
+    words, leading, found = standing.words, standing.leading, list_objections(standing)
     known = {(each.seat, each.text) for each in found}
     items = _group_words(found, words)
     items += [format_dissent(voice, words) for voice in decision.dissent if (voice.seat, voice.text) not in known]
@@ -225,41 +216,41 @@ def _cut_line(text: str) -> str:
     return cut_text(one_line(text), LONGEST_DETAIL)
 
 
-def build_ideas(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -> tuple[Block, ...]:
+def build_ideas(standing: SwarmStanding) -> tuple[Block, ...]:
     """All ideas by support: the first ones with their evidence and what reviewers said, the others in a list."""
-    words = timeline.words
-    cards = [_build_idea_card(timeline, idea) for idea in ideas[:MOST_IDEA_CARDS]]
+    words, ideas = standing.words, standing.ideas
+    cards = [_build_idea_card(standing, idea) for idea in ideas[:MOST_IDEA_CARDS]]
     rest: list[Text] = [(Strong(idea.id), f" ({len(idea.backers)}): {_cut_line(idea.text)}") for idea in ideas[MOST_IDEA_CARDS:]]
     others = (Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MOST_OTHERS),)),) if rest else ()
-    return build_section(words.all_ideas, (*cards, *others))
+    return (*cards, *others)
 
 
-def _build_idea_card(timeline: SwarmTimeline, idea: IdeaStanding) -> Card:
-    words = timeline.words
-    head: list[Text] = [Strong(idea.id), _format_support(timeline, idea)]
+def _build_idea_card(standing: SwarmStanding, idea: IdeaStanding) -> Card:
+    words = standing.words
+    head: list[Text] = [Strong(idea.id), _format_support(idea, words)]
     head += [Muted(words.pheromone_line.format(value=idea.pheromone))] if idea.pheromone is not None else []
-    head += [Muted(_format_vote(timeline, idea))] if idea.result is not None else []
+    head += [Muted(_format_vote(standing, idea))] if idea.result is not None else []
     evidence = _build_evidence(idea, idea.findings, words, MOST_FINDINGS)
     reviews = _group_words(idea.reviews, words, "↯ ")
     return Card(head=tuple(head), blocks=(Line(Strong(idea.text)), evidence, build_list(reviews, MOST_FINDINGS)))
 
 
-def build_synthesis(timeline: SwarmTimeline) -> tuple[Block, ...]:
+def build_synthesis(standing: SwarmStanding) -> tuple[Block, ...]:
     """The synthesis, its citations checked; in the classic mode it is the answer and stands there."""
-    swarm, words = timeline.state, timeline.words
-    if timeline.closed is None or swarm.settings.synthesis != "always" or swarm.settings.mode == "classic":
+    swarm, words = standing.swarm, standing.words
+    if standing.timeline.closed is None or swarm.settings.synthesis != "always" or swarm.settings.mode == "classic":
         return ()
     if not swarm.synthesis:
-        return build_section(words.synthesis, (Line(words.no_synthesis, "dim"),))
+        return (Line(words.no_synthesis, "dim"),)
     author = Line((words.author, ": ", Strong(swarm.author or "–")))
     text = check_citations(swarm.synthesis, swarm.board.findings, words).text
-    return build_section(words.synthesis, (author, _describe_citations(timeline), Quote(text)))
+    return (author, _describe_citations(standing), Quote(text))
 
 
-def _describe_citations(timeline: SwarmTimeline) -> Line:
+def _describe_citations(standing: SwarmStanding) -> Line:
     """What became of the check of the synthesis against the findings that it cites."""
-    words, findings = timeline.words, timeline.state.board.findings
-    checked = check_citations(timeline.state.synthesis, findings, words)
+    words, findings = standing.words, standing.swarm.board.findings
+    checked = check_citations(standing.swarm.synthesis, findings, words)
     parts = [words.cites.format(count=len(checked.cited), all=len(findings)) if checked.cited else words.cites_nothing]
     parts += [words.cites_unknown.format(names=", ".join(checked.unknown))] if checked.unknown else []
     parts += [words.cites_refuted.format(names=", ".join(checked.refuted))] if checked.refuted else []

@@ -3,9 +3,9 @@
 Both take the names of joins to undo; their figures are then those that the run would have had without these joins.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
@@ -21,10 +21,10 @@ from moothall.protocols.swarm.reports.answer import (
     build_verdict,
 )
 from moothall.protocols.swarm.reports.live_lines import list_event_lines
-from moothall.protocols.swarm.reports.standing import IdeaStanding, rank_ideas
+from moothall.protocols.swarm.reports.standing import SwarmStanding, build_standing
 from moothall.protocols.swarm.reports.terms import translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
-from moothall.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
+from moothall.protocols.swarm.reports.what_if import WhatIfResult
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.blocks import (
@@ -64,64 +64,46 @@ _VOTE_TONES: Final[Mapping[str, Tone]] = {"support": "good", "conditional_suppor
 
 
 def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Report:
-    """The final report at any time of a run, with the joins `apart` undone; raises BadSetting for an unknown join."""
-    words, decision, found = timeline.words, build_decision(timeline), compute_what_if(timeline, apart)
-    ideas = rank_ideas(timeline, found)
+    """The final report at any time of a run, with the joins `apart` undone. Raises BadSetting when there is no such join."""
+    words, decision, standing = timeline.words, build_decision(timeline), build_standing(timeline, apart)
     return build_report(
         timeline,
         decision,
         words,
         decision_blocks=(
-            *build_answer(timeline, decision, found, ideas),
-            *_build_figures(timeline, found),
-            *_build_independence(timeline, found, ideas),
+            *build_answer(standing, decision),
+            *_build_sections(standing, "figures", "who"),
             *_build_lost_seats(timeline, decision),
             build_spent(decision, words),
         ),
         record=(
-            *build_ideas(timeline, ideas),
-            *build_synthesis(timeline),
-            *_build_consensus(timeline, found, ideas),
-            *_build_unique_ideas(timeline, found),
-            *_build_agents(timeline),
-            *_build_role_evolution(timeline),
-            *_build_pheromones(timeline),
-            *_build_rounds(timeline, found),
-            *_build_joins(timeline),
-            *_build_votes(timeline),
-            *_build_validation(timeline),
-            *_build_insights(timeline),
-            *_build_events(timeline),
+            *_build_sections(standing, *_RECORD),
             # While a round is sealed, nobody may know who failed in it.
             *(() if timeline.is_sealed else build_losses(timeline, words)),
             *build_costs(timeline, words),
         ),
         subtitle=_build_subtitle(timeline),
-        undecided=build_headline(timeline, ideas),
+        undecided=build_headline(standing),
     )
 
 
 def build_convergence_blocks(timeline: SwarmTimeline, apart: Collection[str] = ()) -> tuple[Block, ...]:
     """How the run converged, or did not, with the joins `apart` undone."""
-    found = compute_what_if(timeline, apart)
+    standing = build_standing(timeline, apart)
     return (
         Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1),
-        *build_undone_joins(timeline, found),
-        build_verdict(timeline, found),
-        *_build_figures(timeline, found),
-        *_build_rounds(timeline, found),
-        *_build_consensus(timeline, found, rank_ideas(timeline, found)),
-        *_build_joins(timeline),
+        *build_undone_joins(standing),
+        build_verdict(standing),
+        *_build_sections(standing, "figures", "by_round", "consensus", "joined"),
     )
 
 
 def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
     """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
+    figures, who, *record = (section.title(words) for section in _SECTIONS.values())
     return (
-        *(words.conclusion, words.why, words.against, words.figures, words.who, words.lost),
-        *(words.all_ideas, words.synthesis, words.consensus, words.unique, words.agent_table, words.evolution),
-        *(words.pheromones, words.by_round, words.joined, words.votes, words.validator, words.insights),
-        *(words.what_happened, words.losses_title, words.cost, words.answerers, words.mended),
+        *(words.conclusion, words.why, words.against, figures, who, words.lost, *record),
+        *(words.losses_title, words.cost, words.answerers, words.mended),
     )
 
 
@@ -156,19 +138,19 @@ def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[Bloc
     return build_section(words.lost, (Bullets(tuple(lines), "bad"),))
 
 
-def _build_figures(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+def _build_figures(standing: SwarmStanding) -> Iterable[Block]:
     """The three figures that must hold, as bars."""
-    if not found.rounds:
+    words, settings, last = standing.words, standing.swarm.settings, standing.last
+    if last is None:
         return ()
-    words, settings, last = timeline.words, timeline.state.settings, found.rounds[-1]
-    stable = _count_stable_rounds(found, settings.beta)
+    stable = _count_stable_rounds(standing.found, settings.beta)
     support = f"{format_percent(last.consensus_rate)} / {format_percent(settings.quorum_threshold)}"
     bars = (
         _build_gauge(words.stability, stable / settings.beta, last.stable, f"{stable}/{settings.beta}"),
         _build_gauge(words.quorum, last.consensus_rate, last.has_quorum, support),
         _build_gauge(words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
     )
-    return build_section(words.figures, (Card(blocks=(Bars(bars),)),))
+    return (Card(blocks=(Bars(bars),)),)
 
 
 def _count_stable_rounds(found: WhatIfResult, most: int) -> int:
@@ -182,28 +164,22 @@ def _build_gauge(name: str, value: float, holds: bool, text: str) -> Bar:
     return Bar(name=name, value=value, text=f"{'✓' if holds else '✗'} {text}", tone="good" if holds else "bad")
 
 
-def _list_quorum_ideas(found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> list[IdeaStanding]:
-    """The ideas with a quorum in the last round."""
-    reached = found.rounds[-1].quorum_ideas if found.rounds else ()
-    return [idea for idea in ideas if idea.number in reached]
-
-
-def _build_independence(timeline: SwarmTimeline, found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> tuple[Block, ...]:
+def _build_independence(standing: SwarmStanding) -> Iterable[Block]:
     """Who held each consensus idea before it could be read, and who joined later."""
-    words = timeline.words
+    words = standing.words
     items: list[Text] = []
-    for idea in _list_quorum_ideas(found, ideas):
+    for idea in standing.quorum_ideas:
         joined = ", ".join(seat for seat in idea.backers if seat not in idea.independent) or "–"
         who = words.who_line.format(own=", ".join(idea.independent) or "–", joined=joined)
         items.append((Strong(idea.id), f" {words.quoted.format(text=one_line(idea.text))}{who}"))
-    return build_section(words.who, (Bullets(tuple(items)), Line(words.weak if items else "", "dim")))
+    return Bullets(tuple(items)), Line(words.weak if items else "", "dim")
 
 
-def _build_consensus(timeline: SwarmTimeline, found: WhatIfResult, ideas: Sequence[IdeaStanding]) -> tuple[Block, ...]:
+def _build_consensus(standing: SwarmStanding) -> Iterable[Block]:
     """The ideas with a quorum, their backers and their strongest pheromone."""
-    if not found.rounds:
+    words, last = standing.words, standing.last
+    if last is None:
         return ()
-    words, last = timeline.words, found.rounds[-1]
     rows = [
         (
             idea.id,
@@ -213,25 +189,23 @@ def _build_consensus(timeline: SwarmTimeline, found: WhatIfResult, ideas: Sequen
             f"{len(idea.independent)}/{last.voices}",
             "–" if idea.pheromone is None else f"{idea.pheromone:.2f}",
         )
-        for idea in _list_quorum_ideas(found, ideas)
+        for idea in standing.quorum_ideas
     ]
-    title = words.consensus.format(threshold=format_percent(timeline.state.settings.quorum_threshold))
-    return build_section(title, (build_table(words.consensus_heads, rows) if rows else Line(words.no_consensus),))
+    return (build_table(words.consensus_heads, rows) if rows else Line(words.no_consensus),)
 
 
-def _build_unique_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+def _build_unique_ideas(standing: SwarmStanding) -> Iterable[Block]:
     """The ideas that one agent alone had."""
-    words = timeline.words
     items: list[Text] = [
-        (Strong(format_agent_name(next(iter(idea.since)))), f": {one_line(idea.text)}")
-        for idea in found.board.ideas.values()
-        if len(idea.since) == 1
+        (Strong(format_agent_name(idea.owners[0])), f": {one_line(idea.text)}")
+        for idea in sorted(standing.ideas, key=lambda idea: idea.number)
+        if len(idea.owners) == 1
     ]
-    return build_section(words.unique, (build_list(items) if items else Line(words.none),)) if found.rounds else ()
+    return (build_list(items) if items else Line(standing.words.none),) if standing.last is not None else ()
 
 
-def _build_agents(timeline: SwarmTimeline) -> tuple[Block, ...]:
-    words = timeline.words
+def _build_agents(standing: SwarmStanding) -> Iterable[Block]:
+    words = standing.words
     rows = [
         (
             format_agent_name(seat),
@@ -243,29 +217,29 @@ def _build_agents(timeline: SwarmTimeline) -> tuple[Block, ...]:
             agent.deposits,
             agent.score,
         )
-        for seat, agent in timeline.state.agents.items()
+        for seat, agent in standing.swarm.agents.items()
     ]
-    return build_section(words.agent_table, (build_table(words.agent_heads, rows),))
+    return (build_table(words.agent_heads, rows),)
 
 
-def _build_role_evolution(timeline: SwarmTimeline) -> tuple[Block, ...]:
+def _build_role_evolution(standing: SwarmStanding) -> Iterable[Block]:
     """How many agents had which role, round by round."""
-    words, crews = timeline.words, timeline.crews
+    words, crews = standing.words, standing.timeline.crews
     chart = ColumnChart(
         label=words.evolution,
         labels=tuple(f"T{at}" for at in range(len(crews))),
         series=tuple(Series(translate_term(words, role), tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES),
     )
-    return build_section(words.evolution, (chart,))
+    return (chart,)
 
 
-def _build_pheromones(timeline: SwarmTimeline) -> tuple[Block, ...]:
+def _build_pheromones(standing: SwarmStanding) -> Iterable[Block]:
     """The strongest directions over the rounds, and all of them as they stand."""
-    words, settlements = timeline.words, timeline.settlements
-    ranked = sorted(timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
+    words, settlements = standing.words, standing.timeline.settlements
+    ranked = sorted(standing.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
     bars = [Bar(name=f"{each.concentration:.2f}", value=each.concentration, text=one_line(each.direction)) for each in ranked]
     if not bars:
-        return build_section(words.pheromones, (Line(words.none),))
+        return (Line(words.none),)
     after = [{change.direction: change.after for change in settled.evaporated} for settled in settlements]
     chart = LineChart(
         label=words.pheromones,
@@ -278,12 +252,12 @@ def _build_pheromones(timeline: SwarmTimeline) -> tuple[Block, ...]:
     blocks: list[Block] = [chart, Card(head=(Muted(words.concentrations),), blocks=(Bars(tuple(bars[:MOST_BARS])),))]
     if len(bars) > MOST_BARS:
         blocks.append(Details(f"+ {len(bars) - MOST_BARS}", (Bars(tuple(bars[MOST_BARS:])),)))
-    return build_section(words.pheromones, blocks)
+    return blocks
 
 
-def _build_rounds(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, ...]:
+def _build_rounds(standing: SwarmStanding) -> Iterable[Block]:
     """Best support and diversity by round with their bounds, and all figures of each round."""
-    words, settings, rounds = timeline.words, timeline.state.settings, found.rounds
+    words, settings, rounds = standing.words, standing.swarm.settings, standing.found.rounds
     chart = LineChart(
         label=words.by_round,
         labels=tuple(str(each.round) for each in rounds),
@@ -305,12 +279,12 @@ def _build_rounds(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[Block, 
         )
         for each in rounds
     ]
-    return build_section(words.by_round, (chart, build_table(words.round_heads, rows)))
+    return chart, build_table(words.round_heads, rows)
 
 
-def _build_joins(timeline: SwarmTimeline) -> tuple[Block, ...]:
+def _build_joins(standing: SwarmStanding) -> Iterable[Block]:
     """Which texts were taken for an idea that stood already, why, and how to undo that."""
-    words = timeline.words
+    words, timeline = standing.words, standing.timeline
     rows = [
         (
             join.id,
@@ -324,12 +298,12 @@ def _build_joins(timeline: SwarmTimeline) -> tuple[Block, ...]:
         for join in timeline.joins
     ]
     how = words.joined_how.format(session=timeline.session) if rows else ""
-    return build_section(words.joined, (build_table(words.joined_heads, rows), Line(how, "dim")))
+    return build_table(words.joined_heads, rows), Line(how, "dim")
 
 
-def _build_votes(timeline: SwarmTimeline) -> tuple[Block, ...]:
+def _build_votes(standing: SwarmStanding) -> Iterable[Block]:
     """Every vote with its reason, once all have voted."""
-    swarm, words = timeline.state, timeline.words
+    swarm, words = standing.swarm, standing.words
     rows = [
         (
             f"idea-{idea}",
@@ -340,49 +314,84 @@ def _build_votes(timeline: SwarmTimeline) -> tuple[Block, ...]:
         )
         for idea in list_ballot_ideas(swarm)
         for seat in swarm.explorers
-        if (ballot := swarm.ballots.get(seat)) is not None and not timeline.is_sealed
+        if (ballot := swarm.ballots.get(seat)) is not None and not standing.timeline.is_sealed
         for vote in ballot.votes
         if vote.idea == idea
     ]
-    return build_section(words.votes, (build_table(words.vote_heads, rows),))
+    return (build_table(words.vote_heads, rows),)
 
 
-def _build_validation(timeline: SwarmTimeline) -> tuple[Block, ...]:
+def _build_validation(standing: SwarmStanding) -> Iterable[Block]:
     """The findings that need validation, each with the validator's verdict."""
-    swarm, words = timeline.state, timeline.words
+    swarm, words = standing.swarm, standing.words
     items: list[Text] = [
-        (Strong(each.seat), f" ({each.id}): {one_line(each.core_idea)} — {_describe_validation(timeline, each)}")
+        (Strong(each.seat), f" ({each.id}): {one_line(each.core_idea)} — {_describe_validation(each, words)}")
         for each in swarm.board.findings
         if each.needs_validation
     ]
     is_unchecked = bool(items) and VALIDATOR not in swarm.helpers
-    return build_section(words.validator, (build_list(items), Line(words.no_validator if is_unchecked else "", "dim")))
+    return build_list(items), Line(words.no_validator if is_unchecked else "", "dim")
 
 
-def _describe_validation(timeline: SwarmTimeline, finding: Finding) -> str:
-    words = timeline.words
-    return (
-        words.validated.format(verdict=translate_term(words, finding.verdict), reason=finding.checked)
-        if finding.verdict
-        else words.unvalidated
-    )
+def _describe_validation(finding: Finding, words: SwarmReportText) -> str:
+    if not finding.verdict:
+        return words.unvalidated
+    return words.validated.format(verdict=translate_term(words, finding.verdict), reason=finding.checked)
 
 
-def _build_insights(timeline: SwarmTimeline) -> tuple[Block, ...]:
+def _build_insights(standing: SwarmStanding) -> Iterable[Block]:
     """What collisions brought up, each with its author."""
     items: list[Text] = [
-        (Strong(review.seat), f" ({translate_term(timeline.words, review.action)} {each.id}): {one_line(text)}")
-        for each in timeline.state.board.findings
+        (Strong(review.seat), f" ({translate_term(standing.words, review.action)} {each.id}): {one_line(text)}")
+        for each in standing.swarm.board.findings
         for review in each.reviews
         for text in review.insights
     ]
-    return build_section(timeline.words.insights, (build_list(items),))
+    return (build_list(items),)
 
 
-def _build_events(timeline: SwarmTimeline) -> tuple[Block, ...]:
+def _build_events(standing: SwarmStanding) -> Iterable[Block]:
     """What happened, one line each; the newest where there is too much."""
-    words = timeline.words
-    lines = list_event_lines(timeline)
+    lines = list_event_lines(standing.timeline)
     shown = tuple(lines[-MOST_EVENTS:])
-    summary = words.event_count.format(shown=len(shown), all=len(lines))
-    return build_section(words.what_happened, (Details(summary, (Bullets(shown),)),) if shown else ())
+    summary = standing.words.event_count.format(shown=len(shown), all=len(lines))
+    return (Details(summary, (Bullets(shown),)),) if shown else ()
+
+
+class _Section(NamedTuple):
+    """A section of a report: its title, and what it has of a run."""
+
+    title: Callable[[SwarmReportText], str]
+    build: Callable[[SwarmStanding], Iterable[Block]]
+
+
+_SECTIONS: Final[dict[str, _Section]] = {
+    "figures": _Section(lambda words: words.figures, _build_figures),
+    "who": _Section(lambda words: words.who, _build_independence),
+    "all_ideas": _Section(lambda words: words.all_ideas, build_ideas),
+    "synthesis": _Section(lambda words: words.synthesis, build_synthesis),
+    "consensus": _Section(lambda words: words.consensus, _build_consensus),
+    "unique": _Section(lambda words: words.unique, _build_unique_ideas),
+    "agents": _Section(lambda words: words.agent_table, _build_agents),
+    "evolution": _Section(lambda words: words.evolution, _build_role_evolution),
+    "pheromones": _Section(lambda words: words.pheromones, _build_pheromones),
+    "by_round": _Section(lambda words: words.by_round, _build_rounds),
+    "joined": _Section(lambda words: words.joined, _build_joins),
+    "votes": _Section(lambda words: words.votes, _build_votes),
+    "validator": _Section(lambda words: words.validator, _build_validation),
+    "insights": _Section(lambda words: words.insights, _build_insights),
+    "what_happened": _Section(lambda words: words.what_happened, _build_events),
+}
+"""All sections in their order."""
+_RECORD: Final = tuple(_SECTIONS)[2:]
+
+
+def _build_sections(standing: SwarmStanding, *tags: str) -> tuple[Block, ...]:
+    threshold = format_percent(standing.swarm.settings.quorum_threshold)
+    sections = [_SECTIONS[tag] for tag in tags]
+    titles = [section.title(standing.words).format(threshold=threshold) for section in sections]
+    return tuple(
+        block
+        for title, section in zip(titles, sections, strict=True)
+        for block in build_section(title, tuple(section.build(standing)))
+    )

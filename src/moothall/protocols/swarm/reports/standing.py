@@ -1,18 +1,19 @@
 """Where the swarm stands: every idea by support, what speaks for it, what speaks against it (S-33)."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from moothall.domain.ids import SeatId
-from moothall.protocols.swarm.facts import IdeaResolution
+from moothall.locale.catalogues import SwarmReportText
+from moothall.protocols.swarm.facts import ConvergenceMeasured, IdeaResolution
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.citations import check_citations
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, find_choice, list_carried_ideas, list_votes
 from moothall.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
 from moothall.protocols.swarm.rules.operations import direction_key
-from moothall.protocols.swarm.state import Finding
+from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.scoring.convergence import compute_share
 from moothall.scoring.likeness import normalize_idea
 
@@ -31,22 +32,25 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdeaStanding:
-    """An idea with all that the record has on it.
-
-    `backers` held it at the end of the last round, the `independent` among them before they could read it; `active` is how
-    many they could have been. `findings` are its evidence, the best first; what an agent says again is in it once. `pheromone`
-    is the strongest concentration of the directions in which it was found; `result` is what the vote made of it.
-    """
+    """An idea with all that the record has on it."""
 
     number: int
     text: str
+    owners: tuple[SeatId, ...] = ()
+    """All who ever held it."""
     backers: tuple[SeatId, ...] = ()
+    """Those who held it at the end of the last round."""
     independent: tuple[SeatId, ...] = ()
+    """Those among the backers who held it before they could read it."""
     active: int = 0
+    """How many backers there could be."""
     findings: tuple[Finding, ...] = ()
+    """Its evidence, the best first; what an agent says again is in it once."""
     reviews: tuple[Remark, ...] = ()
     pheromone: float | None = None
+    """The strongest concentration of the directions in which it was found."""
     result: IdeaResolution | None = None
+    """What the vote made of it."""
 
     @property
     def share(self) -> float:
@@ -62,38 +66,73 @@ class IdeaStanding:
         return tuple(each for each in self.findings if each.verdict != "refuted")
 
 
-def rank_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[IdeaStanding, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwarmStanding:
+    """Where a run stands, with some joins undone: what all reports show."""
+
+    timeline: SwarmTimeline
+    found: WhatIfResult
+    ideas: tuple[IdeaStanding, ...]
+    """All ideas, the one with most support first."""
+    leading: IdeaStanding | None
+    """The idea that the swarm stands for."""
+
+    @property
+    def words(self) -> SwarmReportText:
+        return self.timeline.words
+
+    @property
+    def swarm(self) -> Swarm:
+        return self.timeline.state
+
+    @property
+    def last(self) -> ConvergenceMeasured | None:
+        """The figures of the last round."""
+        return self.found.rounds[-1] if self.found.rounds else None
+
+    @property
+    def quorum_ideas(self) -> list[IdeaStanding]:
+        """The ideas with a quorum in the last round."""
+        return [idea for idea in self.ideas if self.last is not None and idea.number in self.last.quorum_ideas]
+
+
+def build_standing(timeline: SwarmTimeline, apart: Collection[str] = ()) -> SwarmStanding:
+    """Return where a run stands with the joins `apart` undone. Raises BadSetting when there is no such join."""
+    found = compute_what_if(timeline, apart)
+    ideas = _rank_ideas(timeline, found)
+    return SwarmStanding(timeline=timeline, found=found, ideas=ideas, leading=_find_leading_idea(timeline, ideas))
+
+
+def _rank_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[IdeaStanding, ...]:
     """All ideas, the one with most support first; equal ones by independent support, then by their number."""
     last = found.rounds[-1] if found.rounds else None
     backed = {each.idea: each for each in last.backing} if last is not None else {}
-    said: dict[int, list[Finding]] = {}
-    for finding in found.board.findings:
-        said.setdefault(finding.idea, []).append(finding)
     results = {each.idea: each for each in timeline.completed.resolved} if timeline.completed is not None else {}
-    ideas = []
-    for number, idea in found.board.ideas.items():
-        held, findings = backed.get(number), said.get(number, ())
-        if not findings:
-            # All that was said moved to another idea.
-            continue
-        ideas.append(
-            IdeaStanding(
-                number=number,
-                text=idea.text,
-                backers=held.backers if held is not None else (),
-                independent=held.independent if held is not None else (),
-                active=last.voices if last is not None else 0,
-                findings=_select_evidence(findings),
-                reviews=_list_reviews(findings),
-                pheromone=_find_strongest_pheromone(timeline, findings),
-                result=results.get(number),
-            )
+    findings: dict[int, list[Finding]] = {}
+    for finding in found.board.findings:
+        findings.setdefault(finding.idea, []).append(finding)
+    ideas = [
+        IdeaStanding(
+            number=number,
+            text=idea.text,
+            owners=tuple(idea.since),
+            backers=backed[number].backers if number in backed else (),
+            independent=backed[number].independent if number in backed else (),
+            active=last.voices if last is not None else 0,
+            findings=_select_evidence(findings[number]),
+            reviews=_list_reviews(findings[number]),
+            pheromone=_find_strongest_pheromone(timeline, findings[number]),
+            result=results.get(number),
         )
+        for number, idea in found.board.ideas.items()
+        # Without findings all that was said moved to another idea.
+        if number in findings
+    ]
     return tuple(sorted(ideas, key=lambda idea: (-len(idea.backers), -len(idea.independent), idea.number)))
 
 
-def find_leading_idea(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -> IdeaStanding | None:
-    """The idea that the swarm stands for: what the readings chose, else what the vote carried, else the one with most support."""
+def _find_leading_idea(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -> IdeaStanding | None:
+    """What the readings chose, else what the vote carried, else the idea with most support."""
     choice = find_choice(timeline)
     carried = choice.idea if choice is not None else next((each.idea for each in list_carried_ideas(timeline)), 0)
     chosen = next((idea for idea in ideas if idea.number == carried), None)
@@ -101,8 +140,11 @@ def find_leading_idea(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) ->
     return chosen or next((idea for idea in ideas if idea.backers), None) or next(iter(ideas), None)
 
 
-def list_objections(timeline: SwarmTimeline, idea: IdeaStanding) -> list[Remark]:
-    """Everything on the record against an idea: votes, challenges, checks that refute it, signals against its directions."""
+def list_objections(standing: SwarmStanding) -> list[Remark]:
+    """Everything on the record against the leading idea: votes, challenges, checks that refute it, signals against its ways."""
+    timeline, idea = standing.timeline, standing.leading
+    if idea is None:
+        return []
     found = [
         Remark(seat=seat, kind=vote.position, text=vote.reason)
         for seat, vote in list_votes(timeline, idea.number)
@@ -125,18 +167,17 @@ def list_objections(timeline: SwarmTimeline, idea: IdeaStanding) -> list[Remark]
 
 def build_standing_json(timeline: SwarmTimeline, apart: Iterable[str] = (), most: int | None = None) -> dict[str, Any]:
     """Where the swarm stands as plain JSON: the leading idea, what speaks against it, the `most` first ideas, the synthesis."""
-    found, swarm = compute_what_if(timeline, tuple(apart)), timeline.state
-    ideas = rank_ideas(timeline, found)
-    leading = find_leading_idea(timeline, ideas)
+    standing, swarm = build_standing(timeline, tuple(apart)), timeline.state
+    last, leading = standing.last, standing.leading
     checked = check_citations(swarm.synthesis, swarm.board.findings, timeline.words)
     return {
         "question": swarm.opened.topic,
-        "converged": found.rounds[-1].converged if found.rounds else False,
-        "notConvergedBecause": (found.rounds[-1].reason or None) if found.rounds else "min_rounds",
+        "converged": last is not None and last.converged,
+        "notConvergedBecause": (last.reason or None) if last is not None else "min_rounds",
         "leading": None if leading is None else _build_idea_json(leading),
-        "against": [] if leading is None else [_build_remark_json(each) for each in list_objections(timeline, leading)],
-        "ideas": [_build_idea_json(idea) for idea in ideas[:most]],
-        "ideaCount": len(ideas),
+        "against": [_build_remark_json(each) for each in list_objections(standing)],
+        "ideas": [_build_idea_json(idea) for idea in standing.ideas[:most]],
+        "ideaCount": len(standing.ideas),
         "synthesis": None
         if not swarm.synthesis
         else {**take_fields(checked, "text cites=cited unknown refuted"), "author": swarm.author},
