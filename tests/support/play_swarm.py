@@ -35,8 +35,8 @@ from moothall.protocols.swarm.answers import (
 from moothall.protocols.swarm.facts import SwarmSettings
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.rules.directions import weigh_directions
 from moothall.protocols.swarm.rules.ideas import compare_by_words
-from moothall.protocols.swarm.rules.round_start import weigh_directions
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
 from moothall_testkit.rulebook_contract import START

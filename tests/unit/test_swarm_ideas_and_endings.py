@@ -36,7 +36,7 @@ from moothall.protocols.swarm.facts import (
     SwarmClosed,
     SwarmCompleted,
 )
-from moothall.protocols.swarm.reports.timeline import build_decision
+from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
 

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from moothall.domain.facts import Opened
 from moothall.domain.roster import HELPING_SEATS, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
+from moothall.domain.workload import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
+from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.live_lines import add_and_describe_entry
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.rules.rulebook import RULES
-from moothall.protocols.swarm.workload import expect_calls
 
 _NO_MODEL: Final = UNNAMED_MINDS | {MEASURE}
 
@@ -57,6 +59,24 @@ def _build_helper_seats(seats: Sequence[Seat], explorers: Sequence[Seat], judge:
             raise BadSetting(f"the judge {judge!r} is not a seat; name one of {', '.join(given)}, or leave it empty for none")
         found.append(given[judge])
     return found
+
+
+def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
+    """A report of every explorer in each round, collisions and judgements beside; then the vote and the synthesis."""
+    assert isinstance(opened, SwarmOpened)
+    settings = opened.settings
+    explorers = tuple(seat.id for seat in opened.seats if seat.id not in opened.neutral)
+    judges = tuple(seat.id for seat in opened.seats if seat.id == settings.judge and seat.id != LIKENESS)
+    most = 1 if settings.mode == "classic" else settings.max_rounds
+    least = min(most, settings.min_rounds)
+    share = 1 / len(explorers)
+    return (
+        ExpectedCalls(seats=explorers, least=least, most=most, tokens_out=2 * LONG_ANSWER),
+        ExpectedCalls(seats=explorers, least=0, most=min(1.0, settings.collisions * share) * most, tokens_out=SHORT_ANSWER),
+        ExpectedCalls(seats=judges, least=0, most=most, tokens_out=SHORT_ANSWER),
+        ExpectedCalls(seats=explorers, least=0, most=1.0 if settings.vote else 0.0, tokens_out=SHORT_ANSWER),
+        ExpectedCalls(seats=explorers, least=share, most=share, tokens_out=2 * LONG_ANSWER),
+    )
 
 
 SWARM: Final = ProtocolPlugin(

@@ -21,10 +21,10 @@ from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, OperationResult,
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.report_completion import normalize_answer
 from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
+from moothall.protocols.swarm.rules.directions import TOP, count_active_signals, direction_key, weigh_directions
 from moothall.protocols.swarm.rules.evidence import list_rated_directions
 from moothall.protocols.swarm.rules.ideas import build_comparison
-from moothall.protocols.swarm.rules.operations import direction_key
-from moothall.protocols.swarm.rules.round_start import TOP, count_active_signals, is_ping, weigh_directions
+from moothall.protocols.swarm.rules.round_start import is_ping
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition

@@ -13,7 +13,7 @@ from moothall.domain.facts import SessionCancelled
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import SwarmClosed
-from moothall.protocols.swarm.reports.citations import check_citations
+from moothall.protocols.swarm.reports.decision import check_citations
 from moothall.protocols.swarm.reports.standing import IdeaStanding, Remark, SwarmStanding, list_objections
 from moothall.protocols.swarm.reports.terms import translate_phrase, translate_term
 from moothall.protocols.swarm.state import Finding

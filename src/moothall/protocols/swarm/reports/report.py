@@ -20,10 +20,11 @@ from moothall.protocols.swarm.reports.answer import (
     build_undone_joins,
     build_verdict,
 )
+from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.live_lines import list_event_lines
 from moothall.protocols.swarm.reports.standing import SwarmStanding, build_standing
 from moothall.protocols.swarm.reports.terms import translate_term
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline, build_decision
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.reports.what_if import WhatIfResult
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding

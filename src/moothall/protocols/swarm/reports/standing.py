@@ -9,10 +9,10 @@ from moothall.domain.ids import SeatId
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import ConvergenceMeasured, IdeaResolution
 from moothall.protocols.swarm.json_fields import take_fields
-from moothall.protocols.swarm.reports.citations import check_citations
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline, find_choice, list_carried_ideas, list_votes
+from moothall.protocols.swarm.reports.decision import check_citations, find_choice, list_carried_ideas, list_votes
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
-from moothall.protocols.swarm.rules.operations import direction_key
+from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.scoring.convergence import compute_share
 from moothall.scoring.likeness import normalize_idea

@@ -5,29 +5,21 @@ What it tells does not depend on who answered first: where many answer at once, 
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
-from moothall.domain.choice_line import drop_choice, extract_choice
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
-from moothall.domain.protocol_state import LostSeat
 from moothall.locale.catalogues import SWARM_REPORT, SwarmReportText
 from moothall.protocols.swarm import facts
-from moothall.protocols.swarm.answers import IdeaVote, Operation, RoundReport
+from moothall.protocols.swarm.answers import Operation, RoundReport
 from moothall.protocols.swarm.json_fields import take_fields
-from moothall.protocols.swarm.reports.citations import check_citations
 from moothall.protocols.swarm.reports.terms import translate_term
 from moothall.protocols.swarm.rules.ideas import build_comparison, collect_judgements
 from moothall.protocols.swarm.rules.operations import list_operations, rotate_seats
 from moothall.protocols.swarm.rules.rulebook import RULES
-from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
-from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
-from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
-from moothall.scoring.evidence import compute_assurance
-from moothall.scoring.positions import compute_weight
 
 _CHANGE: Final = "direction before after"
 _ROLE: Final = "agentId=seat fromRole=old toRole=new reason probability drawn"
@@ -260,157 +252,3 @@ class SwarmTimeline(TimelineBase[Swarm]):
         """The number of the timeline line of a finding."""
         found = [line.id for line in self.lines if line.speaker == finding.seat and line.content == finding.core_idea]
         return found[0] if found else 1
-
-
-def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, ...]:
-    """The consensus ideas that the vote carried; the ballot may hold other ideas as well."""
-    if timeline.completed is None:
-        return ()
-    return tuple(each for each in timeline.completed.resolved if each.carried and each.idea in timeline.state.consensus)
-
-
-def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
-    """The direction that the readings chose; None where they did not decide.
-
-    Where only one direction was read, two are level, or no two explorers read the same one, the readings tell nothing apart: then
-    an idea that the vote carried comes first.
-    """
-    choice = timeline.completed.choice if timeline.completed is not None else None
-    if choice is None or choice.margin <= 0:
-        return None
-    return None if not choice.z and list_carried_ideas(timeline) else choice
-
-
-def build_decision(timeline: SwarmTimeline) -> Decision:
-    """The decision as it stands: the consensus ideas that the vote carried; in the classic mode the synthesis."""
-    swarm = timeline.state
-    started, closed = start_decision(timeline), timeline.closed
-    is_over = isinstance(closed, facts.SwarmClosed)
-    carried = list_carried_ideas(timeline) if is_over else ()
-    voted = timeline.completed.resolved if is_over and timeline.completed is not None else ()
-    first = next(iter(carried or [each for each in voted if each.idea in swarm.consensus]), None)
-    claim = _build_claim(timeline, [each.idea for each in carried]) if carried else None
-    choice = find_choice(timeline) if is_over else None
-    if choice is not None:
-        first = next((each for each in voted if each.idea == choice.idea), None)
-        claim = _build_claim(timeline, [choice.idea]) if choice.idea else SourcedClaim(text=choice.direction)
-    # In the other modes a synthesis says what was found; what was decided is what the readings or the vote say.
-    is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
-    if is_synthesis:
-        text = drop_choice(swarm.synthesis) or swarm.synthesis
-        claim = SourcedClaim(text=check_citations(text, swarm.board.findings, timeline.words).text)
-    return replace(
-        started,
-        ended_by=closed.reason if isinstance(closed, facts.SwarmClosed) else started.ended_by,
-        decision=claim,
-        author=swarm.author if is_synthesis else None,
-        confidence=compute_assurance(choice.z) if choice and choice.z is not None else first.confidence if first else None,
-        support=first.support if first else None,
-        turnout=first.turnout if first else None,
-        reasons=_build_reasons(timeline, first) if claim is not None else (),
-        positions=_build_positions(timeline, first),
-        dissent=_build_dissent(timeline, choice) if is_over else (),
-        lost=_list_lost_seats(swarm),
-        outcome_uncertain=bool(choice and choice.decisive) or (first.outcome_uncertain if first else False),
-        choice=choice.direction if choice is not None else extract_choice(swarm.synthesis) if is_synthesis else "",
-        turns=len(timeline.reports),
-        consensus_type=first.consensus_type if first else None,
-        voters=first.voters if first else 0,
-        effective=first.effective if first else None,
-        open_challenges=_collect_challenges(timeline, choice) if is_over else (),
-    )
-
-
-def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:
-    swarm = timeline.state
-    texts = [idea.text for number in numbers if (idea := swarm.board.idea(number)) is not None]
-    lines = {line.content: line.id for line in reversed(timeline.lines)}
-    rests = sorted({lines[each.core_idea] for each in swarm.board.findings if each.idea in numbers and each.core_idea in lines})
-    text = texts[0] if len(texts) == 1 else "\n".join(f"{at}. {each}" for at, each in enumerate(texts, 1))
-    return SourcedClaim(text=text, entries=tuple(rests))
-
-
-def list_votes(timeline: SwarmTimeline, idea: int) -> list[tuple[SeatId, IdeaVote]]:
-    """The vote of each agent on an idea; none while they are sealed."""
-    if timeline.is_sealed:
-        return []
-    ballots = [(seat, ballot) for seat in timeline.state.explorers if (ballot := timeline.state.ballots.get(seat)) is not None]
-    votes = [(seat, next((vote for vote in ballot.votes if vote.idea == idea), None)) for seat, ballot in ballots]
-    return [(seat, vote) for seat, vote in votes if vote is not None]
-
-
-def _build_reasons(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SourcedClaim, ...]:
-    votes = list_votes(timeline, first.idea) if first is not None else []
-    return tuple(SourcedClaim(text=vote.reason) for _, vote in votes if vote.position == "support" and vote.reason)
-
-
-def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SeatPosition, ...]:
-    swarm = timeline.state
-    opening = {told.seat: told for told in reversed(timeline.reports)}
-    votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
-    found = []
-    for name in swarm.explorers:
-        seat, told = swarm.seat(name), opening.get(name)
-        position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
-        vote = votes.get(name)
-        if told is None and position is None:
-            continue
-        before = "; ".join(each.core_idea for each in told.report.findings) if told is not None else ""
-        is_siding = position not in {None, "abstain"}
-        found.append(
-            SeatPosition(
-                seat=name,
-                before=before or None,
-                confidence_before=None,
-                after=vote.reason or None if vote is not None else None,
-                verdict=position,
-                confidence_after=confidence if position is not None else None,
-                weight=compute_weight(seat.weight, confidence, seat.trust) if is_siding else 0.0,
-                moved_by=None,
-                # From the second round on it has read what others found.
-                choice_before=told.report.choice if told is not None and told.round == 1 else "",
-                via_before=timeline.find_first_door(name, "explore"),
-                via=timeline.find_door(name, "ballot"),
-            )
-        )
-    return tuple(found)
-
-
-def _build_dissent(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Dissent, ...]:
-    """Every opposing or conditional vote; where readings decided, those on what was chosen."""
-    swarm = timeline.state
-    voted = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
-    votes = [each for idea in voted for each in list_votes(timeline, idea)]
-    return tuple(
-        Dissent(seat=seat, kind="oppose" if vote.position == "oppose" else "conditional", text=vote.reason)
-        for seat, vote in votes
-        if vote.position in {"oppose", "conditional_support"}
-    )
-
-
-def _collect_challenges(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[SourcedClaim, ...]:
-    """Challenges of collisions against findings that back a consensus idea."""
-    swarm = timeline.state
-    backed = {choice.idea} if choice is not None else set(list_ballot_ideas(swarm)) & set(swarm.consensus)
-    return tuple(
-        SourcedClaim(text=f"{review.seat}: {review.content}", entries=(timeline.find_finding_line(each),))
-        for each in swarm.board.findings
-        if each.idea in backed
-        for review in each.reviews
-        if review.action == "challenge" and review.content
-    )
-
-
-def _list_lost_seats(swarm: Swarm) -> tuple[LostSeat, ...]:
-    total = sum(seat.weight for seat in swarm.seats)
-    return tuple(
-        LostSeat(
-            seat=seat.id,
-            times=swarm.losses[seat.id].times,
-            last=swarm.losses[seat.id].last,
-            weight_share=seat.weight / total,
-            did_not_vote=seat.id in swarm.agents and not swarm.agents[seat.id].findings,
-        )
-        for seat in swarm.seats
-        if seat.id in swarm.losses
-    )

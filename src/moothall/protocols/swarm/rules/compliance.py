@@ -3,11 +3,11 @@
 from typing import Final
 
 from moothall.domain.safe_text import one_line
-from moothall.protocols.swarm.answers import Candidate, DecisionReport, RoundReport
+from moothall.protocols.swarm.answers import DecisionReport, RoundReport
 from moothall.protocols.swarm.facts import Severity, Violation
-from moothall.protocols.swarm.rules.operations import direction_key
+from moothall.protocols.swarm.rules.directions import direction_key, weigh_directions
 from moothall.protocols.swarm.state import Agent, Swarm
-from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
+from moothall.scoring.stigmergy import compute_response
 
 SCORES: Final[dict[Severity, int]] = {"WARNING": 1, "MINOR": 3, "MAJOR": 5, "CRITICAL": 10}
 TERMINATED_AT: Final = 15
@@ -61,8 +61,11 @@ def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> RuleBrea
     assert decision.threshold is not None
     if abs(decision.threshold - agent.threshold) > TOLERANCE:
         return "response_prob_calculation_error", f"threshold {decision.threshold:g}, yours is {agent.threshold:.4f}"
+    weighed = {each.key: each for each in weigh_directions(state, agent)} if decision.candidates else {}
     for candidate in decision.candidates or ():
-        expected = _compute_probabilities(state, agent, candidate)
+        seen = weighed.get(direction_key(one_line(candidate.direction)))
+        # A direction that is not on the blackboard is no stimulus, so there is no response to it.
+        expected = (compute_response(seen.raw, agent.threshold), seen.probability) if seen is not None else (0.0,)
         # Agents may use either concentration of a direction; the report is wrong only if it fits neither.
         if candidate.response_prob is None or all(abs(candidate.response_prob - each) > TOLERANCE for each in expected):
             values = " or ".join(f"{each:.4f}" for each in sorted(set(expected)))
@@ -78,22 +81,6 @@ def _find_missing_part(decision: DecisionReport) -> str:
         "selectionReason": not decision.selection_reason.strip(),
     }
     return next((name for name, missing in is_missing.items() if missing), "")
-
-
-def _compute_probabilities(state: Swarm, agent: Agent, candidate: Candidate) -> tuple[float, ...]:
-    """Return P(S, θ) for a direction as the agent saw it: for the raw concentration and for the effective one."""
-    key = direction_key(one_line(candidate.direction))
-    pheromone = state.board.pheromones.get(key)
-    if pheromone is None:
-        # The agent names a direction that is not on the blackboard: no stimulus, so no response.
-        return (0.0,)
-    settings = state.settings
-    count = sum(signal.target == key for signal in state.board.signals)
-    strength = compute_inhibition(count, settings.signal_strength, settings.most_inhibition)
-    return tuple(
-        compute_response(value, agent.threshold)
-        for value in (pheromone.concentration, compute_effective_concentration(pheromone.concentration, strength))
-    )
 
 
 def _check_random_exploration(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:

@@ -9,7 +9,7 @@ from typing import Final
 
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm.facts import EvidenceChoice
-from moothall.protocols.swarm.rules.operations import direction_key
+from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.scoring.evidence import ExplorerReading, judge_evidence, scale_deposits
 

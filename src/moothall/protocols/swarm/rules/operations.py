@@ -17,6 +17,7 @@ from moothall.domain.topic import normalize_label
 from moothall.protocols.swarm.answers import Confidence, Operation, RoundReport
 from moothall.protocols.swarm.facts import OperationResult, Role, SwarmSettings
 from moothall.protocols.swarm.json_fields import take_fields
+from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.state import Agent, Board, Finding, Pheromone, Signal, SubtaskClaim, Swarm
 from moothall.scoring.likeness import normalize_idea
 from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
@@ -307,12 +308,6 @@ _HANDLERS: Final[dict[str, Callable[[BlackboardEditor, Agent, Mapping[str, objec
     "update_agent_state": BlackboardEditor._update_own_state,
 }
 OPERATIONS: Final = tuple(_HANDLERS)
-
-
-def direction_key(direction: str) -> str:
-    """Normalize a direction for comparison: without case, width and surrounding punctuation."""
-    # A direction of punctuation only has an empty label: then its text is the key, so that such directions stay distinct.
-    return normalize_label(direction) or direction
 
 
 def _add_once(keys: tuple[str, ...], key: str) -> tuple[str, ...]:

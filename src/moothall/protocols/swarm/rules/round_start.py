@@ -1,7 +1,6 @@
 """The start of a round and its barrier: the order of each explorer, who is asked again, and who is given up."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from moothall.domain.facts import Loss
@@ -21,11 +20,10 @@ from moothall.protocols.swarm.facts import (
     Violation,
 )
 from moothall.protocols.swarm.rules.compliance import SCORES, TERMINATED_AT, find_violations
-from moothall.protocols.swarm.rules.operations import BlackboardEditor, direction_key
+from moothall.protocols.swarm.rules.directions import direction_key, weigh_directions
+from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
-from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
 
-TOP: Final = 3
 MOST_WAKES: Final = 3
 PINGS: Final = 3
 DEGRADED_AT: Final = 2
@@ -79,50 +77,6 @@ def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
     return fast_replace(state, agents=agents, board=with_changes(board, fact.laid))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeighedDirection:
-    """A direction with the response of one agent to it."""
-
-    key: str
-    direction: str
-    raw: float
-    effective: float
-    probability: float
-    signals: int
-
-
-def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> list[WeighedDirection]:
-    """Return the directions of the blackboard with the response of this agent, the strongest first."""
-    board, settings = state.board, state.settings
-    counts = count_active_signals(board)
-    weighed = []
-    for key, each in board.pheromones.items():
-        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
-        value = compute_effective_concentration(each.concentration, strength)
-        # Negated for the sort: the strongest first, and the key in ascending order breaks ties.
-        weighed.append((-value, key, each, strength))
-    weighed.sort(key=lambda each: each[:2])
-    return [
-        WeighedDirection(
-            key=key,
-            direction=each.direction,
-            raw=each.concentration,
-            effective=-negative,
-            probability=compute_response(-negative, agent.threshold),
-            signals=counts.get(key, 0),
-        )
-        for negative, key, each, _ in weighed[:most]
-    ]
-
-
-def count_active_signals(board: Board) -> dict[str, int]:
-    """Return how many signals are active on each direction."""
-    counts: dict[str, int] = {}
-    for signal in board.signals:
-        counts[signal.target] = counts.get(signal.target, 0) + 1
-    return counts
-
-
 def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:
     """Build the order of each explorer for the next round."""
     number = state.round + 1
@@ -139,19 +93,15 @@ def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder
     wake = agent.silence >= SILENT_ROUNDS
     by_chance = settings.random_exploration and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
     random = wake or state.all_random or by_chance
-    own = direction_key(agent.direction) if agent.direction else ""
-    signals = count_active_signals(state.board).get(own, 0)
+    weighed = weigh_directions(state, agent)
+    own = next((each for each in weighed if agent.direction and each.key == direction_key(agent.direction)), None)
     must_switch = inhibited = False
-    if own and signals:
-        pheromone = state.board.pheromones.get(own)
-        strength = compute_inhibition(signals, settings.signal_strength, settings.most_inhibition)
-        value = compute_effective_concentration(pheromone.concentration, strength) if pheromone is not None else 0.0
+    if own is not None and own.signals:
         # Two separate rules (6.1): below its threshold an agent must switch; above it the signals still deter it with probability
         # 1 − P.
-        must_switch = value < agent.threshold
-        inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= compute_response(value, agent.threshold)
-    # One more than the top directions, because the agent's own one may drop out.
-    choices = [each for each in weigh_directions(state, agent, TOP + 1) if not (must_switch and each.key == own)]
+        must_switch = own.effective < agent.threshold
+        inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= own.probability
+    choices = [each for each in weighed if not (must_switch and each is own)]
     recommended = "" if random or not choices else choices[0].direction
     unread = "" if random else _find_unread_direction(state, agent, number, at)
     return RoundOrder(

@@ -8,7 +8,7 @@ each step is recorded and confirmed by the execution state machine. Operations a
 not depend on who answered first, so that the same seed and the same answers give the same run.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -25,10 +25,11 @@ from moothall.protocols.swarm.prompts import build_answer_rules, build_brief
 from moothall.protocols.swarm.rules import collisions, convergence, ideas, operations, round_start, settle_round, shutdown
 from moothall.protocols.swarm.rules.convergence import find_end_reason
 from moothall.protocols.swarm.rules.execution import CONFIRMS
-from moothall.protocols.swarm.rules.validation import is_valid_step
 from moothall.protocols.swarm.state import RoundReview, Stage, Swarm
 
 MOST_INPUTS: Final = 3
+_PARTS_WITH_SEATS: Final = ("orders", "violations", "changes", "results", "opinions", "roles", "ends")
+_SEATS: Final = ("synced", "awaited", "acknowledged")
 
 
 class SwarmRules:
@@ -251,10 +252,41 @@ def _apply_step(state: Swarm, fact: Fact) -> Swarm:
     step = _STEPS.get(type(fact))
     if step is None or state.stage not in step.stages or not state.execution.can_confirm(*CONFIRMS[step.fact]):
         return state
-    if build_asks(state) or not is_valid_step(state, fact):
+    if build_asks(state) or not _is_valid_step(state, fact):
         return state
     after = step.apply(fast_replace(state, stage=step.then), fact)
     return fast_replace(after, execution=state.execution.with_confirmed(*CONFIRMS[step.fact]))
+
+
+def _is_valid_step(state: Swarm, fact: Fact) -> bool:
+    """Whether a recorded step is of this round, and names existing seats and ideas. Its figures are not checked."""
+    if isinstance(fact, facts.SwarmFormed):
+        return tuple(each.seat for each in fact.agents) == state.explorers
+    if isinstance(fact, facts.IdeasSorted) and not _is_numbered(state, fact):
+        return False
+    expected = state.round + 1 if isinstance(fact, facts.RoundBegun) else state.round
+    # The steps of the shutdown have no round.
+    return getattr(fact, "round", expected) == expected and all(seat in state.agents for seat in _list_seats(fact))
+
+
+def _is_numbered(state: Swarm, fact: facts.IdeasSorted) -> bool:
+    """Whether ideas are numbered without gaps: a new idea takes the next number, any other has an existing one."""
+    count = len(state.board.ideas)
+    for each in fact.placed:
+        count += each.reason == "new"
+        if not 1 <= each.idea <= count or (each.reason == "new" and each.idea != count):
+            return False
+    return True
+
+
+def _list_seats(fact: Fact) -> Iterator[str]:
+    """Yield every seat that a fact changes."""
+    for name in _PARTS_WITH_SEATS:
+        yield from (part.seat for part in getattr(fact, name, ()))
+    for name in _SEATS:
+        yield from getattr(fact, name, ())
+    if isinstance(fact, facts.ConvergenceMeasured) and fact.debater is not None:
+        yield fact.debater.seat
 
 
 def _build_round_start(state: Swarm) -> Fact:
