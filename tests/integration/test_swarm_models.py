@@ -20,7 +20,7 @@ from moothall.participants.similarity_seat import MeasureParticipant
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import SimilarityReport
-from moothall.scoring.likeness import MOST_JOINED, MOST_NEAR
+from moothall.scoring.likeness import MAX_JOINED, MAX_NEAR
 from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 IDEA = "Put a cache at the edge."
@@ -116,7 +116,7 @@ def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
     assert isinstance(found, Answer)
     assert isinstance(found.said, SimilarityReport)
     told = Counter(pair.one for pair in found.said.pairs)
-    assert max(told.values(), default=0) <= MOST_JOINED + MOST_NEAR
+    assert max(told.values(), default=0) <= MAX_JOINED + MAX_NEAR
 
 
 def test_a_measure_does_nothing_else() -> None:

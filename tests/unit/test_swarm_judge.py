@@ -29,7 +29,7 @@ from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.records.blackboard import build_board_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.what_if import compute_what_if, replay_rounds
-from moothall.protocols.swarm.rules.ideas import MOST_JUDGED, MOST_SECOND_LOOKS, NEAREST, build_comparison
+from moothall.protocols.swarm.rules.ideas import MAX_JUDGED, MAX_SECOND_LOOKS, NEAREST, build_comparison
 from moothall.protocols.swarm.state import RoundReview, Swarm
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.prompt_size import count_instructions
@@ -163,7 +163,7 @@ def test_what_a_wrong_verdict_keeps_apart_is_put_to_the_judge_again_and_joined()
     judge = Judge(wrong={(1, frozenset(SAME[:2])): "different"})
     run = play(judge)
     assert [number for number, _, _ in judge.asked][:2] == [1, 2]
-    assert all(count <= MOST_SECOND_LOOKS for number, _, count in judge.asked if number > 1)
+    assert all(count <= MAX_SECOND_LOOKS for number, _, count in judge.asked if number > 1)
     first, *later = run.facts(IdeasSorted)
     assert len({each.idea for each in first.placed}) == 4
     moved = [each for fact in later for each in fact.placed]
@@ -189,7 +189,7 @@ def test_opposites_that_a_wrong_verdict_joined_are_parted_in_the_next_round() ->
     first, last = run.facts(IdeasSorted)[0], run.facts(IdeasSorted)[-1]
     assert group_texts(run) == {frozenset(SAME), frozenset((OPPOSITE,)), frozenset((OTHER,))}
     assert {each.reason for each in first.placed if each.text == OPPOSITE} <= {"judge", "new"}
-    assert last.judged <= MOST_SECOND_LOOKS
+    assert last.judged <= MAX_SECOND_LOOKS
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5, 6, 48])
@@ -290,7 +290,7 @@ def test_pairs_are_bounded() -> None:
             return judge(ask, brief, state)
 
     play(Many(), max_rounds=1)
-    assert [count for _, _, count in judge.asked] == [min(MOST_JUDGED, NEAREST * 50)]
+    assert [count for _, _, count in judge.asked] == [min(MAX_JUDGED, NEAREST * 50)]
 
 
 def test_a_careless_validator_does_not_break_a_run() -> None:

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from moothall.scoring.text_groups import MOST_LOOKS, TextGroups, Verdicts, order_pair
+from moothall.scoring.text_groups import MAX_LOOKS, TextGroups, Verdicts, order_pair
 
 
 def build_verdicts(**weights: float) -> Verdicts:
@@ -56,7 +56,7 @@ def test_doubts_are_what_rests_on_one_verdict_or_on_none() -> None:
     # `x` rests on one verdict, `y` was set apart by one: each is compared with another member than before.
     assert doubts == [("b", "x"), ("b", "y")]
     assert list(TextGroups(where, verdicts).list_doubts({"a", "b", "c"})) == []
-    settled = {pair: (weight, MOST_LOOKS) for pair, (weight, _) in verdicts.items()}
+    settled = {pair: (weight, MAX_LOOKS) for pair, (weight, _) in verdicts.items()}
     assert list(TextGroups(where, settled).list_doubts(set(where))) == []
 
 

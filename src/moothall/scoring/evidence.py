@@ -15,7 +15,7 @@ Method = Literal["mean", "pairs"]
 ORDINARY_READINGS: Final = 2.0
 """How many readings of the overall mean are put to those of each direction."""
 DIGITS: Final = 12
-_LEAST_SPREAD: Final = 0.05
+_MIN_SPREAD: Final = 0.05
 """Readers who agree to the digit have rounded: their error is not taken for less."""
 _HIGHEST: Final = 1.0
 _ROUNDING: Final = 1e-9
@@ -158,7 +158,7 @@ def _compute_spread(readings: Sequence[ExplorerReading]) -> float:
     if freedom < 1:
         return 0.0
     squares = math.fsum(each.count * (each.value - _mean(own)) ** 2 for own in groups.values() for each in own)
-    return max(_LEAST_SPREAD, math.sqrt(squares / freedom))
+    return max(_MIN_SPREAD, math.sqrt(squares / freedom))
 
 
 def _rank_by_pairs(readings: Sequence[ExplorerReading]) -> list[DirectionEvidence]:

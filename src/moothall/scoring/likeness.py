@@ -40,10 +40,10 @@ Measure = Callable[[str, Sequence[str]], list[float]]
 
 REPORT_FROM: Final = 0.4
 """The similarity from which a pair is reported."""
-MOST_LOOKED_AT: Final = 64
+MAX_LOOKED_AT: Final = 64
 """How many of the most similar texts are checked for opposite sides."""
-MOST_JOINED: Final = 4
-MOST_NEAR: Final = 2
+MAX_JOINED: Final = 4
+MAX_NEAR: Final = 2
 """How many pairs are reported per text: of those that it is the same as, and of others."""
 
 
@@ -74,13 +74,13 @@ def find_similar_texts(known: Sequence[str], new: Sequence[str], measure: Measur
         likest = sorted((each for each in values if each[0] >= REPORT_FROM), key=lambda each: (-each[0], each[1]))
         joined: list[SimilarTexts] = []
         others: list[SimilarTexts] = []
-        for likeness, other in likest[:MOST_LOOKED_AT]:
+        for likeness, other in likest[:MAX_LOOKED_AT]:
             # Sorted by similarity: below JOIN_AT no later text can join any more.
-            if len(joined) == MOST_JOINED or (likeness < JOIN_AT and len(others) >= MOST_NEAR):
+            if len(joined) == MAX_JOINED or (likeness < JOIN_AT and len(others) >= MAX_NEAR):
                 break
             pair = SimilarTexts(at, other, likeness, is_against(text, texts[other]))
             (joined if is_same_idea(Judgement(likeness, pair.opposed)) else others).append(pair)
-        told = [*joined, *others[:MOST_NEAR]]
+        told = [*joined, *others[:MAX_NEAR]]
         listed = {pair.other for pair in told}
         near = sorted(values, key=lambda each: (-each[0], each[1]))[:nearest]
         told += [SimilarTexts(at, other, value, is_against(text, texts[other])) for value, other in near if other not in listed]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-MOST: Final = 1.0
+MAX_CONCENTRATION: Final = 1.0
 """The highest possible concentration of a direction."""
 
 PERSPECTIVES: Final = 6
@@ -35,7 +35,7 @@ def _compute_small_response(ratio: float) -> float:
 
 def add_deposit(concentration: float, amount: float) -> float:
     """Return the concentration after a deposit, at most 1 (3.2, 9.0.3)."""
-    return min(concentration + max(amount, 0.0), MOST)
+    return min(concentration + max(amount, 0.0), MAX_CONCENTRATION)
 
 
 def evaporate(concentration: float, rate: float, floor: float) -> float:

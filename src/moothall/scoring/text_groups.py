@@ -11,9 +11,9 @@ MERGE_AT: Final = 2.0
 """The sum of the weights between two groups from which they are one; a text joins a group by any that is positive."""
 SURE_AT: Final = 2.0
 """The sum of the weights from which the place of a text is not in doubt."""
-MOST_LOOKS: Final = 6
+MAX_LOOKS: Final = 6
 """With so many verdicts a text is not looked at again because of doubts."""
-MOST_PASSES: Final = 4
+MAX_PASSES: Final = 4
 
 Pair = tuple[str, str]
 Verdicts = Mapping[Pair, tuple[float, int]]
@@ -58,7 +58,7 @@ class TextGroups:
     def regroup(self, texts: Iterable[str], free: int) -> None:
         """Move these texts to where most speaks for them, then merge groups; `free` is the first number of a new group."""
         touched = sorted(texts)
-        for _ in range(MOST_PASSES):
+        for _ in range(MAX_PASSES):
             before = dict(self.where)
             for text in touched:
                 free += self._improve(text, free)
@@ -144,7 +144,7 @@ class TextGroups:
         """Return how doubtful the place of a text is, with the pair to look at; None if it is not."""
         totals, group = self.weigh(text), self.where[text]
         own = totals.pop(group, 0.0)
-        if sum(self._count(text, other) for other in self._links[text]) >= MOST_LOOKS:
+        if sum(self._count(text, other) for other in self._links[text]) >= MAX_LOOKS:
             return None
         if len(self.members[group]) > 1:
             if own >= SURE_AT:

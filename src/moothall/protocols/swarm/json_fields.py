@@ -20,10 +20,10 @@ def take_fields(value: object, names: str, **given: Any) -> dict[str, Any]:
         if key in given:
             taken[key] = given[key]
             continue
-        found = attrgetter(field or _CAPITAL.sub(lambda match: f"_{match[0].lower()}", key))(value)
+        part = attrgetter(field or _CAPITAL.sub(lambda match: f"_{match[0].lower()}", key))(value)
         if name.endswith("#"):
-            found = name_ideas(found) if isinstance(found, tuple) else f"idea-{found}" if found else None
-        taken[key] = None if name.endswith("?") and not found else to_plain_json(found)
+            part = name_ideas(part) if isinstance(part, tuple) else f"idea-{part}" if part else None
+        taken[key] = None if name.endswith("?") and not part else to_plain_json(part)
     return taken
 
 

@@ -48,17 +48,17 @@ def open_session(plan: Plan) -> SwarmOpened:
 def _build_helper_seats(seats: Sequence[Seat], explorers: Sequence[Seat], judge: str) -> list[Seat]:
     given: dict[str, Seat] = {seat.id: seat for seat in seats}
     model = next((seat for seat in explorers if parse_kind(seat.platform) not in _NO_MODEL), None)
-    found = []
+    helping = []
     if VALIDATOR in given:
-        found.append(given[VALIDATOR])
+        helping.append(given[VALIDATOR])
     elif model is not None:
-        found.append(Seat(id=VALIDATOR, platform=model.platform, trust=model.trust))
-    found.append(given.get(LIKENESS, Seat(id=LIKENESS, platform=MEASURE)))
+        helping.append(Seat(id=VALIDATOR, platform=model.platform, trust=model.trust))
+    helping.append(given.get(LIKENESS, Seat(id=LIKENESS, platform=MEASURE)))
     if judge and judge not in {VALIDATOR, LIKENESS}:
         if judge not in given:
             raise BadSetting(f"the judge {judge!r} is not a seat; name one of {', '.join(given)}, or leave it empty for none")
-        found.append(given[judge])
-    return found
+        helping.append(given[judge])
+    return helping
 
 
 def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:

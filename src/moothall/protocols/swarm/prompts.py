@@ -29,18 +29,18 @@ from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition
 
-LONGEST_TASK: Final = 20_000
-LONGEST_DETAIL: Final = 300
-LONGEST_IDEA: Final = 120
-MOST_DIRECTIONS: Final = 12
-MOST_SIGNALS: Final = 8
-MOST_CLAIMS: Final = 12
-MOST_IDEAS: Final = 24
-MOST_FINDINGS: Final = 16
-MOST_RESULTS: Final = 20
-MOST_INSIGHTS: Final = 8
-MOST_OWN_FINDINGS: Final = 3
-LONGEST_INPUT: Final = 2_000
+MAX_TASK_LENGTH: Final = 20_000
+MAX_DETAIL_LENGTH: Final = 300
+MAX_IDEA_LENGTH: Final = 120
+MAX_DIRECTIONS: Final = 12
+MAX_SIGNALS: Final = 8
+MAX_CLAIMS: Final = 12
+MAX_IDEAS: Final = 24
+MAX_FINDINGS: Final = 16
+MAX_RESULTS: Final = 20
+MAX_INSIGHTS: Final = 8
+MAX_OWN_FINDINGS: Final = 3
+MAX_INPUT_LENGTH: Final = 2_000
 
 
 def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
@@ -94,14 +94,14 @@ def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
 
 
 def _build_memory(state: Swarm) -> ContextWindow:
-    memory = ContextWindow(window=MOST_FINDINGS)
-    for finding in state.board.findings[-MOST_FINDINGS:]:
+    memory = ContextWindow(window=MAX_FINDINGS)
+    for finding in state.board.findings[-MAX_FINDINGS:]:
         memory = memory.add(Utterance(id=finding.number, speaker=finding.seat, text=finding.core_idea), 0.5)
     return memory
 
 
 def _build_shared_prompt(state: Swarm, words: SwarmPromptText, ask: Ask) -> str:
-    task = f"{words.task}\n{quote_lines(state.opened.topic[:LONGEST_TASK])}"
+    task = f"{words.task}\n{quote_lines(state.opened.topic[:MAX_TASK_LENGTH])}"
     if ask.kind in {"compare", "judge", "shutdown"}:
         return task
     if ask.kind == "ballot" and state.by_evidence:
@@ -168,7 +168,7 @@ def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
     settings, counts = state.settings, count_active_signals(state.board)
     ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
     lines = []
-    for key, each in ranked[:MOST_DIRECTIONS]:
+    for key, each in ranked[:MAX_DIRECTIONS]:
         strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
         left = f" ({compute_effective_concentration(each.concentration, strength):.4f})" if strength else ""
         lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
@@ -177,7 +177,7 @@ def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
 
 def _format_signals(state: Swarm, words: SwarmPromptText) -> list[str]:
     lines = []
-    for signal in reversed(state.board.signals[-MOST_SIGNALS:]):
+    for signal in reversed(state.board.signals[-MAX_SIGNALS:]):
         pheromone = state.board.pheromones.get(signal.target)
         target = pheromone.direction if pheromone is not None else signal.target
         lines.append(quote_lines(f"{signal.id} {signal.sender} → {target}: {signal.reason}, {_shorten_text(signal.evidence)}"))
@@ -185,7 +185,7 @@ def _format_signals(state: Swarm, words: SwarmPromptText) -> list[str]:
 
 
 def _format_claims(state: Swarm, words: SwarmPromptText) -> list[str]:
-    claims = [*state.board.claims.values()][-MOST_CLAIMS:][::-1]
+    claims = [*state.board.claims.values()][-MAX_CLAIMS:][::-1]
     lines = [quote_lines(f"{each.id} {each.description} ({', '.join(each.claimed_by)})") for each in claims]
     return _format_section(words, words.claims, lines, len(state.board.claims))
 
@@ -197,7 +197,7 @@ def _format_ideas(state: Swarm, words: SwarmPromptText) -> list[str]:
             held.setdefault(number, []).append(seat)
     ranked = sorted(held, key=lambda number: (-len(held[number]), number))
     lines = []
-    for number in ranked[:MOST_IDEAS]:
+    for number in ranked[:MAX_IDEAS]:
         idea = state.board.idea(number)
         if idea is not None:
             lines.append(quote_lines(f"{idea.id} ({', '.join(held[number])}) {idea.text}"))
@@ -205,18 +205,18 @@ def _format_ideas(state: Swarm, words: SwarmPromptText) -> list[str]:
 
 
 def _format_findings(state: Swarm, words: SwarmPromptText) -> list[str]:
-    newest = state.board.findings[-MOST_FINDINGS:][::-1]
+    newest = state.board.findings[-MAX_FINDINGS:][::-1]
     return _format_section(words, words.findings, [_format_finding(each) for each in newest], len(state.board.findings))
 
 
 def _format_insights(state: Swarm, words: SwarmPromptText) -> list[str]:
     """Format the newest insights of collisions (S-13)."""
     newest = state.board.findings[-LOOKED_AT:]
-    told = {
+    insights = {
         text: f"{each.seat} → {finding.id}: {text}" for finding in newest for each in finding.reviews for text in each.insights
     }
-    lines = [quote_lines(_shorten_text(line)) for line in [*told.values()][-MOST_INSIGHTS:]]
-    return _format_section(words, words.insights, lines, len(told))
+    lines = [quote_lines(_shorten_text(line)) for line in [*insights.values()][-MAX_INSIGHTS:]]
+    return _format_section(words, words.insights, lines, len(insights))
 
 
 def _format_finding(finding: Finding) -> str:
@@ -230,7 +230,7 @@ def _format_finding(finding: Finding) -> str:
 
 def _shorten_text(text: str) -> str:
     line = one_line(text)
-    return line if len(line) <= LONGEST_DETAIL else f"{line[: LONGEST_DETAIL - 1]}…"
+    return line if len(line) <= MAX_DETAIL_LENGTH else f"{line[: MAX_DETAIL_LENGTH - 1]}…"
 
 
 def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Agent | None) -> str:
@@ -270,18 +270,18 @@ def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> 
     for number, direction in list_rated_directions(state, seat).items():
         key = direction_key(direction)
         count, total = state.board.readings.get(key, {}).get(seat, (0, 0.0))
-        told = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
-        lines.append(quote_lines(f"{number}. {direction}{told}"))
+        deposits = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
+        lines.append(quote_lines(f"{number}. {direction}{deposits}"))
         # Of what it said again and again, the time that was reviewed most.
-        found = {each.core_idea: each for each in mine if direction_key(each.direction) == key}
-        lines += [_format_finding(each) for each in [*found.values()][-MOST_OWN_FINDINGS:]]
+        findings = {each.core_idea: each for each in mine if direction_key(each.direction) == key}
+        lines += [_format_finding(each) for each in [*findings.values()][-MAX_OWN_FINDINGS:]]
     return [words.own_directions, *lines] if lines else []
 
 
 def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
     """List the texts by number, for a model in the measure's seat; a real measure receives them beside the prompt."""
     compared = build_comparison(state)
-    lines = [quote_lines(f"{at}. {one_line(text)[:LONGEST_IDEA]}") for at, text in enumerate((*compared.known, *compared.new))]
+    lines = [quote_lines(f"{at}. {one_line(text)[:MAX_IDEA_LENGTH]}") for at, text in enumerate((*compared.known, *compared.new))]
     is_measure = parse_kind(state.seat(LIKENESS).platform) == MEASURE
     return "\n".join([*([] if is_measure else lines), words.compare.format(first=len(compared.known))])
 
@@ -366,7 +366,7 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
         },
     ]
     if agent.results:
-        parts.append({"operationResults": [_build_result(each) for each in agent.results[:MOST_RESULTS]]})
+        parts.append({"operationResults": [_build_result(each) for each in agent.results[:MAX_RESULTS]]})
     return parts
 
 
@@ -382,7 +382,7 @@ def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str
         lines.append(words.role_refused)
     lines += [words.warnings[name] for name in state.warnings if name in words.warnings]
     if state.inputs:
-        lines += [words.inputs, *(quote_lines(text[:LONGEST_INPUT]) for text in state.inputs)]
+        lines += [words.inputs, *(quote_lines(text[:MAX_INPUT_LENGTH]) for text in state.inputs)]
     return lines
 
 

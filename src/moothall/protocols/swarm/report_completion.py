@@ -6,8 +6,8 @@ from moothall.domain.claims import cut_text
 from moothall.domain.effects import Ask, CompareTexts, Normalized
 from moothall.locale.catalogues import SWARM_PROMPT
 from moothall.protocols.swarm.answers import Candidate, ConflictReview, DecisionReport, RoundReport, SimilarityReport
+from moothall.protocols.swarm.rules.directions import TOP, weigh_directions
 from moothall.protocols.swarm.rules.operations import LONGEST_DIRECTION
-from moothall.protocols.swarm.rules.round_start import TOP, weigh_directions
 from moothall.protocols.swarm.state import Agent, Swarm
 
 

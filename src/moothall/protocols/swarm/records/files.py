@@ -21,8 +21,8 @@ from moothall.reports.markdown import render_markdown
 from moothall.reports.page import render_page
 
 CONFIG: Final = "run-config.json"
-LONGEST_SLUG: Final = 30
-LONGEST_NAME: Final = 120
+MAX_SLUG_LENGTH: Final = 30
+MAX_NAME_LENGTH: Final = 120
 """The most bytes of a file name; some scripts need four per letter."""
 
 _OTHER = re.compile(r"[^a-z0-9\u4e00-\u9fff]+")
@@ -38,7 +38,7 @@ class RunFile(NamedTuple):
 def task_slug(task: str) -> str:
     """Return a task as part of a folder name: letters, digits and Han characters, at most thirty."""
     words = _OTHER.sub("-", unicodedata.normalize("NFKC", task).lower()).strip("-")
-    return words[:LONGEST_SLUG].strip("-") or "task"
+    return words[:MAX_SLUG_LENGTH].strip("-") or "task"
 
 
 def folder_name(started: datetime, task: str) -> str:
@@ -48,11 +48,11 @@ def folder_name(started: datetime, task: str) -> str:
 
 def file_name(seat: str) -> str:
     """Return the file name of an agent's report; a name that is too long is cut and made unique by its hash."""
-    if len(seat.encode()) <= LONGEST_NAME:
+    if len(seat.encode()) <= MAX_NAME_LENGTH:
         return f"{seat}.md"
     # Nine bytes for the hyphen and the hash; "ignore" drops a character that the cut splits.
-    kept = seat.encode()[: LONGEST_NAME - 9].decode("utf-8", "ignore")
-    return f"{kept}-{sha256(seat.encode()).hexdigest()[:8]}.md"
+    start = seat.encode()[: MAX_NAME_LENGTH - 9].decode("utf-8", "ignore")
+    return f"{start}-{sha256(seat.encode()).hexdigest()[:8]}.md"
 
 
 def list_template_files(language: Language) -> Iterator[RunFile]:

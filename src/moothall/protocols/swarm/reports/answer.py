@@ -37,16 +37,16 @@ from moothall.reports.figures import format_percent
 from moothall.reports.sections import describe_no_dissent, explain_ending_losses, explain_parking, format_dissent
 from moothall.scoring.likeness import normalize_idea
 
-MOST_LISTED: Final = 40
-MOST_REASONS: Final = 4
-MOST_IDEA_CARDS: Final = 12
-MOST_FINDINGS: Final = 8
+MAX_LISTED: Final = 40
+MAX_REASONS: Final = 4
+MAX_IDEA_CARDS: Final = 12
+MAX_FINDINGS: Final = 8
 """For each idea; the others are in the reports of the agents."""
-MOST_OTHERS: Final = 200
-LONGEST_DETAIL: Final = 400
+MAX_OTHERS: Final = 200
+MAX_DETAIL_LENGTH: Final = 400
 
 
-def build_list(items: Sequence[Text], most: int = MOST_LISTED) -> Bullets:
+def build_list(items: Sequence[Text], most: int = MAX_LISTED) -> Bullets:
     """The first of many, and how many there are besides."""
     rest = len(items) - most
     return Bullets((*items[:most], *((Muted(f"+ {rest}"),) if rest > 0 else ())))
@@ -66,14 +66,14 @@ def build_answer(standing: SwarmStanding, decision: Decision) -> tuple[Block, ..
     words, leading = standing.words, standing.leading
     blocks = build_section(words.conclusion, (*build_undone_joins(standing), _build_outcome(standing, decision)))
     if leading is not None:
-        reasons = _build_evidence(leading, leading.reasons, words, MOST_REASONS)
+        reasons = _build_evidence(leading, leading.reasons, words, MAX_REASONS)
         blocks = (*blocks, *build_section(words.why.format(idea=leading.id), (reasons,)))
     return (*blocks, *_build_objections(standing, decision))
 
 
 def build_undone_joins(standing: SwarmStanding) -> tuple[Block, ...]:
     """Say that these figures are not those of the run."""
-    undone = standing.found.undone
+    undone = standing.what_if.undone
     return (Line(standing.words.undone.format(joins=", ".join(undone)), "warn"),) if undone else ()
 
 
@@ -84,7 +84,7 @@ def build_verdict(standing: SwarmStanding) -> Line:
         return Line(words.still_open, "strong")
     if not isinstance(closed, SwarmClosed):
         return Line(words.cancelled, "strong")
-    is_converged = last is not None and last.converged if standing.found.undone else closed.converged
+    is_converged = last is not None and last.converged if standing.what_if.undone else closed.converged
     if is_converged:
         return Line(words.converged, "good")
     if closed.reason == "synthesis":
@@ -164,9 +164,9 @@ def _format_vote(standing: SwarmStanding, idea: IdeaStanding) -> str:
 
 def _build_objections(standing: SwarmStanding, decision: Decision) -> tuple[Block, ...]:
     """All that speaks against the leading idea, and every vote against another one."""
-    words, leading, found = standing.words, standing.leading, list_objections(standing)
-    known = {(each.seat, each.text) for each in found}
-    items = _group_words(found, words)
+    words, leading, objections = standing.words, standing.leading, list_objections(standing)
+    known = {(each.seat, each.text) for each in objections}
+    items = _group_words(objections, words)
     items += [format_dissent(voice, words) for voice in decision.dissent if (voice.seat, voice.text) not in known]
     # Without a vote nobody was asked: "nobody dissented" would claim an agreement that was never sought.
     none = describe_no_dissent(decision, words) if decision.support is not None else words.no_objection
@@ -213,15 +213,15 @@ def _format_finding(finding: Finding, idea: IdeaStanding, words: SwarmReportText
 
 
 def _cut_line(text: str) -> str:
-    return cut_text(one_line(text), LONGEST_DETAIL)
+    return cut_text(one_line(text), MAX_DETAIL_LENGTH)
 
 
 def build_ideas(standing: SwarmStanding) -> tuple[Block, ...]:
     """All ideas by support: the first ones with their evidence and what reviewers said, the others in a list."""
     words, ideas = standing.words, standing.ideas
-    cards = [_build_idea_card(standing, idea) for idea in ideas[:MOST_IDEA_CARDS]]
-    rest: list[Text] = [(Strong(idea.id), f" ({len(idea.backers)}): {_cut_line(idea.text)}") for idea in ideas[MOST_IDEA_CARDS:]]
-    others = (Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MOST_OTHERS),)),) if rest else ()
+    cards = [_build_idea_card(standing, idea) for idea in ideas[:MAX_IDEA_CARDS]]
+    rest: list[Text] = [(Strong(idea.id), f" ({len(idea.backers)}): {_cut_line(idea.text)}") for idea in ideas[MAX_IDEA_CARDS:]]
+    others = (Details(words.other_ideas.format(count=len(rest)), (build_list(rest, MAX_OTHERS),)),) if rest else ()
     return (*cards, *others)
 
 
@@ -230,9 +230,9 @@ def _build_idea_card(standing: SwarmStanding, idea: IdeaStanding) -> Card:
     head: list[Text] = [Strong(idea.id), _format_support(idea, words)]
     head += [Muted(words.pheromone_line.format(value=idea.pheromone))] if idea.pheromone is not None else []
     head += [Muted(_format_vote(standing, idea))] if idea.result is not None else []
-    evidence = _build_evidence(idea, idea.findings, words, MOST_FINDINGS)
+    evidence = _build_evidence(idea, idea.findings, words, MAX_FINDINGS)
     reviews = _group_words(idea.reviews, words, "↯ ")
-    return Card(head=tuple(head), blocks=(Line(Strong(idea.text)), evidence, build_list(reviews, MOST_FINDINGS)))
+    return Card(head=tuple(head), blocks=(Line(Strong(idea.text)), evidence, build_list(reviews, MAX_FINDINGS)))
 
 
 def build_synthesis(standing: SwarmStanding) -> tuple[Block, ...]:

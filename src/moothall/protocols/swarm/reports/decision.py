@@ -107,18 +107,18 @@ def _build_reasons(timeline: SwarmTimeline, first: facts.IdeaResolution | None) 
 
 def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None) -> tuple[SeatPosition, ...]:
     swarm = timeline.state
-    opening = {told.seat: told for told in reversed(timeline.reports)}
+    opening = {each.seat: each for each in reversed(timeline.reports)}
     votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
-    found = []
+    positions = []
     for name in swarm.explorers:
-        seat, told = swarm.seat(name), opening.get(name)
+        seat, first_report = swarm.seat(name), opening.get(name)
         position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
         vote = votes.get(name)
-        if told is None and position is None:
+        if first_report is None and position is None:
             continue
-        before = "; ".join(each.core_idea for each in told.report.findings) if told is not None else ""
+        before = "; ".join(each.core_idea for each in first_report.report.findings) if first_report is not None else ""
         is_siding = position not in {None, "abstain"}
-        found.append(
+        positions.append(
             SeatPosition(
                 seat=name,
                 before=before or None,
@@ -129,12 +129,12 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
                 weight=compute_weight(seat.weight, confidence, seat.trust) if is_siding else 0.0,
                 moved_by=None,
                 # From the second round on it has read what others found.
-                choice_before=told.report.choice if told is not None and told.round == 1 else "",
+                choice_before=first_report.report.choice if first_report is not None and first_report.round == 1 else "",
                 via_before=timeline.find_first_door(name, "explore"),
                 via=timeline.find_door(name, "ballot"),
             )
         )
-    return tuple(found)
+    return tuple(positions)
 
 
 def _build_dissent(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Dissent, ...]:

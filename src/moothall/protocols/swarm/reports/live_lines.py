@@ -74,10 +74,10 @@ def _describe_operations(fact: facts.OperationsProcessed, words: SwarmReportText
     ]
     for each in fact.results:
         if not each.success:
-            told = ", ".join(
+            reason = ", ".join(
                 part for part in (translate_term(words, each.error or ""), translate_detail(words, each.detail)) if part
             )
-            lines.append(f"  ✗ {translate_term(words, each.operation)} {each.seat}: {told}")
+            lines.append(f"  ✗ {translate_term(words, each.operation)} {each.seat}: {reason}")
     return lines
 
 

@@ -54,10 +54,10 @@ from moothall.reports.figures import format_percent
 from moothall.reports.markdown import render_blocks
 from moothall.reports.sections import build_costs, build_losses, build_report, build_spent
 
-MOST_LINES: Final = 8
+MAX_LINES: Final = 8
 """Directions in the chart: as many as it has colours."""
-MOST_BARS: Final = 20
-MOST_EVENTS: Final = 200
+MAX_BARS: Final = 20
+MAX_EVENTS: Final = 200
 """So many of the newest stand in a report."""
 ROLES: Final = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
 
@@ -144,7 +144,7 @@ def _build_figures(standing: SwarmStanding) -> Iterable[Block]:
     words, settings, last = standing.words, standing.swarm.settings, standing.last
     if last is None:
         return ()
-    stable = _count_stable_rounds(standing.found, settings.beta)
+    stable = _count_stable_rounds(standing.what_if, settings.beta)
     support = f"{format_percent(last.consensus_rate)} / {format_percent(settings.quorum_threshold)}"
     bars = (
         _build_gauge(words.stability, stable / settings.beta, last.stable, f"{stable}/{settings.beta}"),
@@ -154,10 +154,10 @@ def _build_figures(standing: SwarmStanding) -> Iterable[Block]:
     return (Card(blocks=(Bars(bars),)),)
 
 
-def _count_stable_rounds(found: WhatIfResult, most: int) -> int:
+def _count_stable_rounds(what_if: WhatIfResult, most: int) -> int:
     """For how many rounds up to the last the same ideas were held; at most `most`."""
-    held = found.rounds[-1].ideas
-    same = takewhile(lambda each: each.ideas == held, reversed(found.rounds))
+    held = what_if.rounds[-1].ideas
+    same = takewhile(lambda each: each.ideas == held, reversed(what_if.rounds))
     return min(sum(1 for _ in same), most) if held else 0
 
 
@@ -246,19 +246,18 @@ def _build_pheromones(standing: SwarmStanding) -> Iterable[Block]:
         label=words.pheromones,
         labels=tuple(str(settled.round) for settled in settlements),
         series=tuple(
-            Series(one_line(each.direction), tuple(values.get(each.direction) for values in after))
-            for each in ranked[:MOST_LINES]
+            Series(one_line(each.direction), tuple(values.get(each.direction) for values in after)) for each in ranked[:MAX_LINES]
         ),
     )
-    blocks: list[Block] = [chart, Card(head=(Muted(words.concentrations),), blocks=(Bars(tuple(bars[:MOST_BARS])),))]
-    if len(bars) > MOST_BARS:
-        blocks.append(Details(f"+ {len(bars) - MOST_BARS}", (Bars(tuple(bars[MOST_BARS:])),)))
+    blocks: list[Block] = [chart, Card(head=(Muted(words.concentrations),), blocks=(Bars(tuple(bars[:MAX_BARS])),))]
+    if len(bars) > MAX_BARS:
+        blocks.append(Details(f"+ {len(bars) - MAX_BARS}", (Bars(tuple(bars[MAX_BARS:])),)))
     return blocks
 
 
 def _build_rounds(standing: SwarmStanding) -> Iterable[Block]:
     """Best support and diversity by round with their bounds, and all figures of each round."""
-    words, settings, rounds = standing.words, standing.swarm.settings, standing.found.rounds
+    words, settings, rounds = standing.words, standing.swarm.settings, standing.what_if.rounds
     chart = LineChart(
         label=words.by_round,
         labels=tuple(str(each.round) for each in rounds),
@@ -354,7 +353,7 @@ def _build_insights(standing: SwarmStanding) -> Iterable[Block]:
 def _build_events(standing: SwarmStanding) -> Iterable[Block]:
     """What happened, one line each; the newest where there is too much."""
     lines = list_event_lines(standing.timeline)
-    shown = tuple(lines[-MOST_EVENTS:])
+    shown = tuple(lines[-MAX_EVENTS:])
     summary = standing.words.event_count.format(shown=len(shown), all=len(lines))
     return (Details(summary, (Bullets(shown),)),) if shown else ()
 

@@ -71,7 +71,7 @@ class SwarmStanding:
     """Where a run stands, with some joins undone: what all reports show."""
 
     timeline: SwarmTimeline
-    found: WhatIfResult
+    what_if: WhatIfResult
     ideas: tuple[IdeaStanding, ...]
     """All ideas, the one with most support first."""
     leading: IdeaStanding | None
@@ -88,7 +88,7 @@ class SwarmStanding:
     @property
     def last(self) -> ConvergenceMeasured | None:
         """The figures of the last round."""
-        return self.found.rounds[-1] if self.found.rounds else None
+        return self.what_if.rounds[-1] if self.what_if.rounds else None
 
     @property
     def quorum_ideas(self) -> list[IdeaStanding]:
@@ -98,18 +98,18 @@ class SwarmStanding:
 
 def build_standing(timeline: SwarmTimeline, apart: Collection[str] = ()) -> SwarmStanding:
     """Return where a run stands with the joins `apart` undone. Raises BadSetting when there is no such join."""
-    found = compute_what_if(timeline, apart)
-    ideas = _rank_ideas(timeline, found)
-    return SwarmStanding(timeline=timeline, found=found, ideas=ideas, leading=_find_leading_idea(timeline, ideas))
+    what_if = compute_what_if(timeline, apart)
+    ideas = _rank_ideas(timeline, what_if)
+    return SwarmStanding(timeline=timeline, what_if=what_if, ideas=ideas, leading=_find_leading_idea(timeline, ideas))
 
 
-def _rank_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[IdeaStanding, ...]:
+def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaStanding, ...]:
     """All ideas, the one with most support first; equal ones by independent support, then by their number."""
-    last = found.rounds[-1] if found.rounds else None
+    last = what_if.rounds[-1] if what_if.rounds else None
     backed = {each.idea: each for each in last.backing} if last is not None else {}
     results = {each.idea: each for each in timeline.completed.resolved} if timeline.completed is not None else {}
     findings: dict[int, list[Finding]] = {}
-    for finding in found.board.findings:
+    for finding in what_if.board.findings:
         findings.setdefault(finding.idea, []).append(finding)
     ideas = [
         IdeaStanding(
@@ -124,7 +124,7 @@ def _rank_ideas(timeline: SwarmTimeline, found: WhatIfResult) -> tuple[IdeaStand
             pheromone=_find_strongest_pheromone(timeline, findings[number]),
             result=results.get(number),
         )
-        for number, idea in found.board.ideas.items()
+        for number, idea in what_if.board.ideas.items()
         # Without findings all that was said moved to another idea.
         if number in findings
     ]
@@ -145,24 +145,24 @@ def list_objections(standing: SwarmStanding) -> list[Remark]:
     timeline, idea = standing.timeline, standing.leading
     if idea is None:
         return []
-    found = [
+    objections = [
         Remark(seat=seat, kind=vote.position, text=vote.reason)
         for seat, vote in list_votes(timeline, idea.number)
         if vote.position in {"oppose", "conditional_support"}
     ]
-    found += [each for each in idea.reviews if each.kind == "challenge"]
-    found += [
+    objections += [each for each in idea.reviews if each.kind == "challenge"]
+    objections += [
         Remark(seat=each.seat, kind="refuted", text=each.checked, about=each.id)
         for each in idea.findings
         if each.verdict == "refuted"
     ]
     ways = {direction_key(each.direction) for each in idea.findings if each.direction}
-    found += [
+    objections += [
         Remark(seat=signal.sender, kind=signal.reason, text=signal.evidence, about=signal.id)
         for signal in timeline.signals.values()
         if signal.target in ways
     ]
-    return found
+    return objections
 
 
 def build_standing_json(timeline: SwarmTimeline, apart: Iterable[str] = (), most: int | None = None) -> dict[str, Any]:

@@ -250,5 +250,5 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
     def find_finding_line(self, finding: Finding) -> int:
         """The number of the timeline line of a finding."""
-        found = [line.id for line in self.lines if line.speaker == finding.seat and line.content == finding.core_idea]
-        return found[0] if found else 1
+        numbers = [line.id for line in self.lines if line.speaker == finding.seat and line.content == finding.core_idea]
+        return numbers[0] if numbers else 1

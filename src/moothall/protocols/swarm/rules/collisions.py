@@ -18,14 +18,14 @@ from moothall.scoring.likeness import normalize_idea
 
 # Weights of the source: a challenge counts most, because it is what a group of agreeing agents lacks.
 WEIGHTS: Final[dict[Action, float]] = {"challenge": 1.5, "support": 0.8, "extend": 1.2, "synthesize": 1.0, "pass": 0.0}
-FEWEST_FINDINGS: Final = 2
+MIN_FINDINGS: Final = 2
 DEEPEN_ABOVE: Final = 0.6
 DEBATE_ABOVE: Final = 2
-MOST_ON_ONE: Final = 2
+MAX_ON_ONE: Final = 2
 SHOWN: Final = 3
 LOOKED_AT: Final = 60
 """The newest findings; the targets of collisions are chosen among them."""
-MOST_CHECKED: Final = 10
+MAX_CHECKED: Final = 10
 
 
 def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
@@ -38,9 +38,9 @@ def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
 
 
 def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
-    """Choose who collides with what in this round; agents in random order, at most `MOST_ON_ONE` per direction."""
+    """Choose who collides with what in this round; agents in random order, at most `MAX_ON_ONE` per direction."""
     most = state.settings.collisions
-    if state.settings.mode == "classic" or not most or len(state.board.findings) < FEWEST_FINDINGS or state.stop:
+    if state.settings.mode == "classic" or not most or len(state.board.findings) < MIN_FINDINGS or state.stop:
         return ()
     idle = [seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask]
     # Seeded order: otherwise the first seats of the roster would always get the few collisions of a round.
@@ -71,7 +71,7 @@ def _select_targets(state: Swarm, agent: Agent, mode: CollisionMode, crowd: Mapp
     others = [
         finding
         for finding in state.board.findings[-LOOKED_AT:]
-        if finding.seat != agent.seat and crowd.get(_find_direction_key(finding), 0) < MOST_ON_ONE
+        if finding.seat != agent.seat and crowd.get(_find_direction_key(finding), 0) < MAX_ON_ONE
     ]
 
     # Lower ranks come first: the mode's own criterion, then findings with few reviews, then the newest.
@@ -93,7 +93,7 @@ def list_findings_to_check(state: Swarm) -> tuple[int, ...]:
     if state.stop:
         return ()
     unchecked = (each.number for each in state.board.findings if each.needs_validation and each.verdict is None)
-    return tuple(unchecked)[:MOST_CHECKED]
+    return tuple(unchecked)[:MAX_CHECKED]
 
 
 def apply_reviews(state: Swarm) -> Swarm:

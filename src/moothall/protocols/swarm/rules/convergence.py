@@ -16,7 +16,7 @@ from moothall.scoring.stigmergy import apply_stop_signal, compute_diversity
 DOMINANT: Final = 0.7
 CUT: Final = 0.3
 STAGNANT_ROUNDS: Final = 3
-FEWEST_ACTIVE: Final = 2
+MIN_ACTIVE: Final = 2
 
 
 def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:
@@ -165,7 +165,7 @@ def find_end_reason(state: Swarm) -> EndReason | None:
         return "synthesis" if state.stop is None or state.synthesis else state.stop
     if measured.converged:
         return "converged"
-    if measured.active < FEWEST_ACTIVE:
+    if measured.active < MIN_ACTIVE:
         return "insufficient_active_agents"
     if measured.is_clear:
         return "clear"

@@ -13,8 +13,8 @@ from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.scoring.evidence import ExplorerReading, judge_evidence, scale_deposits
 
-MOST_RATED: Final = 12
-MOST_RANKED: Final = 12
+MAX_RATED: Final = 12
+MAX_RANKED: Final = 12
 CLEAR_READINGS: Final = 2
 """A leader is clear only when every direction has been read so often."""
 
@@ -22,7 +22,7 @@ CLEAR_READINGS: Final = 2
 def list_rated_directions(state: Swarm, seat: SeatId) -> dict[int, str]:
     """Return the directions that an explorer is asked to rate, by their numbers on the blackboard: those it read last."""
     numbers = {key: number for number, key in enumerate(state.board.pheromones, 1)}
-    read = [key for key in state.agents[seat].read if key in numbers][-MOST_RATED:]
+    read = [key for key in state.agents[seat].read if key in numbers][-MAX_RATED:]
     return {numbers[key]: state.board.pheromones[key].direction for key in read}
 
 
@@ -68,7 +68,7 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
     return EvidenceChoice(
         direction=names[leader],
         method=verdict.method,
-        ranked=tuple(replace(each, direction=names[each.direction]) for each in verdict.ranked[:MOST_RANKED]),
+        ranked=tuple(replace(each, direction=names[each.direction]) for each in verdict.ranked[:MAX_RANKED]),
         margin=verdict.margin,
         z=verdict.z,
         needed=verdict.needed,
@@ -83,17 +83,17 @@ def _weigh_findings(state: Swarm) -> dict[tuple[str, SeatId], float]:
     Support 0.8, extension 1.2 and synthesis 1.0 stand behind a reading, a challenge of 1.5 against it; what the validator refuted
     does not count at all.
     """
-    found: dict[tuple[str, SeatId], list[Finding]] = {}
+    reviewed: dict[tuple[str, SeatId], list[Finding]] = {}
     for finding in state.board.findings:
         if finding.reviews or finding.verdict is not None:
-            found.setdefault((direction_key(finding.direction), finding.seat), []).append(finding)
+            reviewed.setdefault((direction_key(finding.direction), finding.seat), []).append(finding)
     standings = {}
-    for key, findings in found.items():
+    for key, findings in reviewed.items():
         reviews = [review for finding in findings for review in finding.reviews]
         against = sum(review.weight for review in reviews if review.action == "challenge")
         behind = 1.0 + sum(review.weight for review in reviews if review.action != "challenge")
-        kept = sum(finding.verdict != "refuted" for finding in findings) / len(findings)
-        standings[key] = kept * behind / (behind + against)
+        unrefuted = sum(finding.verdict != "refuted" for finding in findings) / len(findings)
+        standings[key] = unrefuted * behind / (behind + against)
     return standings
 
 

@@ -20,16 +20,16 @@ from moothall.protocols.swarm.state import Board, Finding, Idea, NearPair, Round
 from moothall.scoring.likeness import JOIN_AT, find_similar_texts, is_against, measure_by_words, normalize_idea
 from moothall.scoring.text_groups import Pair, TextGroups, order_pair
 
-MOST_COMPARED: Final = 300
+MAX_COMPARED: Final = 300
 """How many known ideas, the newest, a new text is compared with."""
 NEAREST: Final = 3
 """How many of the nearest texts of each new one are put to the judge."""
 PER_IDEA: Final = 2
 """How many of these may say one idea."""
-MOST_JUDGED: Final = 60
+MAX_JUDGED: Final = 60
 """How many pairs with new texts are put to the judge in one round, and how many second looks."""
-MOST_SECOND_LOOKS: Final = 12
-MOST_VERDICTS: Final = 4_000
+MAX_SECOND_LOOKS: Final = 12
+MAX_VERDICTS: Final = 4_000
 """How many verdicts on pairs are kept, the newest."""
 WEIGHTS: Final[Mapping[PairVerdict, float]] = {"same": 1.0, "different": -1.0, "opposite": -2.0}
 AGREED: Final = 2.0
@@ -70,7 +70,7 @@ def _list_known_ideas(state: Swarm) -> tuple[int, ...]:
     apart, by_text = _collect_separate_texts(state), state.board.by_text
     keys = ((idea.number, normalize_idea(idea.text)) for idea in state.board.ideas.values())
     # An idea whose texts all moved to another is none any more.
-    return tuple(number for number, key in keys if key not in apart and by_text.get(key) == number)[-MOST_COMPARED:]
+    return tuple(number for number, key in keys if key not in apart and by_text.get(key) == number)[-MAX_COMPARED:]
 
 
 def build_comparison(state: Swarm) -> CompareTexts:
@@ -85,8 +85,8 @@ def build_comparison(state: Swarm) -> CompareTexts:
 
 def compare_by_words(compared: CompareTexts) -> SimilarityReport:
     """Compare by words alone: the fallback if the measure fails."""
-    found = find_similar_texts(compared.known, compared.new, measure_by_words, compared.nearest)
-    pairs = (ComparedPair(**pair._asdict()) for pair in found)
+    similar = find_similar_texts(compared.known, compared.new, measure_by_words, compared.nearest)
+    pairs = (ComparedPair(**pair._asdict()) for pair in similar)
     return SimilarityReport(by="words", pairs=tuple(pairs))
 
 
@@ -124,16 +124,16 @@ def _list_near_pairs(state: Swarm) -> list[NearPair]:
             near.setdefault(pair.one, {})[pair.other] = pair.likeness
     ranked = []
     for one, others in near.items():
-        told: dict[int, int] = {}
+        counts: dict[int, int] = {}
         chosen = []
         for other, value in sorted(others.items(), key=lambda each: (-each[1], each[0])):
             idea = ideas[other] if other < first else -other
-            told[idea] = told.get(idea, 0) + 1
-            if told[idea] <= PER_IDEA:
+            counts[idea] = counts.get(idea, 0) + 1
+            if counts[idea] <= PER_IDEA:
                 chosen.append(NearPair(one=one, other=other, likeness=value))
         ranked += list(enumerate(chosen[:NEAREST]))
     ranked.sort(key=lambda each: (each[0], -each[1].likeness, each[1].one, each[1].other))
-    return sorted((pair for _, pair in ranked[:MOST_JUDGED]), key=lambda pair: (pair.one, -pair.likeness, pair.other))
+    return sorted((pair for _, pair in ranked[:MAX_JUDGED]), key=lambda pair: (pair.one, -pair.likeness, pair.other))
 
 
 def _list_second_looks(state: Swarm) -> list[NearPair]:
@@ -144,7 +144,7 @@ def _list_second_looks(state: Swarm) -> list[NearPair]:
     for doubted in TextGroups(state.board.by_text, state.board.verdicts).list_doubts(places):
         other, one = sorted(places[key] for key in doubted)
         looks.append(NearPair(one=one, other=other, likeness=round(measure_by_words(texts[one], (texts[other],))[0], 4)))
-        if len(looks) == MOST_SECOND_LOOKS:
+        if len(looks) == MAX_SECOND_LOOKS:
             break
     return looks
 
@@ -425,7 +425,7 @@ def _list_joined_texts(
         *(each.text for each in placed),
     )
     keys = ((text, normalize_idea(text)) for text in dict.fromkeys(texts))
-    return tuple((text, by_text[key]) for text, key in keys if key not in founding)[-MOST_COMPARED:]
+    return tuple((text, by_text[key]) for text, key in keys if key not in founding)[-MAX_COMPARED:]
 
 
 def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair, tuple[float, int]]:
@@ -434,4 +434,4 @@ def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair,
         return state.board.verdicts
     agreed = (order_pair(normalize_idea(each.text), normalize_idea(each.like)) for each in placed if each.reason == "agreesWith")
     verdicts = {**state.board.verdicts, **_collect_verdicts(state), **dict.fromkeys(agreed, (AGREED, 1))}
-    return dict([*verdicts.items()][-MOST_VERDICTS:]) if len(verdicts) > MOST_VERDICTS else verdicts
+    return dict([*verdicts.items()][-MAX_VERDICTS:]) if len(verdicts) > MAX_VERDICTS else verdicts

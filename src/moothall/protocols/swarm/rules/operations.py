@@ -25,8 +25,8 @@ from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
 REASONS: Final = ("contradictory_evidence", "better_alternative", "resource_conflict")
 OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
 LONGEST_DIRECTION: Final = 200
-MOST_DIRECTIONS: Final = 256
-MOST_CLAIMS: Final = 256
+MAX_DIRECTIONS: Final = 256
+MAX_CLAIMS: Final = 256
 _FINDING: Final = "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"
 
 
@@ -134,8 +134,8 @@ class BlackboardEditor:
             raise OperationRefused(f"amount must be more than 0 and at most {self._settings.most_deposit:g}")
         key = self._find_direction_key(direction)
         pheromone = self._pheromones.get(key)
-        if pheromone is None and len(self._pheromones) >= MOST_DIRECTIONS:
-            raise OperationRefused(f"the blackboard has {MOST_DIRECTIONS} directions already")
+        if pheromone is None and len(self._pheromones) >= MAX_DIRECTIONS:
+            raise OperationRefused(f"the blackboard has {MAX_DIRECTIONS} directions already")
         before = pheromone.concentration if pheromone is not None else 0.0
         after = self._choose_concentration(add_deposit(before, amount))
         self._set_pheromone(key, direction, agent.seat, after)
@@ -209,8 +209,8 @@ class BlackboardEditor:
             name = self._recorded.target or name
         claim = self._claims.get(name)
         if claim is None:
-            if len(self._claims) >= MOST_CLAIMS:
-                raise OperationRefused(f"the blackboard has {MOST_CLAIMS} subtasks already")
+            if len(self._claims) >= MAX_CLAIMS:
+                raise OperationRefused(f"the blackboard has {MAX_CLAIMS} subtasks already")
             claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self._state.round)
         if agent.seat not in claim.claimed_by:
             if len(claim.claimed_by) >= self._settings.agents_per_task:

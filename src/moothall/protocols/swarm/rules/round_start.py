@@ -24,7 +24,7 @@ from moothall.protocols.swarm.rules.directions import direction_key, weigh_direc
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 
-MOST_WAKES: Final = 3
+MAX_WAKES: Final = 3
 PINGS: Final = 3
 DEGRADED_AT: Final = 2
 REMOVED_AT: Final = 3
@@ -184,7 +184,7 @@ def build_barrier(state: Swarm) -> BarrierPassed:
                 set_status(seat, "active", "recovered")
             _punish(agents, agent, violations, set_status)
         # After the punishment: an agent that was degraded or terminated above does not get a second reason.
-        if after.wakes >= MOST_WAKES and agents[seat].status == "active":
+        if after.wakes >= MAX_WAKES and agents[seat].status == "active":
             set_status(seat, "degraded", "prolonged_silence")
     answered = tuple(seat for seat in state.orders if seat in state.answered)
     lost = tuple(seat for seat in state.orders if seat not in state.answered)

@@ -27,7 +27,7 @@ from moothall.protocols.swarm.rules.convergence import find_end_reason
 from moothall.protocols.swarm.rules.execution import CONFIRMS
 from moothall.protocols.swarm.state import RoundReview, Stage, Swarm
 
-MOST_INPUTS: Final = 3
+MAX_INPUTS: Final = 3
 _PARTS_WITH_SEATS: Final = ("orders", "violations", "changes", "results", "opinions", "roles", "ends")
 _SEATS: Final = ("synced", "awaited", "acknowledged")
 
@@ -56,7 +56,7 @@ class SwarmRules:
             case SeatLost():
                 return _apply_loss(state, fact)
             case InputGiven(text=text):
-                return fast_replace(state, inputs=(*state.inputs, text)[-MOST_INPUTS:])
+                return fast_replace(state, inputs=(*state.inputs, text)[-MAX_INPUTS:])
             case Closed():
                 # A session that is cancelled or broken must not leave an agent running either.
                 return fast_replace(

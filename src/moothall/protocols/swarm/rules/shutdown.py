@@ -14,8 +14,8 @@ from moothall.scoring.positions import VotePosition
 from moothall.scoring.resolution import SeatVote, measure_in_proportion, resolve_open_vote
 from moothall.scoring.stigmergy import DIGITS
 
-MOST_VOTED_ON: Final = 5
-MOST_WRITERS: Final = 2
+MAX_VOTED_ON: Final = 5
+MAX_WRITERS: Final = 2
 """So many are asked for a synthesis, one after another; in the classic mode, where it is the result, all."""
 
 
@@ -27,9 +27,9 @@ def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
     if not _is_ballot_held(state) or state.measured is None:
         return ()
     if not state.by_evidence:
-        return state.consensus[:MOST_VOTED_ON]
+        return state.consensus[:MAX_VOTED_ON]
     backed = sorted(state.measured.backing, key=lambda each: (-len(each.backers), each.idea))
-    return tuple(dict.fromkeys((*state.consensus, *(each.idea for each in backed))))[:MOST_VOTED_ON]
+    return tuple(dict.fromkeys((*state.consensus, *(each.idea for each in backed))))[:MAX_VOTED_ON]
 
 
 def _is_ballot_held(state: Swarm) -> bool:
@@ -55,7 +55,7 @@ def find_synthesis_writer(state: Swarm) -> SeatId | None:
         return None
     left = [seat for seat in state.explorers if seat in state.answered and seat not in state.writers_lost]
     if state.settings.mode != "classic":
-        if state.settings.synthesis != "always" or len(state.writers_lost) >= MOST_WRITERS:
+        if state.settings.synthesis != "always" or len(state.writers_lost) >= MAX_WRITERS:
             return None
         left = [seat for seat in left if state.agents[seat].is_asked and state.agents[seat].findings]
         left.sort(key=lambda seat: state.agents[seat].role != "SYNTHESIZER")
