@@ -41,7 +41,7 @@ _EXPECTED: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "name": ((str,), "a protocol's name, such as 'debate'"),
     "language": ((str,), f"one of: {', '.join(list_languages())}"),
     "seed": ((int,), "a whole number"),
-    "budget": ((Budget,), "a Budget, such as moot.Budget(turns=6)"),
+    "budget": ((Budget,), "a Budget, such as moothall.Budget(turns=6)"),
     "settings": ((Mapping,), "a dict of the protocol's settings"),
     "outside_patience": ((int, float), "seconds"),
     "session": ((str,), "an id of ASCII letters, digits, '_' and '-'"),
