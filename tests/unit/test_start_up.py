@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from moothall.surfaces.cli.main import LazyCommand, main
+from moothall.surfaces.cli.lazy_commands import LazyCommand
+from moothall.surfaces.cli.main import main
 
 LAZY = [command for command in main.commands.values() if isinstance(command, LazyCommand)]
 

@@ -7,9 +7,9 @@ from pydantic import AliasChoices, Field
 from moothall.domain.topic import Stakes
 from moothall.memory.breakers import CircuitView, Policy
 from moothall.memory.validation import LONGEST_WINDOW
+from moothall.surfaces.api.fields import IdempotencyKey, Score, Short
 from moothall.surfaces.api.memory_shapes import Note
 from moothall.surfaces.api.method import ApiModel
-from moothall.surfaces.api.shapes import IdempotencyKey, Score, Short
 
 Seconds = Annotated[float | None, Field(gt=0, le=LONGEST_WINDOW)]
 Scope = Annotated[

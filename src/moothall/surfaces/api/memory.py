@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from moothall.domain.ids import parse_session_id
-from moothall.errors import CallerError, UnknownDecision, UnknownSession, WorldError
 from moothall.memory.lineage import Lineage
 from moothall.memory.obligations import RememberedObligation, describe_obligations, has_open_obligations
 from moothall.memory.obligations import list_obligations as list_obligations_of
@@ -18,12 +16,9 @@ from moothall.surfaces.api.memory_shapes import (
     DecisionParams,
     DecisionsOut,
     DecisionsParams,
-    DecisionTraceOut,
     FoundOut,
     ObligationsOut,
     ObligationsParams,
-    ResumedOut,
-    ResumeThreadParams,
     ReviewOut,
     ReviewParams,
     SearchOut,
@@ -42,7 +37,6 @@ from moothall.surfaces.api.memory_shapes import (
     TrustParams,
 )
 from moothall.surfaces.api.method import Call, Method, NoParams, build_method
-from moothall.surfaces.api.shapes import StandingOut
 
 _SETTLE: Final = "Report it with settle_obligation."
 
@@ -109,7 +103,7 @@ async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
     # A token for one session does not show that others go on.
     lines = await call.moot.search_sessions(query) if is_wanted("deliberations") and not call.caller.session else []
     return SearchOut(
-        decisions=[found for hit in hits if (found := await _find_search_hit(call, hit.decision, hit.score, hit.snippet))],
+        decisions=[found for hit in hits if (found := await find_search_hit(call, hit.decision, hit.score, hit.snippet))],
         threads=[
             ThreadFoundOut(
                 thread=each.thread,
@@ -128,7 +122,7 @@ async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
     )
 
 
-async def _find_search_hit(call: Call, decision: str, score: float, snippet: str) -> FoundOut | None:
+async def find_search_hit(call: Call, decision: str, score: float, snippet: str) -> FoundOut | None:
     kept = await call.moot.memory.get(decision)
     if kept is None:
         return None
@@ -154,45 +148,6 @@ async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
         limit=params.limit,
     )
     return DecisionsOut(decisions=[build_decision_out(kept) for kept in found])
-
-
-async def get_decision(call: Call, params: DecisionParams) -> DecisionTraceOut:
-    call.caller.check_session(params.decision_id)
-    memory = await call.moot.recall()
-    kept = await memory.get(params.decision_id)
-    if kept is None:
-        raise UnknownDecision(
-            f"no decision {params.decision_id!r} is stored; list or search the decisions to find those that are"
-        )
-    # A token for one session does not show what other sessions decided.
-    chain = None if call.caller.session else await memory.find_lineage(params.decision_id)
-    (whole,) = await memory.load_whole([kept])
-    trace = await _build_trace(call, kept)
-    return DecisionTraceOut(**dict(build_decision_out(kept)), **trace, head=whole.record.head, chain=chain)
-
-
-async def _build_trace(call: Call, kept: RememberedDecision) -> dict[str, Any]:
-    """The fields of `DecisionTraceOut`; none for a decision that no session of this ledger led to."""
-    if kept.is_alone:
-        return {}
-    # Imported here: they bring the rules of the deliberations, and every other command on decisions would pay for them.
-    from moothall.protocols.consultation.timeline import unwrap_timeline
-    from moothall.protocols.council.timeline import CouncilTimeline
-    from moothall.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
-
-    try:
-        plugin, timeline = await call.moot.load_plugin(kept.decision), await call.moot.load_timeline(kept.decision)
-    except UnknownSession:
-        return {}
-    inner = unwrap_timeline(timeline)
-    lines, more = build_trace_lines(inner)
-    found = {"contributions": lines, "more": more, "participant_votes": build_votes(plugin.decision(timeline), inner)}
-    result = build_result(inner) if isinstance(inner, CouncilTimeline) else None
-    if result is not None:
-        place = await call.deliberations.load_state(kept.decision)
-        found |= {"candidates": build_candidates(place, None), "motion": find_motion_id(place)}
-        found |= {"tally": result.tally, "changed_minds": result.changed_minds}
-    return found
 
 
 async def list_obligations(call: Call, params: ObligationsParams) -> ObligationsOut:
@@ -253,37 +208,6 @@ async def create_thread(call: Call, params: CreateThreadParams) -> ThreadView:
     )
 
 
-async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
-    memory = await call.moot.recall()
-    found = await memory.resume_thread(params.thread, params.participant, key=params.idempotency_key)
-    inside = {each.decision_id for each in found.view.decisions}
-    hits = [hit for hit in await memory.find_similar(found.view.title) if hit.decision not in inside]
-    return ResumedOut(
-        thread=found.view,
-        last_visit=found.last_visit,
-        missed=list(found.missed),
-        counts=list(found.counts),
-        like=[each for hit in hits if (each := await _find_search_hit(call, hit.decision, hit.score, hit.snippet))],
-        running=[
-            running
-            for each in found.view.decisions
-            if not each.is_decided and (running := await _find_running(call, each.decision_id))
-        ],
-    )
-
-
-async def _find_running(call: Call, session: str) -> StandingOut | None:
-    """Where a session of a thread stands that goes on; None if it has ended without a decision, or cannot be read."""
-    from moothall.surfaces.api.deliberation import build_session_standing
-
-    try:
-        name = parse_session_id(session)
-        snapshot = await call.moot.engine.load_snapshot(name)
-        return None if snapshot.is_closed else StandingOut(**await build_session_standing(call, name))
-    except (CallerError, WorldError):
-        return None
-
-
 async def get_thread_status(call: Call, params: ThreadParams) -> ThreadView:
     return await (await call.moot.recall()).thread_status(params.thread)
 
@@ -323,12 +247,6 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     ),
     build_method("cstp.listDecisions", "List past decisions, the newest first.", list_decisions),
     build_method(
-        "cstp.getDecision",
-        "A past decision and what led to it: who argued what, candidates, votes and what moved them, dissent, obligations, reviews.",
-        get_decision,
-        "get_decision",
-    ),
-    build_method(
         "cstp.listObligations",
         "The conditions that decisions were carried with: who set each, what must hold, by when, and whether it is open.",
         list_obligations,
@@ -363,12 +281,6 @@ _METHODS: tuple[Method[Any, Any], ...] = (
         create_thread,
         "create_thread",
     ),
-    build_method(
-        "cstp.resumeThread",
-        "Return to a thread: its state, what you missed since your last visit, the open questions.",
-        resume_thread,
-        "resume_thread",
-    ),
     build_method("cstp.getThreadStatus", "The state of a thread: active, paused, completed or blocked.", get_thread_status),
     build_method("cstp.setThreadStatus", "Pause, complete, block or reactivate a thread.", set_thread_status),
     build_method("cstp.askInThread", "Add an open question to a thread.", ask_in_thread),
@@ -376,7 +288,7 @@ _METHODS: tuple[Method[Any, Any], ...] = (
     build_method("cstp.listThreads", "All threads, the most recently changed first.", list_threads),
 )
 
-_OF_ONE: Final = {get_decision, search_decisions, list_obligations, settle_obligation}
+_OF_ONE: Final = {search_decisions, list_obligations, settle_obligation}
 
 MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(
     each if each.handler in _OF_ONE else replace(each, needs_unbound_token=True) for each in _METHODS

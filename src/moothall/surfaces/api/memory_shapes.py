@@ -7,21 +7,11 @@ from pydantic import AliasChoices, Field
 
 from moothall.memory.amplification import Amplification
 from moothall.memory.facts import Member, ObligationState, Outcome, ThreadStatus
-from moothall.memory.lineage import Lineage
 from moothall.memory.obligations import RememberedObligation
-from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
+from moothall.memory.threads import ThreadView
 from moothall.memory.track_records import CategoryTrust, SourceTrust
+from moothall.surfaces.api.fields import IdempotencyKey, Short
 from moothall.surfaces.api.method import ApiModel
-from moothall.surfaces.api.shapes import (
-    CandidateOut,
-    ContributionOut,
-    IdempotencyKey,
-    MovedOut,
-    Short,
-    StandingOut,
-    TallyOut,
-    VoteOut,
-)
 
 DecisionRef = Annotated[
     str,
@@ -79,20 +69,6 @@ class DecisionOut(ApiModel):
         default=[], description="The conditions it was carried with, and their state."
     )
     note: str = Field(default="", description="What is still open: obligations that nobody reported on.")
-
-
-class DecisionTraceOut(DecisionOut):
-    """A decision with all that led to it, in one answer."""
-
-    contributions: list[ContributionOut] = Field(default=[], description="Who argued what, in order.")
-    more: bool = Field(default=False, description="There is more than this answer holds: see getDeliberation.")
-    candidates: list[CandidateOut] = []
-    motion: int | None = None
-    tally: list[TallyOut] = []
-    participant_votes: dict[str, VoteOut] = {}
-    changed_minds: list[MovedOut] = []
-    head: str = Field(default="", description="The hash of the session's last entry when it ended.")
-    chain: Lineage | None = Field(default=None, description="The decisions that it builds on, and those that build on it.")
 
 
 class ObligationsParams(ApiModel):
@@ -252,12 +228,3 @@ class SettleThreadParams(ThreadParams):
 
 class ThreadsOut(ApiModel):
     threads: list[ThreadView]
-
-
-class ResumedOut(ApiModel):
-    thread: ThreadView
-    last_visit: datetime | None = None
-    missed: list[ThreadEvent]
-    counts: list[EventCount]
-    like: list[FoundOut] = Field(description="Decisions on similar topics outside this thread.")
-    running: list[StandingOut] = Field(default=[], description="The thread's sessions that go on, and whom they wait for.")

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from moothall.surfaces.api.breakers import BREAKER_METHODS
 from moothall.surfaces.api.consultation import CONSULT_METHODS
+from moothall.surfaces.api.decision_trace import TRACE_METHODS
 from moothall.surfaces.api.deliberation import DELIBERATION_METHODS
 from moothall.surfaces.api.demos import DEMO_METHODS
 from moothall.surfaces.api.memory import MEMORY_METHODS
@@ -23,6 +24,7 @@ _METHODS: Final = (
     *DELIBERATION_METHODS,
     *DEMO_METHODS,
     *MEMORY_METHODS,
+    *TRACE_METHODS,
     *BREAKER_METHODS,
     *PIPELINE_METHODS,
     *ROUNDTABLE_METHODS,

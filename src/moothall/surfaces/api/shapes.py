@@ -12,11 +12,9 @@ from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.strength import Strength
+from moothall.surfaces.api.fields import IdempotencyKey, Score, Short
 from moothall.surfaces.api.method import ApiModel
 
-IdempotencyKey = Annotated[str, Field(max_length=100, description="A repeated call with the same key counts once.")]
-Short = Annotated[str, Field(max_length=100)]
-Score = Annotated[float, Field(ge=0, le=1)]
 DeliberationRef = Annotated[
     str,
     Field(

@@ -14,8 +14,9 @@ from moothall.reports.decision import summarize_choice
 from moothall.surfaces.api.breaker_shapes import RecordOut
 from moothall.surfaces.api.breakers import BREAKER_METHODS
 from moothall.surfaces.api.memory import MEMORY_METHODS
-from moothall.surfaces.api.memory_shapes import DecisionOut, DecisionsOut, DecisionTraceOut, ObligationsOut, SearchOut, TrustOut
+from moothall.surfaces.api.memory_shapes import DecisionOut, DecisionsOut, ObligationsOut, SearchOut, TrustOut
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.lazy_commands import LazyCommand
 from moothall.surfaces.cli.operations import Command, Note, call_here, perform, print_json_or_lines
 
 METHODS = {method.name: method for method in (*MEMORY_METHODS, *BREAKER_METHODS)}
@@ -52,25 +53,6 @@ def show_search(found: SearchOut) -> Iterator[str]:
         yield f"{session.session_id}  {session.status}: {one_line(session.topic)}"
     if not (found.decisions or found.threads or found.sources or found.deliberations):
         yield Note("nothing found")
-
-
-def show_decision(each: DecisionTraceOut) -> Iterator[str]:
-    yield format_decision(each)
-    yield f"  {one_line(each.decision) if each.decision else 'no decision'}"
-    for member in each.members:
-        first = f" first: {one_line(member.first)}" if member.first else ""
-        sure = "" if member.confidence is None else f" ({member.confidence:.2f})"
-        yield f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}"
-    yield from (f"  dissent: {one_line(text)}" for text in each.dissent)
-    yield from (f"  obligation {format_obligation(obligation)}" for obligation in each.obligations)
-    yield from (f"  {review.at:%Y-%m-%d} {review.outcome}: {one_line(review.note)}" for review in each.reviews)
-    if each.chain is None:
-        return
-    for name, links in (("built on", each.chain.built_on), ("basis of", each.chain.basis_of)):
-        for link in links:
-            yield f"  {name} {link.decision_id} ({link.outcome or 'not reviewed'}): {one_line(link.topic)}"
-    if each.chain.stands_on_failure:
-        yield f"  ! it builds on failed decisions: {', '.join(each.chain.failed)}"
 
 
 def show_review(each: DecisionOut) -> Iterator[str]:
@@ -124,12 +106,7 @@ decisions = Command(
             examples='moot decisions search "长上下文"',
             arguments=["query"],
         ).build("search"),
-        "show": Command(
-            method=METHODS["cstp.getDecision"],
-            show=show_decision,
-            examples="moot decisions show think_20261115_001",
-            arguments=["decision_id"],
-        ).build("show"),
+        "show": LazyCommand("show", "decision_show:show", "Show a decision and what led to it."),
         "review": Command(
             method=METHODS["cstp.reviewDecision"],
             show=show_review,
