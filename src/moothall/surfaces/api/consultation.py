@@ -15,9 +15,10 @@ from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
 from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import ApiModel, Call, Method
 from moothall.surfaces.api.session_shapes import SeatRef
-from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn
+from moothall.surfaces.api.shapes import ParticipantIn
 
 ConsultText = Annotated[str, Field(max_length=8_000)]
 

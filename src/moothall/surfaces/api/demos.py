@@ -9,8 +9,8 @@ from moothall.app.demos import build_demo_options, list_demos, load_demo
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.participants.demo import Pace
+from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
-from moothall.surfaces.api.shapes import IdempotencyKey
 
 
 class ListDemosParams(ApiModel):

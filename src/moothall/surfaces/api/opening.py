@@ -22,10 +22,11 @@ from moothall.locale.catalogues import OPENING
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.demos import DemoOut, build_demos_out
+from moothall.surfaces.api.fields import Short
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import OpenSessionParams, SessionParams
 from moothall.surfaces.api.sessions import build_open_options
-from moothall.surfaces.api.shapes import MOST_ENTRIES, FamilyRef, ParticipantIn, Short
+from moothall.surfaces.api.shapes import MOST_ENTRIES, FamilyRef, ParticipantIn
 from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
 from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
 from moothall.surfaces.invitations.join_prompt import build_join_prompt

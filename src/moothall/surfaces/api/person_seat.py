@@ -13,10 +13,10 @@ from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadAnswer, BadSetting, UnknownAsk, UnknownSeat
 from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
+from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import AskOut, SeatRef, SessionParams, WrittenOut
 from moothall.surfaces.api.sessions import build_ask_out
-from moothall.surfaces.api.shapes import IdempotencyKey
 
 LONGEST_ANSWER: Final = 20_000
 MOST_STEPS: Final = 500

@@ -14,9 +14,10 @@ from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.pipeline.timeline import PipelineTimeline, build_decision, list_step_lines
 from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.fields import IdempotencyKey, Short
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import SessionParams
-from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
+from moothall.surfaces.api.shapes import ParticipantIn
 
 
 class OpenPipelineParams(ApiModel):

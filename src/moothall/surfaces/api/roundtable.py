@@ -20,8 +20,9 @@ from moothall.protocols.roundtable.files import format_input_file_name
 from moothall.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
 from moothall.protocols.roundtable.state import Status
 from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import ApiModel, Call, Method, NoParams, build_method
-from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn
+from moothall.surfaces.api.shapes import ParticipantIn
 
 log = logging.getLogger("moot")
 

@@ -9,8 +9,9 @@ from moothall.codec.languages import KnownLanguage
 from moothall.domain.topic import LONGEST_FILE, MOST_FILES, Stakes
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.scoring.strength import Strength
+from moothall.surfaces.api.fields import IdempotencyKey, Short
 from moothall.surfaces.api.method import ApiModel
-from moothall.surfaces.api.shapes import MOST_ENTRIES, IdempotencyKey, ParticipantIn, Short
+from moothall.surfaces.api.shapes import MOST_ENTRIES, ParticipantIn
 
 PAGE: Final = 200
 

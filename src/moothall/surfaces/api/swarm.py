@@ -21,6 +21,7 @@ from moothall.protocols.swarm.records.blackboard import build_board_json, build_
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.fields import IdempotencyKey, Short
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import (
     AnswerParams,
@@ -33,7 +34,7 @@ from moothall.surfaces.api.session_shapes import (
     WrittenOut,
 )
 from moothall.surfaces.api.sessions import answer_ask, get_asks
-from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn, Short
+from moothall.surfaces.api.shapes import ParticipantIn
 
 MOST_AGENTS: Final = 64
 NEWEST: Final = 20
