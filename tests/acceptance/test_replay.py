@@ -195,6 +195,7 @@ def test_a_changed_export_is_not_taken_in(cli: Cli, session: str, tmp_path: Path
 def test_a_rulebook_that_would_have_decided_otherwise_is_told_apart(cli: Cli, session: str, tmp_path: Path) -> None:
     """P-10: an export with a whole chain that gives the floor to the wrong seat is not taken in, with code 5."""
     from moothall.codec.chain import compute_record_hash, compute_root_hash
+    from moothall.codec.export import EXPORT_VERSION
     from moothall.domain.ids import SessionId
 
     lines = [json.loads(line) for line in cli("export", session, "jsonl").out.split("\n")[1:] if line]
@@ -203,7 +204,7 @@ def test_a_rulebook_that_would_have_decided_otherwise_is_told_apart(cli: Cli, se
         line["body"] = line["body"].replace('"turn":3,"seat":"C"', '"turn":3,"seat":"A"')
         before = compute_record_hash(before, line["seq"], line["at"], line["body"].encode())
         line["hash"] = before.hex()
-    text = "\n".join(json.dumps(line) for line in [{"moot": 1, "session": session}, *lines])
+    text = "\n".join(json.dumps(line) for line in [{"moot": EXPORT_VERSION, "session": session}, *lines])
     (tmp_path / "forged.jsonl").write_text(text, encoding="utf-8")
     other = cli.elsewhere("other")
     told = other("import", str(tmp_path / "forged.jsonl"), code=5)

@@ -346,8 +346,8 @@ def test_what_is_written_is_read_back(language: str, kind: ConsultKind) -> None:
     """C-1, C-9: also which kind of consultation it is."""
     request = ConsultRequest(to="bob", question="Why?\nAnd when?", background="b", understanding="u", kind=kind)
     advice = Advice(answer="Because.\nSo.", notes="n", unsure_of="u", ask_instead="cy")
-    assert ConsultRequest.from_text(render_request(language, request, "bob")) == request  # type: ignore[arg-type]
-    assert Advice.from_text(render_advice(language, BOB, advice)) == advice  # type: ignore[arg-type]
+    assert ConsultRequest.from_text(render_request(language, request, "bob")) == request
+    assert Advice.from_text(render_advice(language, BOB, advice)) == advice
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

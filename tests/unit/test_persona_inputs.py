@@ -65,7 +65,7 @@ def test_a_talk_can_end_once_everyone_was_asked_about_the_input() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_speech_under_way_is_marked_on_every_surface(language: str) -> None:
     """P-7"""
-    table = speaking(MeetingRun(ADA, BOB, language=language)).give_input("And the union?").speaks("ada", "Yes.")  # type: ignore[arg-type]
+    table = speaking(MeetingRun(ADA, BOB, language=language)).give_input("And the union?").speaks("ada", "Yes.")
     timeline = table.timeline
     assert [line.unaware_of for line in timeline.lines] == [None, None, 2]
     told = {"en": "was under way when #2 came", "zh": "在 #2 到来时已在发言"}[language]

@@ -208,9 +208,10 @@ def _drop_confidence(meant: Fields, schema: Schema, random: Random) -> str:
 def _speak_plainly(meant: Fields, schema: Schema, random: Random) -> str:
     choices = [str(value) for name, value in meant.items() if "enum" in schema["properties"].get(name, {})]
     texts = [value for name, value in meant.items() if isinstance(value, str) and value not in choices and value]
-    ballot = [each for each in meant.get("ballot") or () if isinstance(each, dict)]
+    # One position on each candidate: nobody means two.
+    ballot = {each["candidate"]: each["position"] for each in meant.get("ballot") or () if isinstance(each, dict)}
     if ballot:
-        return " ".join(f"#{each['candidate']}: {each['position']}.\n" for each in ballot) + ". ".join(texts)
+        return " ".join(f"#{candidate}: {position}.\n" for candidate, position in ballot.items()) + ". ".join(texts)
     return ". ".join([*choices[:1], *texts]) or _dump(meant)
 
 

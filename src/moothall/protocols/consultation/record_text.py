@@ -69,7 +69,8 @@ def _render_question(words: ConsultationPromptText, request: ConsultRequest) -> 
 
 def _render_reply(words: ConsultationPromptText, consultation: Consultation) -> list[str]:
     if consultation.failure or consultation.advice is None:
-        return [words.failed.format(to=consultation.to, reason=words.failures.get(consultation.failure, consultation.failure))]
+        reason = words.failures.get(consultation.failure) or words.losses.get(consultation.failure, consultation.failure)
+        return [words.failed.format(to=consultation.to, reason=reason)]
     lines = [words.unknown.format(to=consultation.to), ""] if consultation.advice.is_unknown else []
     lines += quote_markdown(consultation.advice.answer)
     if consultation.advice.notes:

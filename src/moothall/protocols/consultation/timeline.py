@@ -162,6 +162,6 @@ def add_and_describe_consultation(
         case SeatLost(seat=seat, reason=reason, detail=detail):
             told = one_line(explain_detail(detail, reason, timeline.session_state.opened.language))
             suffix = f" ({told})" if told else ""
-            return [f"  ✗ {words.told_failed}: {seat}: {words.failures[reason]}{suffix}"]
+            return [f"  ✗ {words.told_failed}: {seat}: {words.losses[reason]}{suffix}"]
         case _:
             return []
