@@ -53,7 +53,7 @@ def count_objects() -> Counter[str]:
     gc.collect()
     alive = (each for each in gc.get_objects() if not (isinstance(each, asyncio.TimerHandle) and each.cancelled()))
     kinds = (type(each) for each in alive)
-    return Counter(kind.__qualname__ for kind in kinds if str(kind.__module__).startswith(("moot.", "asyncio.", "_asyncio")))
+    return Counter(kind.__qualname__ for kind in kinds if str(kind.__module__).startswith(("moothall.", "asyncio.", "_asyncio")))
 
 
 def find_keyed(session: str) -> list[str]:
