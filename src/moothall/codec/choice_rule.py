@@ -129,8 +129,7 @@ def apply_rule(text: str, choices: Sequence[PersonChoice]) -> PositionRead | Non
         return None
     lexicon = build_lexicon(tuple(choices))
     whole = _strip_marks(plain)
-    value = lexicon.weak.get(whole) or lexicon.strong.get(whole)
-    if value is not None:
+    if (value := lexicon.weak.get(whole) or lexicon.strong.get(whole)) is not None:
         return PositionRead(value)
     if "?" in plain or _QUOTED.search(plain):
         return None
