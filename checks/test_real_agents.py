@@ -86,7 +86,7 @@ def test_two_agents_hold_a_debate(path: str, tmp_path: Path) -> None:
             told = await moot.seating.agents()
             print({name: told[name] for name in ("codex", "opencode")})
             seats = {"ada": "command:codex", "bob": "command:opencode"}
-            decision = await moot.hold(TOPIC, seats=seats, name="debate", language="en", settings={"early_stop": False})
+            decision = await moot.hold(TOPIC, seats=seats, protocol="debate", language="en", settings={"early_stop": False})
         assert decision.lost == ()
         assert decision.decision is not None
         assert decision.decision.text == "Ship, with a way back."

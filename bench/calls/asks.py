@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from moothall.app.moot import Moot
-from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.ports.participant import Answer, NoAnswer
@@ -39,7 +38,7 @@ async def measure_asks(protocol: str, language: Language) -> dict[str, int]:
             language=language,
             seed=1,
             settings=dict(PROTOCOLS[protocol]),
-            budget=Budget(turns=4) if protocol == "persona" else Budget(),
+            turns=4 if protocol == "persona" else None,
         )
     return most
 

@@ -20,7 +20,6 @@ from typing import Any, Final, TypeVar
 from bench.calls.persona import answer_brief
 from moothall.app.moot import Moot
 from moothall.codec.answers import as_json
-from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
 from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.ports.participant import Answer, NoAnswer
@@ -161,7 +160,7 @@ async def hold_meeting(model: PricedModel, protocol: str, settings: Mapping[str,
             seats=seats,
             seed=1,
             settings=dict(settings),
-            budget=Budget(turns=TURNS) if protocol == "persona" else Budget(),
+            turns=TURNS if protocol == "persona" else None,
             memory=False,
         )
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from bench.calls.asks import PROTOCOLS
 from moothall.app.moot import Moot
 from moothall.codec.answers import read_answer
-from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
 from moothall.errors import BadAnswer
 from moothall.participants.local_model import LocalModel
@@ -45,7 +44,7 @@ async def collect_briefs(protocol: str) -> Mapping[str, list[Brief]]:
             seats={f"m{number}": Keeping(number, rate=0.0) for number in range(3)},
             seed=1,
             settings=dict(PROTOCOLS[protocol]),
-            budget=Budget(turns=3) if protocol == "persona" else Budget(),
+            turns=3 if protocol == "persona" else None,
         )
     return kept
 

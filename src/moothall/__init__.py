@@ -4,10 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
-    from moothall.app.consultations import Consult
-    from moothall.app.moot import Moot, Options
+    from moothall.app.moot import Moot
     from moothall.app.panels import Panel
-    from moothall.domain.budget import Budget
+    from moothall.app.session_options import Options
     from moothall.domain.roster import Seat
     from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
     from moothall.errors import CallerError, MootError, WorldError
@@ -15,15 +14,13 @@ if TYPE_CHECKING:
 else:
     # Loaded on first use: a program that imports one module of Moot does not import all of them.
     _PLACES = {
-        "Budget": "domain.budget",
         "CallerError": "errors",
-        "Consult": "app.consultations",
         "Decision": "reports.decision",
         "EntryAdded": "engine.events",
         "Event": "engine.events",
         "Moot": "app.moot",
         "MootError": "errors",
-        "Options": "app.moot",
+        "Options": "app.session_options",
         "Panel": "app.panels",
         "Seat": "domain.roster",
         "SeatWaiting": "engine.events",
@@ -44,9 +41,7 @@ else:
 
 
 __all__ = [
-    "Budget",
     "CallerError",
-    "Consult",
     "Decision",
     "EntryAdded",
     "Event",

@@ -30,7 +30,7 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moothall import Budget, Decision
+from moothall import Decision
 
 AGENTS = SCENES / "agents"
 TRICKS = (
@@ -298,7 +298,7 @@ def held_with(cli: Cli, folder: Path, stubborn: Stubborn, leaps: Leaps, bob: Scr
         async with cli.moot() as moot, asyncio.TaskGroup() as group:
             passing = group.create_task(leaps.once(lambda: len(stubborn.pids()) == 2, 60.0))
             settings = {"blind": False, "summarizer": "bob"}
-            decided = await moot.hold("Shall we?", panel=name, settings=settings, budget=Budget(turns=1), session="s")
+            decided = await moot.hold("Shall we?", panel=name, settings=settings, turns=1, session="s")
             await passing
             return decided
 

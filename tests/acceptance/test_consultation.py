@@ -24,7 +24,6 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moothall.app.consultations import Consult
 from moothall.codec.answers import parse_answer
 from moothall.domain.effects import Brief
 from moothall.ports.participant import Answer, NoAnswer
@@ -235,9 +234,9 @@ def test_the_record_is_on_disk_before_the_answer_is_used(cli: Cli) -> None:
             await moot.hold(
                 "Buy it?",
                 seats=seats,
-                name="roundtable",
+                protocol="roundtable",
                 settings={"max_rounds": 1},
-                consult=Consult(folder=cli.cwd),
+                project=cli.cwd,
                 check=False,
             )
 
@@ -406,9 +405,9 @@ def opened(cli: Cli, sessions: Sequence[str]) -> None:
                     "Buy it?",
                     session=session,
                     seats=dict.fromkeys(scene, platform),
-                    name="roundtable",
+                    protocol="roundtable",
                     settings={"max_rounds": 1},
-                    consult=Consult(folder=cli.cwd),
+                    project=cli.cwd,
                 )
 
     held(work())

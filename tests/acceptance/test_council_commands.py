@@ -132,7 +132,7 @@ def waiting(cli: Cli, tmp_path: Path) -> str:
 
     async def work() -> None:
         async with cli.moot() as moot:
-            await moot.run(await moot.open("Shall we?", seats=seats, name="debate", session="s"))
+            await moot.run(await moot.open("Shall we?", seats=seats, protocol="debate", session="s"))
 
     held(work())
     return "s"

@@ -10,7 +10,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 
 from moothall import Decision
-from moothall.domain.topic import build_topic
+from moothall.domain.topic import Stakes
 from moothall_testkit.stub_server import Request, Step, StubReply, StubServer
 
 T = TypeVar("T")
@@ -84,13 +84,13 @@ def commanded(cli: Cli, mind: Mind, *words: str) -> tuple[dict[str, Any], list[R
     return run(work())
 
 
-def counted(cli: Cli, mind: Mind, protocol: str, stakes: str = "medium", **settings: Any) -> tuple[Decision, list[Request]]:
+def counted(cli: Cli, mind: Mind, protocol: str, stakes: Stakes = "medium", **settings: Any) -> tuple[Decision, list[Request]]:
     """The decision of five model seats, and every call that they made."""
 
     async def work() -> tuple[Decision, list[Request]]:
         async with StubServer([mind], models=["gpt-stub"]) as stub, cli.moot() as moot:
             seats = dict.fromkeys(SEATS, f"{stub.base_url}#gpt-stub")
-            found = await moot.hold(TOPIC, seats=seats, name=protocol, subject=build_topic(stakes=stakes), settings=settings)
+            found = await moot.hold(TOPIC, seats=seats, protocol=protocol, stakes=stakes, settings=settings)
             return found, stub.asked
 
     return run(work())
@@ -133,7 +133,7 @@ def test_low_stakes_on_the_command_line_end_an_agreement_after_five_calls(cli: C
 @pytest.mark.parametrize("protocol", ["debate", "consensus", "advisory"])
 @pytest.mark.parametrize(("stakes", "settings"), [("low", {}), ("medium", {}), ("high", {"early_stop": True})])
 def test_blind_positions_that_agree_end_it_after_one_call_for_each_seat(
-    cli: Cli, protocol: str, stakes: str, settings: dict[str, Any]
+    cli: Cli, protocol: str, stakes: Stakes, settings: dict[str, Any]
 ) -> None:
     """D-19: cheap where everyone thinks the same."""
     found, asked = counted(cli, agreeing, protocol, stakes, **settings)
@@ -145,7 +145,7 @@ def test_blind_positions_that_agree_end_it_after_one_call_for_each_seat(
 
 
 @pytest.mark.parametrize(("stakes", "settings"), [("high", {}), ("critical", {}), ("low", {"early_stop": False})])
-def test_where_much_is_at_stake_agreement_is_argued_all_the_same(cli: Cli, stakes: str, settings: dict[str, Any]) -> None:
+def test_where_much_is_at_stake_agreement_is_argued_all_the_same(cli: Cli, stakes: Stakes, settings: dict[str, Any]) -> None:
     """D-19: agreement before any argument is no proof."""
     found, asked = counted(cli, agreeing, "debate", stakes, **settings)
     assert len(asked) == 20

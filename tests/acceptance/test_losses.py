@@ -29,7 +29,7 @@ from tests.acceptance.doors import (
     write_script,
 )
 
-from moothall import Budget, Decision, Seat
+from moothall import Decision, Seat
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Brief
 from moothall.domain.ids import SeatId
@@ -261,14 +261,14 @@ def meeting(cli: Cli, guests: dict[str, Guest], **plan: Any) -> Decision:
 @pytest.mark.parametrize(
     ("budget", "reason", "told"),
     [
-        (Budget(turns=50, tokens=85), "tokens", "90 of 85 tokens"),
-        (Budget(turns=50, money=4_200), "money", "0.0045 of 0.0042 US dollars"),
+        ({"tokens": 85}, "tokens", "90 of 85 tokens"),
+        ({"money": 0.0042}, "money", "0.0045 of 0.0042 US dollars"),
     ],
 )
-def test_the_token_and_money_budgets_end_the_talk(cli: Cli, budget: Budget, reason: str, told: str) -> None:
+def test_the_token_and_money_budgets_end_the_talk(cli: Cli, budget: dict[str, float], reason: str, told: str) -> None:
     """P-14: calls of 10 tokens and 0.0005 $ each, three in a turn; the record says which budget it was, and what was spent."""
     usage = Usage(tokens_in=7, tokens_out=3, cost=500, calls=1)
-    decision = meeting(cli, {seat: Guest(talkative(usage)) for seat in ("a", "b")}, budget=budget)
+    decision = meeting(cli, {seat: Guest(talkative(usage)) for seat in ("a", "b")}, turns=50, **budget)
     assert decision.ended_by == reason
     assert decision.decision is not None
     assert [fact for fact in record(cli) if fact["fact"] == "budget_exhausted"] == [
@@ -307,7 +307,7 @@ def test_a_participant_that_hangs_past_its_patience_is_lost_and_the_meeting_goes
 
     guests = {"a": Guest(hangs), "b": Guest(talkative(Usage()))}
     seats = [patient("a", 30.0), patient("b", 600.0)]
-    decision = meeting(cli, guests, seats=seats, budget=Budget(turns=3), settings={"summarizer": "b"})
+    decision = meeting(cli, guests, seats=seats, turns=3, settings={"summarizer": "b"})
     assert lost(cli) == [("1.intent.a", "timeout"), ("2.speech.a", "timeout")]
     speakers = [line["speaker"] for line in timeline(cli("export", "s", "context").out)]
     assert speakers == ["USER", "b", "b", "a"]
@@ -323,7 +323,7 @@ def test_a_participant_that_raises_is_lost_and_the_meeting_goes_on(cli: Cli) -> 
         return Answer(said=_said(brief))
 
     guests = {"a": Guest(raises), "b": Guest(talkative(Usage()))}
-    decision = meeting(cli, guests, budget=Budget(turns=2))
+    decision = meeting(cli, guests, turns=2)
     assert decision.decision is not None
     assert {reason for _, reason in lost(cli)} == {"error"}
     details = {fact["detail"] for fact in record(cli) if fact["fact"] == "seat_lost"}
@@ -341,7 +341,7 @@ def test_a_participant_that_cancels_itself_is_lost_like_any_other(cli: Cli) -> N
 
     guests = {"a": Guest(cancels), "b": Guest(talkative(Usage()))}
     seats = [patient("a", 600.0), patient("b", 600.0)]
-    decision = meeting(cli, guests, seats=seats, budget=Budget(turns=2))
+    decision = meeting(cli, guests, seats=seats, turns=2)
     assert decision.decision is not None
     assert len(lost(cli)) == 1
 
@@ -354,7 +354,7 @@ def test_a_participant_that_answers_in_the_wrong_shape_is_lost(cli: Cli, said: o
         return Answer(said=said if brief.form.kind == "intent" else _said(brief))
 
     guests = {"a": Guest(wrong), "b": Guest(talkative(Usage()))}
-    decision = meeting(cli, guests, budget=Budget(turns=1))
+    decision = meeting(cli, guests, turns=1)
     assert decision.decision is not None
     assert [reason for _, reason in lost(cli)] == ["malformed"]
     assert cli.json("verify", "s")[0]["fault"] is None

@@ -446,7 +446,7 @@ def test_a_wait_that_falls_together_with_the_close_is_not_refused(cli: Cli) -> N
     async def work() -> None:
         async with cli.moot() as moot:
             seats = [Seat(id=parse_seat_id(name), platform=MAILBOX) for name in ("ada", "bob")]
-            session = await moot.open("Shall we?", seats=seats, name="debate")
+            session = await moot.open("Shall we?", seats=seats, protocol="debate")
 
             class Closing(Deliberations):
                 """The session is closed by somebody else behind the first look at it."""

@@ -304,7 +304,7 @@ def test_the_patience_that_was_given_holds_for_agents(cli: Cli) -> None:
     with Desk(cli.cwd, home=cli.home) as desk:
         found = desk.run(
             desk.hall.create_conference(
-                "cache", "Q?", roles=[Seat(id=SeatId("a"), platform=bad(cli, "hang"))], patience=2.0, check=False
+                "cache", "Q?", roles=[Seat(id=SeatId("a"), platform=bad(cli, "hang"))], role_patience=2.0, check=False
             )
         )
         assert found.conference.seats[0].patience in {None, 2.0}

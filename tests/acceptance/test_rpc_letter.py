@@ -235,7 +235,24 @@ def test_every_schema_of_the_description_is_one(document: dict[str, Any]) -> Non
 
 
 CONFERENCE = {"conference": "cache"}
+SUBJECT: dict[str, Any] = {
+    "language": "en",
+    "category": "c",
+    "stakes": "low",
+    "tags": [],
+    "thread": "",
+    "builtOn": [],
+    "seed": 7,
+    "patience": "3d",
+    "memory": False,
+    "check": True,
+}
+LIMITS: dict[str, Any] = {"tokens": 100_000, "money": 1.5, "time": "10m"}
+CONSULT: dict[str, Any] = {"consult": True, "consultLimit": 2, "consultTotal": 5, "consultPatience": 60, "gate": False}
 PLANNED: dict[str, Any] = {
+    **SUBJECT,
+    **LIMITS,
+    **CONSULT,
     "topic": "What now?",
     "protocol": "debate",
     "seats": ["ada", {"id": "bob"}],
@@ -243,28 +260,21 @@ PLANNED: dict[str, Any] = {
     "models": [],
     "options": [],
     "settings": {"rounds": 2},
-    "category": "c",
-    "stakes": "low",
-    "tags": [],
-    "language": "en",
-    "memory": False,
-    "budget": {"turns": 9},
-    "context": [{"name": "plan.md", "text": "# Plan"}],
-    "consult": True,
-    "consultLimit": 2,
+    "files": [{"name": "plan.md", "text": "# Plan"}],
     "idempotencyKey": "any protocol",
 }
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "moot.newConference": {
         **CONFERENCE,
+        **SUBJECT,
         "topic": "Which cache?",
         "roles": ["architect", {"id": "reviewer", "instructions": "Doubt it."}],
         "moderator": "mailbox",
         "agenda": "The catalogue is slow.",
         "prompt": "Open it.",
         "maxRounds": 2,
-        "language": "en",
+        "settings": {},
     },
     "moot.listConferences": {},
     "moot.conferenceStatus": CONFERENCE,
@@ -369,12 +379,14 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "mode": "hybrid",
         "directions": ["up", "down"],
         "maxRounds": 2,
-        "timeoutMinutes": 5,
         "quorum": "independent",
-        "seed": 7,
         "settings": {"collisions": 0},
-        "category": "c",
-        "language": "en",
+        "panel": "",
+        "options": [],
+        "files": [],
+        **SUBJECT,
+        **LIMITS,
+        **dict.fromkeys(CONSULT),
         "idempotencyKey": "swarm",
     },
     "moot.swarmStatus": {"whole": True, "at": 1},
@@ -393,8 +405,6 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "background": "The price is not given.",
         "understanding": "Little.",
         "kind": "confirmation",
-        "seats": [],
-        "language": "en",
         "timeoutSeconds": 0,
         "idempotencyKey": "letter",
     },
@@ -402,7 +412,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "pipeline": "[[agent]]\nid = 'ada'\n[[step]]\nname = 'read'\nagent = 'ada'\ntask = 'Read it.'\n",
         "task": "Forecast it.",
         "models": ["mailbox"],
-        "language": "en",
+        "seats": [],
+        "settings": {},
+        "files": [],
+        **SUBJECT,
+        **LIMITS,
+        **CONSULT,
         "idempotencyKey": "a pipeline",
     },
     "moot.getPipeline": {},
@@ -451,6 +466,9 @@ UNSEEN = {
     "cstp.openDeliberation": {"threshold", "owner", "quorum"},
     "cstp.listDecisions": {"before"},
     "moot.answerAsPerson": {"command"},
+    "moot.openSession": {"turns"},
+    "moot.planSession": {"turns"},
+    "moot.consult": {*SUBJECT, *LIMITS, "consultPatience", "files", "models", "panel", "seats", "settings"},
 }
 """Parameters that the example has no place for: they belong to another type or protocol."""
 

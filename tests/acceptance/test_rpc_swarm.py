@@ -174,7 +174,7 @@ def test_what_an_agent_may_not_say_is_refused(server: Server) -> None:
     )
     debate = client.open()
     assert "is not a swarm" in str(client.refused("moot.swarmStatus", sessionId=debate))
-    assert "hybrid" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), directions=["a"]))
+    assert "hybrid" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), mode="emergent", directions=["a"]))
     assert "agents is 2" in str(client.refused("moot.swarmOpen", task="x", seats=list(NAMES), agents=2))
     client("moot.cancelSession", sessionId=session)
 

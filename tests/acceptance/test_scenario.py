@@ -176,7 +176,7 @@ def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows(cli: Cli, tmp_p
         async with with_guests(cli, {"ear": listener}) as library:
             seats = {"a": platform, "b": platform, "ear": "mailbox"}
             settings = {"window": 4, "blind": False, "summarizer": "b"}
-            await library.hold("How long?", seats=seats, settings=settings, budget=moothall.Budget(turns=60))
+            await library.hold("How long?", seats=seats, settings=settings, turns=60)
 
     held(work())
     bids = [brief for brief in listener.briefs if brief.form.kind == "intent"]

@@ -216,7 +216,7 @@ def test_the_generic_command_runs_a_swarm_too(cli: Cli) -> None:
     [
         (["--agents", "1"], "1 is not in the range"),
         (["--agents", "65"], "65 is not in the range"),
-        (["--agents", "3", *seats()], "5 explorers are seated, but --agents is 3"),
+        (["--agents", "3", *seats()], "5 explorers are seated, but the number of agents is 3"),
         (["--mode", "hybrid", *seats()], "needs directions"),
         (["--mode", "emergent", "--direction", "x", *seats()], "hybrid only"),
         (["--direction", " ", *seats()], "a direction is empty"),

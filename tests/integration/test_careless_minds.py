@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from moothall.app.moot import Moot
-from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language, Reply, SeatLost
 from moothall.participants.function import AnswerFunction
@@ -30,7 +29,7 @@ async def hold(protocol: str, language: Language, seed: int, minds: dict[str, Ca
             seed=seed,
             language=language,
             settings=SETTINGS.get(protocol, {}),
-            budget=Budget(turns=5) if protocol == "persona" else Budget(),
+            turns=5 if protocol == "persona" else None,
         )
         facts = [entry.fact for entry in await moot.engine.entries(decision.session)]
     lost = [fact for fact in facts if isinstance(fact, SeatLost)]

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from moothall import Moot, Seat
 from moothall.codec.answers import read_answer
-from moothall.domain.budget import Budget, Usage
+from moothall.domain.budget import Usage
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Loss
 from moothall.domain.ids import SeatId, SessionId
@@ -138,9 +138,9 @@ def strip_markup(page: str) -> str:
     return unescape(re.sub(r"<[^>]*>", "\n", body))
 
 
-async def hold(home: Path, protocol: str, settings: Mapping[str, Any], budget: Budget) -> list[str]:
+async def hold(home: Path, protocol: str, settings: Mapping[str, Any], tokens: int | None) -> list[str]:
     """Everything that people read of a session: each time that an outage parks it, and at its end."""
-    troubled = Troubled(0 if budget.tokens is None else 5)
+    troubled = Troubled(0 if tokens is None else 5)
     environ = {"MOOT_HOME": str(home), "PATH": ""}
     async with Moot(environ=environ, participants={"台词": troubled}) as moot:
         names = {"roundtable": (*NAMES, "moderator"), "pipeline": NAMES[:2]}.get(protocol, NAMES)
@@ -149,7 +149,8 @@ async def hold(home: Path, protocol: str, settings: Mapping[str, Any], budget: B
             seats=[Seat(id=SeatId(name), platform="台词") for name in names],
             protocol=protocol,
             settings=settings,
-            budget=budget,
+            turns=6 if protocol == "persona" else None,
+            tokens=tokens,
             language="zh",
         )
         seen: list[str] = []
@@ -180,8 +181,7 @@ async def tell(moot: Moot, session: SessionId) -> list[str]:
 @pytest.mark.parametrize("tokens", [None, 900])
 def test_a_chinese_session_has_no_english_in_what_people_read(tmp_path: Path, protocol: str, tokens: int | None) -> None:
     """M-11: losses of every cause, prices, limits, votes, doors and mends; in the live view, the result, minutes and the page."""
-    budget = Budget(turns=6, tokens=tokens)
-    texts = asyncio.run(asyncio.wait_for(hold(tmp_path, protocol, PROTOCOLS[protocol], budget), 60))
+    texts = asyncio.run(asyncio.wait_for(hold(tmp_path, protocol, PROTOCOLS[protocol], tokens), 60))
     for text in texts:
         assert find_english(text.replace("moderator", "主持") if protocol == "roundtable" else text) == []
     assert any("次调用价格未知" in text for text in texts)

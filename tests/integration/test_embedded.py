@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moothall import Budget, Moot, TextDelta
+from moothall import Moot, TextDelta
 from moothall.domain.facts import Reply, SeatLost
 from moothall.errors import BadRoster, WorldError
 from moothall.participants import embedded, encoder, weights
@@ -35,7 +35,7 @@ def test_a_meeting_of_embedded_seats_comes_to_a_decision_that_names_its_sources(
     async def meeting() -> None:
         async with Moot(environ=environ) as moot:
             seats = {"ada": "embedded", "bob": "embedded"}
-            session = await moot.open("Should we ship on Friday?", seats=seats, budget=Budget(turns=2), seed=7)
+            session = await moot.open("Should we ship on Friday?", seats=seats, turns=2, seed=7)
             heard: list[str] = []
 
             async def follow() -> None:

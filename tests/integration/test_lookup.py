@@ -248,7 +248,7 @@ def test_a_swarm_of_models_looks_things_up_with_a_program(tmp_path: Path, code: 
             async with Moot(environ=environ) as moot:
                 seats = dict.fromkeys(("TanWei", "SuYuan"), "openai:stub") | {"likeness": "measure:words"}
                 settings = {"max_rounds": 1, "collisions": 0, "vote": False}
-                decision = await moot.hold("Fast?", name="swarm", seats=seats, seed=1, settings=settings, check=False)
+                decision = await moot.hold("Fast?", protocol="swarm", seats=seats, seed=1, settings=settings, check=False)
                 board = (await moot.load_timeline(decision.session)).state.board
             assert {finding.search_attempted for finding in board.findings} == {not is_found}
             assert any("| the web on edge caches" in request.text for request in stub.asked) == is_found
@@ -263,7 +263,7 @@ def test_a_search_that_is_not_there_is_told_before_anything_is_recorded(tmp_path
 
     async def work(name: str) -> None:
         async with Moot(environ={"MOOT_HOME": str(tmp_path), "MOOT_SEARCH": name}) as moot:
-            await moot.open("Fast?", name="swarm", seats=dict.fromkeys(("TanWei", "SuYuan"), f"script:{script}"))
+            await moot.open("Fast?", protocol="swarm", seats=dict.fromkeys(("TanWei", "SuYuan"), f"script:{script}"))
 
     with pytest.raises(ProviderRefused, match="MOOT_SEARCH: the program 'no-such-program' is not found"):
         _run(work(str(recipe)))

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moothall.app.moot import Moot
-from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
-from moothall.domain.topic import Precedent, build_topic
+from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS
 from moothall.memory.facts import DecisionKept, Outcome
 from moothall.ports.participant import Answer, NoAnswer
@@ -66,7 +65,7 @@ def test_every_seat_is_told_in_every_ask_of_every_protocol(protocol: str) -> Non
                 seats={f"m{number}": Reading(number, seen) for number in range(4)},
                 seed=1,
                 settings=dict(PROTOCOLS[protocol]),
-                budget=Budget(turns=4) if protocol == "persona" else Budget(),
+                turns=4 if protocol == "persona" else None,
             )
             await moot.run(session)
             await moot.memory.review("s1", "success")
@@ -116,8 +115,7 @@ def test_what_a_question_builds_on_is_told_and_a_failure_is_a_warning() -> None:
         async with Moot(environ=environ()) as moot:
             basis = await keep(moot, "base", "Who waters the plants?", outcome="failure")
             also = await keep(moot, "s1", "Which database should the billing service use?")
-            about = build_topic(built_on=[also, basis])
-            session = await moot.open(QUESTION, protocol="debate", seats={"a": "mailbox", "b": "mailbox"}, subject=about)
+            session = await moot.open(QUESTION, protocol="debate", seats={"a": "mailbox", "b": "mailbox"}, built_on=[also, basis])
             await moot.run(session)
             (ask, _) = await moot.asks(session)
             memory = ask.brief.shared.partition("\n\n")[0]

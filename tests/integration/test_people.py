@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.support.typing_person import TypingPerson
 
 from moothall import Moot
-from moothall.app.consultations import Consult
-from moothall.app.moot import Options
+from moothall.app.session_options import Options
 from moothall.domain.facts import Entry, Reply, SeatLost
 from moothall.domain.ids import parse_session_id
 
@@ -87,7 +86,7 @@ def build_table(folder: Path, protocol: str) -> tuple[str, Options]:
         case "consultation":
             options["seats"] = {"ada": "mailbox", "me": "human"}
             options["settings"] = {"asker": "ada", "to": "me"}
-            options["consult"] = Consult(folder=folder)
+            options["project"] = folder
         case _:
             pass
     return "Which database?", options

@@ -28,7 +28,8 @@ from moothall.ports.limits import Allowance, LimitReport
 from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText, note_waiting
 from moothall.surfaces.api.server_context import open_server_context
 from moothall.surfaces.api.view_store import ViewStore
-from moothall.surfaces.cli.live import PlainView, SeatsView
+from moothall.surfaces.cli.live import SeatsView
+from moothall.surfaces.cli.live_views import PlainView
 from moothall_testkit.ledger_scenes import run_with_deadline
 from moothall_testkit.runner_contract import build_contribution, build_debate
 from moothall_testkit.stub_server import Fail, StubReply, StubServer

@@ -16,7 +16,7 @@ from moothall.codec.chain import decode_entry
 from moothall.codec.stored import FactCodec
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
-from moothall.domain.topic import ErrorCorrelation, Topic, build_topic
+from moothall.domain.topic import ErrorCorrelation, Topic
 from moothall.errors import BadSetting
 from moothall.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome
 from moothall.protocols.council.facts import CouncilOpened
@@ -72,8 +72,7 @@ class House:
         return session
 
     async def opened(self, moot: Moot, seats: Sequence[Seat | str], category: str = "arch") -> SessionId:
-        about = build_topic(category=category, stakes="high")
-        return await moot.open("Which database?", seats=seats, name="debate", subject=about)
+        return await moot.open("Which database?", seats=seats, protocol="debate", category=category, stakes="high")
 
 
 @pytest.fixture
@@ -103,8 +102,15 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
 
     async def work() -> None:
         async with house.moot() as moot:
-            about = build_topic(category="arch", stakes="high", tags=["db"], options=["yes", "no"])
-            session = await moot.open("Which database?", seats=house.seats(SPLIT), name="debate", subject=about)
+            session = await moot.open(
+                "Which database?",
+                seats=house.seats(SPLIT),
+                protocol="debate",
+                category="arch",
+                stakes="high",
+                tags=["db"],
+                options=["yes", "no"],
+            )
             decision = await moot.run(session)
             (written,) = await moot.engine.records(MEMORY)
             entries = await moot.engine.entries(session)
@@ -178,7 +184,7 @@ def test_a_session_whose_process_died_before_it_was_remembered_is_recalled(house
     async def work() -> None:
         async with house.moot() as moot:
             words = write_script(tmp_path / "quiet.toml", {"ada": {}, "bob": {}})
-            session = await moot.open("Anything?", seats={"ada": words, "bob": words}, name=protocol)
+            session = await moot.open("Anything?", seats={"ada": words, "bob": words}, protocol=protocol)
             assert (await moot.engine.run(session, moot.seating)).is_closed
             assert not await moot.memory.has(session)
         async with house.moot() as moot, house.moot() as other:
@@ -330,7 +336,7 @@ def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: 
             await moot.memory.keep(past)
             await moot.memory.review("past", "failure")
             seats = {"ada": "openai:gpt-x", "bob": "mailbox"}
-            session = await moot.open("Why?", seats=seats, name="debate", check=False)
+            session = await moot.open("Why?", seats=seats, protocol="debate", check=False)
             assert trust_of(await opening(moot, session))["ada"] < NEUTRAL_TRUST
             fork = await moot.fork(session, at=1, swaps={"ada": "mailbox"})
             assert [seat.trust for seat in (await moot.engine.load_snapshot(fork)).session_state.seats] == [
@@ -369,9 +375,8 @@ def test_a_label_that_a_session_was_opened_with_can_be_remembered(house: House, 
 
     async def work() -> None:
         async with house.moot() as moot:
-            about = build_topic(category=label, tags=[label])
             try:
-                session = await moot.open("Why?", seats=house.seats(BOTH), name="debate", subject=about)
+                session = await moot.open("Why?", seats=house.seats(BOTH), protocol="debate", category=label, tags=[label])
             except BadSetting:
                 return
             await moot.run(session)

@@ -453,7 +453,7 @@ def test_a_session_that_ended_in_the_runner_is_remembered(tmp_path: Path) -> Non
     async def work() -> None:
         async with opened(tmp_path / "home") as moot:
             session = await moot.open(
-                "Why?", seats={"eve": MAILBOX, "fay": MAILBOX}, name="debate", settings={"early_stop": False}
+                "Why?", seats={"eve": MAILBOX, "fay": MAILBOX}, protocol="debate", settings={"early_stop": False}
             )
             ends = Ends()
 

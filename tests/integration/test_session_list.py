@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moothall import Budget, Moot
+from moothall import Moot
 from moothall.app import session_list
 from moothall.app.environment import resolve_list_path
 from moothall.domain.ids import SessionId
@@ -46,7 +46,7 @@ def open_session(environ: dict[str, str], topic: str, session: str) -> None:
 def hold_two(environ: dict[str, str]) -> None:
     async def work() -> None:
         async with Moot(environ=environ) as moot:
-            await moot.hold("Shall we?", seats={"a": speak, "b": speak}, budget=Budget(turns=2), session="done")
+            await moot.hold("Shall we?", seats={"a": speak, "b": speak}, turns=2, session="done")
 
     asyncio.run(work())
     open_session(environ, "And then?", "begun")

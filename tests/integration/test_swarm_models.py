@@ -58,7 +58,7 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
             async with Moot(environ=environ) as moot:
                 seats = dict.fromkeys(("TanWei", "SuYuan", "DongCha"), "openai:stub") | {"likeness": "measure:words"}
                 decision = await moot.hold(
-                    "How do we make it fast?", name="swarm", seats=seats, seed=1, settings={"max_rounds": 5}, check=False
+                    "How do we make it fast?", protocol="swarm", seats=seats, seed=1, settings={"max_rounds": 5}, check=False
                 )
                 assert decision.decision is not None
                 assert (decision.decision.text, decision.consensus_type, decision.ended_by) == (IDEA, "unanimous", "converged")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from moothall.app.consultations import Consult
-from moothall.app.moot import Moot, Options
+from moothall.app.moot import Moot
+from moothall.app.session_options import Options
 from moothall.codec.answers import as_json
 from moothall.codec.schemas import get_adapter, get_own_schema
 from moothall.domain.consult import ConsultRequest
@@ -89,7 +89,7 @@ class Scene:
             "settings": dict(self.settings),
             "seed": self.seed,
             "session": "s",
-            "consult": Consult(folder=moot.environ["MOOT_HOME"]) if self.consults else None,
+            "project": moot.environ["MOOT_HOME"] if self.consults else None,
         }
 
     def build_scripts(self, folder: Path) -> dict[str, ScriptParticipant]:

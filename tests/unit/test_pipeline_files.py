@@ -47,7 +47,7 @@ def test_a_valid_file_gives_its_agents_steps_and_limits() -> None:
     assert [agent.id for agent in pipeline.agents] == ["ada"]
     assert pipeline.settings["patience"] == 5
     assert [step["name"] for step in pipeline.settings["steps"]] == ["plan"]
-    assert (pipeline.consult.per_seat, pipeline.consult.per_session) == (0, 1000)
+    assert (pipeline.consult_limit, pipeline.consult_total) == (0, 1000)
 
 
 def test_every_shipped_pipeline_can_be_loaded_and_others_are_refused_with_their_names() -> None:

@@ -33,6 +33,9 @@ export function go(to: string, options: { replace?: boolean } = {}): void {
 }
 
 /** Change parts of the query; null takes one away. */
+/** The query of a session of which nothing is selected. */
+export const NOTHING_SELECTED = { lens: null, seat: null, entry: null };
+
 export function setQuery(changes: Record<string, string | null>, options: { replace?: boolean } = {}): void {
   go(buildQueryUrl(changes), options);
 }

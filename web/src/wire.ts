@@ -212,7 +212,11 @@ export interface Setting {
   help: string;
   choices?: string[];
 }
+export interface Option extends Setting {
+  refusedBy?: Record<string, string>;
+}
 export interface Opening {
+  options: Option[];
   protocols: { name: string; title: string; summary: string; settings: Setting[] }[];
   panels: { name: string; title: string; summary?: string; seats: (string | { id: string; stance?: string })[] }[];
   participants: { platform: string; title: string; found: boolean; note: string }[];

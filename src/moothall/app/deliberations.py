@@ -11,7 +11,8 @@ from typing import Any, Final, Literal, Unpack
 from pydantic import ValidationError
 
 from moothall.app.change_watch import ChangeWatch
-from moothall.app.moot import Moot, Options
+from moothall.app.moot import Moot
+from moothall.app.session_options import Options
 from moothall.codec.answers import parse_answer
 from moothall.codec.schemas import get_adapter
 from moothall.domain.effects import Ask
@@ -124,6 +125,9 @@ class Deliberations:
             await self._moot.open(topic, **options)
         except SessionExists:
             await self._check_same(session, topic, key, options)
+            # The call that opened it may have been cut off before it joined.
+            if thread := options.get("thread"):
+                await self._moot.memory.join_thread(thread, session)
         self._nudge(session)
         return session
 

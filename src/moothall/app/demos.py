@@ -13,16 +13,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from moothall.app.consultations import Consult
 from moothall.app.environment import resolve_home
-from moothall.app.moot import Options
 from moothall.app.panels import Panel, SeatForm
+from moothall.app.session_options import Options
 from moothall.disk.private import make_private_folder
-from moothall.domain.budget import Budget
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import DEMO, Seat
-from moothall.domain.topic import build_topic
+from moothall.domain.topic import Stakes
 from moothall.errors import BadSetting
 from moothall.locale.texts import DEFAULT_LANGUAGE
 from moothall.participants.demo import PACES, Pace, list_scripts
@@ -42,7 +40,7 @@ class DemoForm(BaseModel):
     summary: str
     topic: str
     seed: int = 1
-    stakes: str = "medium"
+    stakes: Stakes = "medium"
     category: str = ""
     options: list[str] = []
     turns: int | None = None
@@ -98,15 +96,19 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
         "panel": Panel(seats=tuple(_build_seat(seat, platform) for seat in form.seat)),
         "settings": dict(form.settings),
         "seed": form.seed,
-        "budget": Budget(turns=form.turns),
-        "subject": build_topic(category=form.category, stakes=form.stakes, options=form.options),
+        "category": form.category,
+        "stakes": form.stakes,
+        "options": form.options,
         "hosted": hosted,
     }
+    if form.turns is not None:
+        options["turns"] = form.turns
     if form.consult:
         # Not the user's project: records of a demo are nobody's work.
         folder = resolve_home(environ) / "demos"
         make_private_folder(folder)
-        options["consult"] = Consult(folder=folder, patience=3_600.0)
+        options["project"] = folder
+        options["consult_patience"] = 3_600.0
     return options
 
 

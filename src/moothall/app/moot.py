@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from moothall.app.clock import SystemClock
 from moothall.app.environment import (
@@ -23,10 +23,9 @@ from moothall.app.environment import (
 )
 from moothall.app.session_list import SessionLine, SessionList
 from moothall.domain.budget import DEFAULT_TURNS, Budget
-from moothall.domain.facts import OWNER_DOOR, Entry, Language, Opened, SessionCancelled, SessionImported
+from moothall.domain.facts import OWNER_DOOR, Entry, Opened, SessionCancelled, SessionImported
 from moothall.domain.ids import AskId, SessionId, is_register, parse_session_id
 from moothall.domain.roster import Seat, Swap, swap_seats, validate_swaps
-from moothall.domain.topic import Topic
 from moothall.errors import (
     BadImport,
     BadSetting,
@@ -43,12 +42,11 @@ from moothall.ports.telemetry import Telemetry
 
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask anybody.
-    from moothall.app.consultations import Consult
     from moothall.app.discovery import DiscoveredPlatforms
     from moothall.app.opening import PlannedSession
-    from moothall.app.panels import Panel
     from moothall.app.parking import OnParked
     from moothall.app.seats import GivenParticipant, Seating
+    from moothall.app.session_options import Options
     from moothall.engine.engine import Engine
     from moothall.engine.events import Event
     from moothall.engine.outside_answers import OutstandingAsk
@@ -58,7 +56,6 @@ if TYPE_CHECKING:
     from moothall.memory.search import SearchHit
     from moothall.memory.threads import ThreadView
     from moothall.memory.tokens import TokenStore
-    from moothall.participants.function import AnswerFunction
     from moothall.participants.human import AskPerson
     from moothall.ports.limits import ProviderLimits
     from moothall.ports.plugin import AnyPlugin
@@ -76,39 +73,6 @@ class Difference:
     shared: int
     left: tuple[Entry, ...]
     right: tuple[Entry, ...]
-
-
-SeatFiller: TypeAlias = "str | Seat | AnswerFunction"
-"""What fills a seat: a platform, a whole `Seat`, or a Python function."""
-
-
-class Options(TypedDict, total=False):
-    """The options for opening a session.
-
-    `seats` maps names to platforms or Python functions (or lists `Seat`s or `name=platform` words); `panel` is a preset, a file
-    or a `Panel`; its seats without a platform share `models`, or what `discover` finds. `protocol` says by which rules it is held
-    (`name` is an older name of this option); `check` says whether every seat is tried first; `subject` says where the question
-    belongs and what is at stake; a `hosted` session is run by whichever server serves the ledger; with `consult` its seats may
-    consult each other. `memory=False` tells its seats nothing of earlier decisions. `demo` marks it as a demo of that name.
-    """
-
-    seats: Mapping[str, SeatFiller] | Sequence[Seat | str]
-    panel: "str | Panel | None"
-    models: Sequence[str]
-    protocol: str
-    name: str
-    language: Language | None
-    seed: int | None
-    budget: Budget | None
-    settings: Mapping[str, Any] | None
-    outside_patience: float
-    session: str | None
-    check: bool
-    subject: Topic
-    hosted: bool
-    consult: "Consult | None"
-    memory: bool
-    demo: str
 
 
 class Moot:
@@ -222,12 +186,13 @@ class Moot:
 
         return await discover_platforms(self.environ, self.seating)
 
-    async def open(self, topic: str, **options: Unpack[Options]) -> SessionId:
+    async def open(self, topic: str, **options: "Unpack[Options]") -> SessionId:
         """Open a session and return its id; nothing is recorded unless all checks of `plan_session` pass."""
-        planned = await self.plan_session(topic, **options)
-        return await self.engine.open(planned.opened, planned.session)
+        from moothall.app.opening import open_planned
 
-    async def plan_session(self, topic: str, **options: Unpack[Options]) -> "PlannedSession":
+        return await open_planned(self, await self.plan_session(topic, **options))
+
+    async def plan_session(self, topic: str, **options: "Unpack[Options]") -> "PlannedSession":
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
         from moothall.app.opening import plan_session
 
@@ -284,7 +249,7 @@ class Moot:
         await self.prepare_resume(session, swaps=swaps, check=check)
         return await self.run(session, wait=wait)
 
-    async def hold(self, topic: str, **options: Unpack[Options]) -> "Decision":
+    async def hold(self, topic: str, **options: "Unpack[Options]") -> "Decision":
         """Open a session and run it to its end."""
         return await self.run(await self.open(topic, **options))
 

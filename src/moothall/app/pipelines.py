@@ -28,7 +28,7 @@ most = 2
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -36,9 +36,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from moothall.app.consultations import Consult
-from moothall.app.moot import Options
 from moothall.app.panels import Panel, SeatForm, parse_seat_word, resolve_platform_path
+from moothall.app.session_options import Options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
@@ -98,7 +97,8 @@ class PipelineFile:
     language: Language | None
     agents: tuple[Seat, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
-    consult: Consult = Consult()
+    consult_limit: int | None = None
+    consult_total: int | None = None
 
 
 def list_shipped() -> list[str]:
@@ -152,39 +152,43 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
         language=form.pipeline.language,
         agents=agents,
         settings={"steps": [step.model_dump() for step in form.step], "patience": form.pipeline.patience},
-        consult=Consult(per_seat=form.pipeline.consult_limit, per_session=form.pipeline.consult_total),
+        consult_limit=form.pipeline.consult_limit,
+        consult_total=form.pipeline.consult_total,
     )
 
 
-def build_options(
-    found: PipelineFile,
-    *,
-    models: Sequence[str] = (),
-    seats: Sequence[str] = (),
-    project: str | None = None,
-    language: Language | None = None,
-) -> Options:
-    """Return the options of a session that runs the pipeline. `models` fill all agents in turn, `seats` (name=platform) some."""
-    named = {seat.id: seat.platform for seat in (parse_seat_word(word) for word in seats)}
-    unknown = sorted(set(named) - {agent.id for agent in found.agents})
+def build_pipeline_options(pipeline: PipelineFile, options: Options) -> Options:
+    """Return the options of a session that runs the pipeline: those given, and what its file says where they say nothing.
+
+    `models` fill all agents in turn, `seats` (`name=platform`, or `Seat`s) some of them. Raises BadSetting when a seat is not an
+    agent of the pipeline.
+    """
+    seats = [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in options.get("seats", ())]
+    named = {seat.id: seat.platform for seat in seats}
+    unknown = sorted(set(named) - {agent.id for agent in pipeline.agents})
     if unknown:
-        raise BadSetting(f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in found.agents)}")
+        raise BadSetting(f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in pipeline.agents)}")
+    models = options.get("models") or ()
     agents = [
         replace(
             agent,
             platform=named.get(agent.id)
             or (resolve_platform_path(models[at % len(models)], Path()) if models else agent.platform),
         )
-        for at, agent in enumerate(found.agents)
+        for at, agent in enumerate(pipeline.agents)
     ]
-    return {
+    own: Options = {
+        "language": pipeline.language,
+        "consult_limit": pipeline.consult_limit,
+        "consult_total": pipeline.consult_total,
+    }
+    fixed: Options = {
         "protocol": "pipeline",
         "seats": [],
         "panel": Panel(seats=tuple(agents)),
-        "language": language or found.language,
-        "settings": dict(found.settings),
-        "consult": replace(found.consult, folder=project),
+        "settings": {**pipeline.settings, **(options.get("settings") or {})},
     }
+    return {**own, **options, **fixed}
 
 
 def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:

@@ -11,7 +11,7 @@ from moothall.app.moot import Moot
 from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import Stakes, build_topic
+from moothall.domain.topic import Stakes
 from moothall.errors import BadName, BadSetting, OutOfTurn, SessionClosed, SessionExists
 from moothall.memory.commands import Permission, SoloResult
 
@@ -104,7 +104,10 @@ class SoloDecisions:
                 seats=[Seat(id=seat, platform=MAILBOX) for seat in seats],
                 protocol="debate",
                 session=session,
-                subject=build_topic(category=wanted.category, stakes=wanted.stakes, tags=wanted.tags, built_on=wanted.built_on),
+                category=wanted.category,
+                stakes=wanted.stakes,
+                tags=wanted.tags,
+                built_on=wanted.built_on,
                 hosted=True,
             )
         said = {

@@ -74,7 +74,8 @@ class ProtocolPlugin(Generic[S, T]):
     from it. `exports` are further output formats. `wire_name` is the protocol's name in the APIs; `blind_from` the number of
     seats from which positions are collected blind, if the settings leave that open. `gates` are the kinds of answers that are
     validations, during which nobody may consult. With `consults` its sessions allow consultations by default. `expect` says
-    from an opening how much the session will ask, for those who want to know the price before.
+    from an opening how much the session will ask, for those who want to know the price before. `refuses` are the options of a
+    session that it cannot honour, each with the reason and what to use instead: `{"turns": "…"}`.
     """
 
     name: str
@@ -92,6 +93,7 @@ class ProtocolPlugin(Generic[S, T]):
     consults: bool = False
     read_back: Callable[[str, tuple[Seat, ...], Budget], ImportedSession] | None = None
     expect: Callable[[Opened], Sequence[ExpectedCalls]] | None = None
+    refuses: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def forms(self) -> tuple[str, ...]:

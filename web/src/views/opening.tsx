@@ -7,7 +7,7 @@ import { buildPath, go, route } from "../route";
 import { call, describeError, newKey } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
-import type { Opening, SessionPlan, Setting } from "../wire";
+import type { Opening, Option, SessionPlan, Setting } from "../wire";
 
 interface SeatIn {
   id: string;
@@ -27,20 +27,19 @@ interface Draft {
   protocol: string;
   panel: string;
   seats: SeatIn[];
-  options: string;
-  stakes: string;
-  turns: string;
-  usd: string;
-  minutes: string;
+  /** The options of the session by their names, as they were typed. */
+  options: Record<string, string>;
   settings: Record<string, string>;
 }
-const EMPTY: Draft = { topic: "", protocol: "persona", panel: "", seats: [], options: "", stakes: "medium", turns: "", usd: "", minutes: "", settings: {} };
+const EMPTY: Draft = { topic: "", protocol: "persona", panel: "", seats: [], options: {}, settings: {} };
 
 function readDraft(): Draft {
   const topic = route.peek().query.get("topic") ?? "";
   try {
     const kept = { ...EMPTY, ...(JSON.parse(readStored(DRAFT) ?? "{}") as Partial<Draft>) };
-    return topic ? { ...kept, topic } : kept;
+    // A draft of an older page has its options as text.
+    const options = typeof kept.options === "object" ? kept.options : {};
+    return { ...kept, options, ...(topic ? { topic } : {}) };
   } catch {
     return { ...EMPTY, topic };
   }
@@ -54,30 +53,36 @@ function buildParams(draft: Draft, files: ContextFile[], opening: Opening | null
       return given === undefined || given === "" ? [] : [[each.name, readSetting(each.type, given)]];
     }),
   );
-  const budget = Object.fromEntries(
-    Object.entries({ turns: Number(draft.turns), usd: Number(draft.usd), seconds: Number(draft.minutes) * 60 }).filter(([, value]) => value > 0),
+  const options = Object.fromEntries(
+    listOptions(draft, opening).flatMap((each) => {
+      const given = draft.options[each.name];
+      return given === undefined || given.trim() === "" ? [] : [[each.name, readSetting(each.type, given)]];
+    }),
   );
   const seats = draft.seats.filter((each) => each.id.trim());
-  const options = draft.options.split("\n").map((each) => each.trim()).filter(Boolean);
   return {
     topic: draft.topic.trim(),
     protocol: draft.protocol,
-    stakes: draft.stakes,
+    ...options,
     ...(seats.length > 0
       ? { seats: seats.map((each) => ({ id: each.id.trim(), ...(each.platform ? { platform: each.platform } : {}), ...(each.stance ? { stance: each.stance } : {}) })) }
       : draft.panel
         ? { panel: draft.panel }
         : {}),
-    ...(options.length > 0 ? { options } : {}),
     ...(Object.keys(settings).length > 0 ? { settings } : {}),
-    ...(Object.keys(budget).length > 0 ? { budget } : {}),
-    ...(files.length > 0 ? { context: files } : {}),
+    ...(files.length > 0 ? { files } : {}),
   };
+}
+
+/** The options that the chosen protocol can honour. */
+function listOptions(draft: Draft, opening: Opening | null): Option[] {
+  return (opening?.options ?? []).filter((each) => !each.refusedBy?.[draft.protocol]);
 }
 
 function readSetting(type: string, text: string): unknown {
   if (/^(integer|number|int|float)/.test(type)) return Number(text);
   if (/^bool/.test(type)) return text === "true";
+  if (type === "texts") return text.split("\n").map((each) => each.trim()).filter(Boolean);
   return text;
 }
 
@@ -169,19 +174,6 @@ export function NewSession() {
           <details class="fold more">
             <summary>{say("possible_answers_stakes_files_budget_settings")}</summary>
             <label>
-              {say("possible_answers_one_on_each_line")}
-              <textarea rows={3} value={draft.options} onInput={(event) => change({ options: event.currentTarget.value })} />
-            </label>
-            <label>
-              {say("stakes")}
-              <select value={draft.stakes} onChange={(event) => change({ stakes: event.currentTarget.value })}>
-                <option value="low">{say("low")}</option>
-                <option value="medium">{say("medium")}</option>
-                <option value="high">{say("high")}</option>
-                <option value="critical">{say("critical")}</option>
-              </select>
-            </label>
-            <label>
               {say("files_that_everybody_reads")}
               <input type="file" multiple onChange={(event) => void addFiles(event.currentTarget.files)} />
             </label>
@@ -197,19 +189,10 @@ export function NewSession() {
                 ))}
               </ul>
             )}
-            <div class="row fields">
-              <label>
-                {say("at_most_turns")}
-                <input type="number" min={1} value={draft.turns} onInput={(event) => change({ turns: event.currentTarget.value })} />
-              </label>
-              <label>
-                {say("at_most_us_dollars")}
-                <input type="number" min={0} step="0.01" value={draft.usd} onInput={(event) => change({ usd: event.currentTarget.value })} />
-              </label>
-              <label>
-                {say("at_most_minutes")}
-                <input type="number" min={1} value={draft.minutes} onInput={(event) => change({ minutes: event.currentTarget.value })} />
-              </label>
+            <div class="settings">
+              {listOptions(draft, opening).map((each) => (
+                <SettingField key={each.name} setting={each} value={draft.options[each.name] ?? ""} onChange={(value) => change({ options: { ...draft.options, [each.name]: value } })} />
+              ))}
             </div>
             {(protocol?.settings ?? []).length > 0 && (
               <div class="settings">
@@ -233,7 +216,7 @@ export function NewSession() {
               do={async () => {
                 const made = await call<{ sessionId: string }>("moot.openSession", { ...params, idempotencyKey: key.current });
                 key.current = newKey();
-                writeStored(DRAFT, JSON.stringify({ ...draft, topic: "", options: "" }));
+                writeStored(DRAFT, JSON.stringify({ ...draft, topic: "", options: { ...draft.options, options: "" } }));
                 go(buildPath("s", made.sessionId));
               }}
             >
@@ -264,6 +247,8 @@ function SettingField({ setting, value, onChange }: { setting: Setting; value: s
             </option>
           ))}
         </select>
+      ) : setting.type === "texts" ? (
+        <textarea rows={2} value={value} placeholder={say("one_on_each_line")} onInput={(event) => onChange(event.currentTarget.value)} />
       ) : (
         <input type="text" inputMode={/^(integer|number)/.test(setting.type) ? "decimal" : "text"} value={value} placeholder={usual} onInput={(event) => onChange(event.currentTarget.value)} />
       )}

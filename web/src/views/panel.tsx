@@ -6,14 +6,13 @@ import { formatCount, formatExact, formatMoney, formatSeconds, nameTerm } from "
 import { say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Ago, CopyId, Strength } from "../parts";
-import { buildPath, buildQueryUrl, exported, route, setQuery } from "../route";
+import { buildPath, buildQueryUrl, exported, NOTHING_SELECTED, route, setQuery } from "../route";
 import { call } from "../rpc";
 import type { Figure, Item, Seat, View } from "../wire";
 import { describeState } from "./seats";
 
 const MOST_TABS = 7;
 export const USER = "USER";
-export const NOTHING_SELECTED = { lens: null, seat: null, entry: null };
 
 function Tab({ lens, current, children }: { lens: string | null; current: boolean; children: string }) {
   const changes = { ...NOTHING_SELECTED, lens };

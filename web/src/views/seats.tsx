@@ -1,7 +1,6 @@
 // Who sits at the table, and what each does now.
 import { say } from "../language";
-import { NOTHING_SELECTED } from "./panel";
-import { buildQueryUrl, route, setQuery } from "../route";
+import { buildQueryUrl, NOTHING_SELECTED, route, setQuery } from "../route";
 import type { Seat, SeatState, View } from "../wire";
 
 const GLYPHS: Record<SeatState, string> = { listening: "", asked: "◌", writing: "✎", held_up: "…", silent: "–", lost: "✕", done: "✓" };

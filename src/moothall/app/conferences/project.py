@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Required, Unpack
 
 from moothall.app.conferences.conference import ConferenceFolder, describe_damage
 from moothall.app.conferences.folder_scan import Damage, FolderScan, scan_folder
@@ -14,12 +14,13 @@ from moothall.app.conferences.guide import read_guide
 from moothall.app.conferences.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
 from moothall.app.conferences.sync_state import OWN_FOLDER, read_sync_state
 from moothall.app.moot import Moot
+from moothall.app.opening import PlannedSession, open_planned
+from moothall.app.session_options import Options, refuse_options
 from moothall.disk.folder import Folder, UnreadableFile
-from moothall.domain.budget import Budget
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, SessionId, parse_session_id
 from moothall.domain.language import detect_language
-from moothall.domain.roster import MAILBOX, WEEK_SECONDS, Seat, Swap
+from moothall.domain.roster import MAILBOX, Seat, Swap
 from moothall.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 from moothall.protocols.roundtable.files import AGENDA, GUIDE, TURN, format_input_file_name, parse_agenda
@@ -34,6 +35,25 @@ def find_project_root(start: Path) -> Path:
     """Return the nearest folder, from here upwards, that has conferences; `start` itself if none has."""
     here = start.absolute()
     return next((each for each in (here, *here.parents) if (each / TABLE).is_dir()), here)
+
+
+class ConferenceOptions(Options, total=False):
+    """The options of a new conference: those of every session that it can honour, and its own."""
+
+    roles: Required[Sequence[Seat]]
+    """The speakers, in their order."""
+    moderator: str
+    """The platform of the moderator, who writes the minutes. Default: an agent from outside."""
+    agenda: str
+    """The background that every speaker reads."""
+    prompt: str
+    """Instructions for the first speaker."""
+    max_rounds: int
+    role_patience: float | None
+    """Seconds that a role driven by Moot has for its speech."""
+
+
+OWN_OPTIONS: Final = ConferenceOptions.__annotations__.keys() - Options.__annotations__.keys()
 
 
 class ConferenceProject:
@@ -52,48 +72,16 @@ class ConferenceProject:
         except FileNotFoundError:
             return []
 
-    async def create_conference(
-        self,
-        name: str,
-        topic: str,
-        *,
-        roles: Sequence[Seat],
-        moderator: str = MAILBOX,
-        agenda: str = "",
-        prompt: str = "",
-        max_rounds: int = DEFAULT_ROUNDS,
-        language: Language | None = None,
-        patience: float | None = None,
-        outside_patience: float = WEEK_SECONDS,
-        check: bool = True,
-    ) -> ConferenceStatus:
-        """Create a conference: folder, guide, agenda, `turn.json`. `roles` are the speakers, in order.
+    async def create_conference(self, name: str, topic: str, **options: Unpack[ConferenceOptions]) -> ConferenceStatus:
+        """Create a conference: folder, guide, agenda, `turn.json`.
 
-        Raises BadName, BadRoster, BadSetting, SessionExists.
+        Raises BadName, BadRoster, BadSetting when an option is wrong or a conference cannot honour it, SessionExists when there
+        is one of that name.
         """
-        path = self.table / validate_conference_name(name)
-        seats = [replace(role, id=validate_role_name(role.id)) for role in roles]
-        seats.append(Seat(id=MODERATOR, platform=moderator))
-        if patience is not None:
-            seats = [seat if seat.is_outside else replace(seat, patience=patience) for seat in seats]
-        settings = {"max_rounds": max_rounds, "conference": name, "agenda": agenda, "prompt": prompt}
-        if patience is not None:
-            settings["patience"] = patience
-        # A random id: names of conferences are only unique within their project, sessions within the whole ledger.
-        session = f"rt_{secrets.token_hex(6)}"
-        plan = await self._moot.plan_session(
-            topic,
-            protocol="roundtable",
-            seats=seats,
-            settings=settings,
-            language=language,
-            budget=Budget(),
-            outside_patience=outside_patience,
-            session=session,
-            check=check,
-        )
+        plan = await self.plan_conference(name, topic, **options)
+        path, session = self.table / name, plan.session
+        assert session is not None
         self._make_conferences_folder(plan.opened.language)
-        self._check_free(name)
         async with ConferenceFolder.open_locked(path, self._moot.engine, make=True) as conference:
             if conference.folder.has(TURN):
                 raise SessionExists(f"the conference {name!r} exists already; choose another name")
@@ -101,8 +89,33 @@ class ConferenceProject:
             # The folder notes its session before the session exists: after a crash in between, the conference can be created
             # again.
             conference.record_sessions((session,), plan.opened.language)
-            conference.session = await self._moot.engine.open(plan.opened, SessionId(session))
+            conference.session = await open_planned(self._moot, plan)
             return await conference.sync()
+
+    async def plan_conference(self, name: str, topic: str, **options: Unpack[ConferenceOptions]) -> PlannedSession:
+        """Return what `create_conference` would record, after all of its checks; raises as it does."""
+        validate_conference_name(name)
+        shared: Options = {key: value for key, value in options.items() if key not in OWN_OPTIONS}  # type: ignore[assignment]  # the other keys
+        refuse_options(shared, "roundtable")
+        own = {
+            "max_rounds": options.get("max_rounds", DEFAULT_ROUNDS),
+            "agenda": options.get("agenda", ""),
+            "prompt": options.get("prompt", ""),
+        }
+        seats = [replace(role, id=validate_role_name(role.id)) for role in options["roles"]]
+        seats.append(Seat(id=MODERATOR, platform=options.get("moderator", MAILBOX)))
+        patience = options.get("role_patience")
+        if patience is not None:
+            seats = [seat if seat.is_outside else replace(seat, patience=patience) for seat in seats]
+            own["patience"] = patience
+        shared["protocol"] = "roundtable"
+        shared["seats"] = seats
+        shared["settings"] = {**own, **(options.get("settings") or {}), "conference": name}
+        # A random id: names of conferences are only unique within their project, sessions within the whole ledger.
+        shared["session"] = f"rt_{secrets.token_hex(6)}"
+        plan = await self._moot.plan_session(topic, **shared)
+        self._check_free(name)
+        return plan
 
     def _make_conferences_folder(self, language: Language) -> None:
         try:
@@ -195,7 +208,6 @@ class ConferenceProject:
             seats=[*seats, Seat(id=MODERATOR, platform=MAILBOX)],
             settings={"max_rounds": rounds, "conference": name, "agenda": agenda[:50_000], "prompt": prompt},
             language=language,
-            budget=Budget(),
             session=f"rt_{secrets.token_hex(6)}",
             check=False,
         )

@@ -129,4 +129,8 @@ CONSULTATION: Final = ProtocolPlugin(
     report=lambda timeline: build_question_report(timeline, build_decision(timeline)),
     consults=True,
     expect=lambda opened: (ExpectedCalls(seats=tuple(seat.id for seat in opened.seats), least=0.5, most=2),),
+    refuses={
+        "turns": "a consultation is one question and its answer; limit it with time or tokens",
+        "options": "a consultation is answered in words; write possible answers into the question",
+    },
 )

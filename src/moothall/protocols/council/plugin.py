@@ -55,6 +55,7 @@ def build_council_plugin(
         describe=add_and_describe_entry,
         report=build_council_report,
         expect=partial(expect_calls, rules.variant),
+        refuses={"turns": "it goes on in rounds, not in turns; limit it with the setting rounds"},
     )
 
 

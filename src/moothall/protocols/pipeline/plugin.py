@@ -64,4 +64,8 @@ PIPELINE: Final = ProtocolPlugin(
     gates=frozenset({VALIDATE, REVIEW}),
     consults=True,
     expect=expect_calls,
+    refuses={
+        "turns": "its length is that of its steps; limit the repetitions of a step with `most` in its file",
+        "options": "its result is what its steps write, not a choice; write possible answers into the task",
+    },
 )

@@ -37,4 +37,5 @@ ROUNDTABLE: Final = ProtocolPlugin(
     describe=add_and_describe_entry,
     report=build_roundtable_report,
     expect=expect_calls,
+    refuses={"turns": "it goes on in rounds, in which everyone speaks once; limit it with the setting max_rounds"},
 )

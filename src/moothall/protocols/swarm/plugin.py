@@ -95,4 +95,5 @@ SWARM: Final = ProtocolPlugin(
         "config": render_run_config,
     },
     expect=expect_calls,
+    refuses={"turns": "its explorers work in rounds; limit them with the setting max_rounds"},
 )

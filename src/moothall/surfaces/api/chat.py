@@ -8,12 +8,12 @@ from itertools import count
 from typing import Final
 
 from moothall.app.deliberations import derive_session_id
-from moothall.app.moot import Options
+from moothall.app.session_options import Options
 from moothall.domain.budget import Spent
 from moothall.domain.facts import SessionCancelled
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import ContextFile, Topic
+from moothall.domain.topic import ContextFile
 from moothall.engine.events import EntryAdded, Event
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import KeyReused, UnknownSession
@@ -97,7 +97,7 @@ async def _open_meeting(call: Call, chat: ChatRequest, model: ChatModel, questio
         "panel": model.panel,
         "protocol": model.protocol,
         "language": question.language,
-        "subject": Topic(context=_build_context(question)),
+        "files": _build_context(question),
         "hosted": True,
     }
     if chat.seed is not None:

@@ -6,24 +6,21 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from moothall.app.deliberations import PROGRESS_SECONDS
-from moothall.app.moot import Options
-from moothall.codec.languages import KnownLanguage
+from moothall.app.rosters import build_consultation_options, parse_seats
 from moothall.domain.consult import ConsultKind
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
-from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
-from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import ApiModel, Call, Method
+from moothall.surfaces.api.session_options import ConsultationParams, collect_options
 from moothall.surfaces.api.session_shapes import SeatRef
-from moothall.surfaces.api.shapes import ParticipantIn
 
 ConsultText = Annotated[str, Field(max_length=8_000)]
 
 
-class ConsultParams(ApiModel):
+class ConsultParams(ConsultationParams):
     session_id: Annotated[
         str | None,
         Field(
@@ -39,11 +36,6 @@ class ConsultParams(ApiModel):
         str, Field(max_length=8_000, description="What you believe so far, to be confirmed or corrected.")
     ] = ""
     kind: ConsultKind = "knowledge"
-    seats: Annotated[
-        list[str | ParticipantIn],
-        Field(max_length=64, description="Without a session: the participants behind the names, with platforms."),
-    ] = []
-    language: KnownLanguage | None = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="How long to wait for the reply.")] = 45.0
     idempotency_key: IdempotencyKey = ""
 
@@ -83,6 +75,9 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
 
 async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:
     """A seat asks in place of the answer that it is asked for."""
+    given = list(collect_options(call, params).keys() - {"hosted"})
+    if given:
+        raise BadSetting(f"{sorted(given)[0]}: an option for a question outside any session; within {session!r} leave it out")
     name = parse_session_id(session)
     seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
     opened = (await call.moot.engine.load_snapshot(name)).session_state.opened
@@ -100,26 +95,14 @@ async def _open_consultation(call: Call, params: ConsultParams) -> tuple[Session
     """A question on its own is a session of its own."""
     call.caller.check("run")
     call.caller.check_unbound("a consultation without a session")
-    asker = parse_seat_id(params.seat or "caller")
-    seats = [build_seat(call, each) for each in params.seats]
-    if params.to not in {seat.id for seat in seats}:
-        known = ", ".join(seat.id for seat in seats) or "none"
-        raise BadSetting(f"to = {params.to!r} has no seat; name its participant in 'seats' (given: {known})")
-    if asker not in {seat.id for seat in seats}:
-        seats.append(Seat(id=asker, platform=MAILBOX))
-    options: Options = {
-        "seats": seats,
-        "protocol": "consultation",
-        "language": params.language,
-        "settings": {
-            "asker": asker,
-            "to": params.to,
-            "background": params.background,
-            "understanding": params.understanding,
-            "kind": params.kind,
-        },
-        "hosted": True,
-    }
+    asker, given = parse_seat_id(params.seat or "caller"), collect_options(call, params)
+    named = [seat.id for seat in parse_seats(given)]
+    if params.to not in named and not given.get("panel") and not given.get("models"):
+        raise BadSetting(
+            f"to = {params.to!r} has no seat; name its participant in 'seats' (given: {', '.join(named) or 'none'}), or give models"
+        )
+    settings = params.model_dump(include={"background", "understanding", "kind"})
+    options = build_consultation_options(asker, params.to, params.question, given, settings)
     session = await call.deliberations.open(params.question, key=params.idempotency_key, by=call.caller.name, **options)
     return session, asker, 0
 

@@ -8,16 +8,14 @@ from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
-from moothall.app.consultations import Consult
 from moothall.app.deliberations import DeliberationState, WaitResult, build_deliberation_state, find_council_rules
-from moothall.app.moot import Options
 from moothall.app.plugins import load_kinds
 from moothall.app.protocols import get_protocol, load_protocols
+from moothall.app.session_options import Options
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import strip_control
-from moothall.domain.topic import build_topic
-from moothall.errors import BadRoster, NotAllowed, SessionClosed, UnknownDecision, WorldError
+from moothall.errors import BadRoster, NotAllowed, SessionClosed, WorldError
 from moothall.memory.commands import KeyedCall
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
@@ -69,36 +67,25 @@ CONSULTED = "You are being consulted: answer with answer_ask, not with contribut
 
 
 async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
-    about = build_topic(
-        category=params.category,
-        stakes=params.stakes,
-        tags=params.tags,
-        options=params.options,
-        thread=params.thread,
-        built_on=params.built_on,
-    )
-    if about.thread:
-        await call.moot.memory.thread_status(about.thread)
-    for decision in about.built_on:
-        if not await (await call.moot.recall()).has(decision):
-            raise UnknownDecision(f"builtOn: no decision {decision!r} is stored")
     plugin = get_protocol(params.protocol)
     options: Options = {
         "seats": [build_seat(call, each) for each in params.participants],
         "protocol": plugin.name,
         "language": params.language,
         "settings": _build_settings(plugin, params),
-        "outside_patience": params.patience_seconds,
-        "subject": about,
+        "patience": params.patience_seconds,
+        "category": params.category,
+        "stakes": params.stakes,
+        "tags": params.tags,
+        "options": params.options,
+        "thread": params.thread,
+        "built_on": params.built_on,
         "hosted": True,
-        "consult": Consult() if params.consult else None,
+        "consult": params.consult or None,
+        "memory": params.memory,
     }
-    if params.memory is not None:
-        options["memory"] = params.memory
     earlier = await _find_earlier(call, params.topic)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    if about.thread:
-        await call.moot.memory.join_thread(about.thread, session)
     return OpenedOut(**await build_session_standing(call, session), earlier_decisions=earlier)
 
 

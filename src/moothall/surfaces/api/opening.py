@@ -12,8 +12,18 @@ from pydantic.alias_generators import to_camel
 
 from moothall.app.estimates import Range, estimate_session
 from moothall.app.invitations import check_invitation
+from moothall.app.option_kinds import (
+    AmountKind,
+    ChoiceKind,
+    CountKind,
+    DurationKind,
+    SwitchKind,
+    TextKind,
+    TextsKind,
+)
 from moothall.app.panels import list_presets, load_preset
-from moothall.app.protocols import load_protocols
+from moothall.app.protocols import find_plugin, load_protocols
+from moothall.app.session_options import find_refusal, list_public_options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
@@ -24,8 +34,9 @@ from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.demos import DemoOut, build_demos_out
 from moothall.surfaces.api.fields import Short
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
-from moothall.surfaces.api.session_shapes import OpenSessionParams, SessionParams
-from moothall.surfaces.api.sessions import build_open_options
+from moothall.surfaces.api.session_options import collect_options
+from moothall.surfaces.api.session_shapes import SessionParams
+from moothall.surfaces.api.sessions import OpenSessionParams
 from moothall.surfaces.api.shapes import MOST_ENTRIES, FamilyRef, ParticipantIn
 from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
 from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
@@ -33,6 +44,16 @@ from moothall.surfaces.invitations.join_prompt import build_join_prompt
 
 LOCAL_URL: Final = "http://127.0.0.1:8760"
 INVITE_HOURS: Final = 168.0
+_FIELD_TYPES: Final[Mapping[type, str]] = {
+    SwitchKind: "boolean",
+    CountKind: "integer",
+    AmountKind: "number",
+    DurationKind: "duration",
+    ChoiceKind: "choice",
+    TextKind: "text",
+    TextsKind: "texts",
+}
+"""How a form asks for an option; seats, files and settings have a part of the form to themselves."""
 
 
 class OpeningParams(ApiModel):
@@ -45,6 +66,10 @@ class SettingOut(ApiModel):
     default: Any = None
     help: str = ""
     choices: list[str] = []
+
+
+class OptionOut(SettingOut):
+    refused_by: dict[str, str] = Field(default={}, description="The protocols that cannot honour it, and why.")
 
 
 class ProtocolOut(ApiModel):
@@ -75,6 +100,9 @@ class FoundPlatformOut(ApiModel):
 
 class OpeningOut(ApiModel):
     protocols: list[ProtocolOut]
+    options: list[OptionOut] = Field(
+        description="What every session can be opened with, beside topic, protocol, seats and files."
+    )
     panels: list[PanelOut]
     participants: list[FoundPlatformOut]
     demos: list[DemoOut] = []
@@ -151,6 +179,7 @@ async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
     ]
     panels = [load_preset(name, params.language) for name in list_presets()]
     return OpeningOut(
+        options=_build_options(params.language),
         protocols=[_build_protocol(plugin, params.language) for plugin in load_protocols().values()],
         panels=[
             PanelOut(
@@ -174,6 +203,24 @@ def _build_protocol(plugin: AnyPlugin, language: Language) -> ProtocolOut:
         summary=words.summaries.get(plugin.name, _find_first_sentence(plugin.settings.__doc__ or "")),
         settings=_build_settings(plugin.settings, words.settings),
     )
+
+
+def _build_options(language: Language) -> list[OptionOut]:
+    """Return the options that a form can offer as a field of its own."""
+    protocols = load_protocols().values()
+    return [
+        OptionOut(
+            name=to_camel(name),
+            type=type_name,
+            help=option.zh if language == "zh" else option.en,
+            choices=list(option.kind.values) if isinstance(option.kind, ChoiceKind) else [],
+            refused_by={plugin.name: plugin.refuses[name] for plugin in protocols if name in plugin.refuses},
+        )
+        for name, option in list_public_options().items()
+        if (type_name := _FIELD_TYPES.get(type(option.kind)))
+        and name != "protocol"
+        and not find_refusal(name, "run", is_server=True)
+    ]
 
 
 def _build_settings(settings: type, told: Mapping[str, str]) -> list[SettingOut]:
@@ -205,12 +252,12 @@ def _find_first_sentence(text: str) -> str:
 
 
 async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
-    options = build_open_options(call, params)
+    options = collect_options(call, params)
     options["check"] = False
     opened = (await call.moot.plan_session(params.topic, **options)).opened
     found = estimate_session(opened, call.moot.seating.kinds)
     return PlanOut(
-        protocol=params.protocol,
+        protocol=find_plugin(opened).name,
         language=opened.language,
         seats=[PlannedSeatOut(id=seat.id, platform=seat.platform, stance=seat.stance) for seat in opened.seats],
         calls=_build_range(found.calls),

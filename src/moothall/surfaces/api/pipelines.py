@@ -6,27 +6,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from moothall.app.pipelines import PipelineFile, build_options, load_pipeline, parse_pipeline
-from moothall.codec.languages import KnownLanguage
+from moothall.app.pipelines import PipelineFile, build_pipeline_options, load_pipeline, parse_pipeline
+from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import MAILBOX
 from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.pipeline.timeline import PipelineTimeline, build_decision, list_step_lines
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.fields import IdempotencyKey, Short
+from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
+from moothall.surfaces.api.session_options import PipelineParams, collect_options
 from moothall.surfaces.api.session_shapes import SessionParams
 from moothall.surfaces.api.shapes import ParticipantIn
 
 
-class OpenPipelineParams(ApiModel):
+class OpenPipelineParams(PipelineParams):
     pipeline: Annotated[
         str, Field(min_length=1, max_length=200_000, description="The pipeline as TOML, or the name of one that ships with Moot.")
     ]
     task: Annotated[str, Field(max_length=20_000, description="The task. Default: the pipeline's own.")] = ""
-    models: Annotated[list[Short], Field(max_length=64, description="Platforms that fill all agents, in turn.")] = []
-    language: KnownLanguage | None = None
     idempotency_key: IdempotencyKey = ""
 
 
@@ -59,34 +58,34 @@ class PipelineOut(ApiModel):
 
 
 async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
-    found = _with_platforms(call, _find_pipeline(params), params.models)
-    options = build_options(found, language=params.language)
-    options["hosted"] = True
-    topic = params.task or found.task
+    given = collect_options(call, params)
+    pipeline = _check_platforms(call, _find_pipeline(params, given.get("language") or "en"), is_filled=bool(given.get("models")))
+    options = build_pipeline_options(pipeline, given)
+    topic = params.task or pipeline.task
     if not topic:
         raise BadSetting("the pipeline has no task; give one as 'task'")
     session = await call.deliberations.open(topic, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_pipeline(call, SessionParams(session_id=session))
 
 
-def _find_pipeline(params: OpenPipelineParams) -> PipelineFile:
+def _find_pipeline(params: OpenPipelineParams, language: Language) -> PipelineFile:
     text = params.pipeline
     if "[" not in text and "\n" not in text:
         # A path would let a caller read files of the server's.
         if "/" in text or text.endswith(".toml"):
             raise BadSetting("give the pipeline as TOML text, or the name of one that ships with Moot")
-        return load_pipeline(text, params.language or "en")
+        return load_pipeline(text, language)
     return parse_pipeline(text, "the pipeline", Path.cwd())
 
 
-def _with_platforms(call: Call, found: PipelineFile, models: list[str]) -> PipelineFile:
-    """The agents with platforms that this caller may give; one without is answered for from outside."""
+def _check_platforms(call: Call, pipeline: PipelineFile, *, is_filled: bool) -> PipelineFile:
+    """Return the pipeline with platforms that this caller may give; without models, an agent without one answers from outside."""
     agents = []
-    for at, agent in enumerate(found.agents):
-        platform = models[at % len(models)] if models else agent.platform or MAILBOX
+    for agent in pipeline.agents:
+        platform = agent.platform if agent.platform and not is_filled else MAILBOX
         form = ParticipantIn(id=agent.id, platform=platform, stance=agent.stance, instructions=agent.instructions)
         agents.append(replace(build_seat(call, form), weight=agent.weight, patience=agent.patience))
-    return replace(found, agents=tuple(agents))
+    return replace(pipeline, agents=tuple(agents))
 
 
 async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:

@@ -11,7 +11,6 @@ from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject
 from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
 from moothall.app.conferences.unattended import Relay
 from moothall.app.conferences.watch_folder import watch_changes
-from moothall.codec.languages import KnownLanguage
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import MootError, OutOfTurn
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
@@ -22,6 +21,7 @@ from moothall.protocols.roundtable.state import Status
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import ApiModel, Call, Method, NoParams, build_method
+from moothall.surfaces.api.session_options import RoundtableParams, collect_options
 from moothall.surfaces.api.shapes import ParticipantIn
 
 log = logging.getLogger("moot")
@@ -42,14 +42,14 @@ class RoleIn(ParticipantIn):
     description: Annotated[str, Field(max_length=8_000, description="What the role is for; the agenda shows it.")] = ""
 
 
-class NewConferenceParams(ConferenceParams):
+class NewConferenceParams(RoundtableParams):
+    conference: ConferenceRef
     topic: Annotated[str, Field(min_length=1, max_length=20_000)]
     roles: Annotated[list[str | RoleIn], Field(min_length=1, max_length=63, description="The speakers, in their order.")]
     moderator: Annotated[str, Field(max_length=500, description="The platform of who writes the minutes.")] = MAILBOX
     agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
     prompt: Annotated[str, Field(max_length=2_000, description="Instructions for the first speaker.")] = ""
     max_rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = DEFAULT_ROUNDS
-    language: KnownLanguage | None = None
 
 
 class JoinConferenceParams(ConferenceParams):
@@ -190,7 +190,10 @@ async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[
 
 async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
     moderator = build_seat(call, ParticipantIn(id=MODERATOR, platform=params.moderator))
-    found = await _build_project(call).create_conference(
+    options = collect_options(call, params)
+    # A conference is run by its roles and relays, not by the server as such.
+    options["hosted"] = False
+    status = await _build_project(call).create_conference(
         params.conference,
         params.topic,
         roles=[_build_role(call, each) for each in params.roles],
@@ -198,9 +201,9 @@ async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceO
         agenda=params.agenda,
         prompt=params.prompt,
         max_rounds=params.max_rounds,
-        language=params.language,
+        **options,
     )
-    return _build_conference_out(call, params.conference, found)
+    return _build_conference_out(call, params.conference, status)
 
 
 def _build_role(call: Call, given: str | RoleIn) -> Seat:

@@ -5,13 +5,11 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AliasChoices, Field
 
-from moothall.codec.languages import KnownLanguage
-from moothall.domain.topic import LONGEST_FILE, MOST_FILES, Stakes
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api.fields import IdempotencyKey, Short
 from moothall.surfaces.api.method import ApiModel
-from moothall.surfaces.api.shapes import MOST_ENTRIES, ParticipantIn
+from moothall.surfaces.api.shapes import MOST_ENTRIES
 
 PAGE: Final = 200
 
@@ -46,49 +44,6 @@ EntryNumber = Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As
 class GetSessionParams(SessionParams):
     timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0
     at: EntryNumber = None
-
-
-class BudgetIn(ApiModel):
-    """Limits of a session; what is left out has none, but for the turns."""
-
-    turns: Annotated[int | None, Field(ge=1, le=100_000)] = None
-    tokens: Annotated[int | None, Field(ge=1, le=10**12)] = None
-    usd: Annotated[float | None, Field(gt=0, le=1e6)] = None
-    seconds: Annotated[float | None, Field(gt=0, le=1e9)] = None
-
-
-class ContextIn(ApiModel):
-    name: Short
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST_FILE)]
-
-
-class OpenSessionParams(ApiModel):
-    topic: Annotated[str, Field(min_length=1, max_length=20_000)]
-    protocol: Annotated[str, Field(max_length=100, description="persona, debate, advisory, consensus, roundtable, swarm.")] = (
-        "persona"
-    )
-    panel: Annotated[
-        str, Field(max_length=64, description="Seats that ship with Moot: board, architecture, product, red-team …")
-    ] = ""
-    seats: Annotated[list[str | ParticipantIn], Field(max_length=64, description="Default: those of the panel.")] = []
-    models: Annotated[
-        list[Annotated[str, Field(max_length=500)]],
-        Field(max_length=64, description="Platforms that the panel's seats share. Default: what the server has."),
-    ] = []
-    options: Annotated[list[Short], Field(max_length=32, description="The possible answers, if known.")] = []
-    settings: Annotated[dict[str, Any], Field(max_length=32, description="Settings of the protocol.")] = {}
-    category: Short = ""
-    stakes: Stakes = "medium"
-    tags: Annotated[list[Short], Field(max_length=32)] = []
-    language: KnownLanguage | None = None
-    consult: Annotated[bool, Field(description="Allow seats to consult each other before they answer.")] = False
-    consult_limit: Annotated[int | None, Field(ge=0, le=100, description="Consultations of one seat; implies consult.")] = None
-    memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
-    budget: Annotated[BudgetIn | None, Field(description="Limits at which the session ends. Default: 12 turns.")] = None
-    context: Annotated[
-        list[ContextIn], Field(max_length=MOST_FILES, description="Files that every seat reads: data, never instructions.")
-    ] = []
-    idempotency_key: IdempotencyKey = ""
 
 
 class SessionOut(ApiModel):

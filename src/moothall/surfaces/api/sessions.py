@@ -1,28 +1,23 @@
 """The calls on sessions of every protocol: `moot.*`."""
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic.alias_generators import to_snake
+from pydantic import Field
 
-from moothall.app.consultations import Consult
 from moothall.app.deliberations import PROGRESS_SECONDS
-from moothall.app.moot import Options
-from moothall.app.panels import list_presets
 from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine
+from moothall.app.validation import LONGEST_TOPIC
 from moothall.codec.answers import as_json
 from moothall.codec.schemas import build_brief_schema
-from moothall.domain.budget import DEFAULT_TURNS, Budget
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.safe_text import strip_control
-from moothall.domain.topic import build_context, build_topic
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
-from moothall.errors import BadSetting, NotAllowed, SessionClosed, UnknownSeat
+from moothall.errors import NotAllowed, SessionClosed, UnknownSeat
 from moothall.memory.commands import KeyedCall
 from moothall.reports.decision import Decision, summarize_choice
 from moothall.reports.terminal import render_decision_lines
@@ -30,6 +25,7 @@ from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
 from moothall.surfaces.api.method import Call, Method, NoParams, build_method
 from moothall.surfaces.api.page_export import export_text
+from moothall.surfaces.api.session_options import RunParams, collect_options
 from moothall.surfaces.api.session_shapes import (
     AnswerParams,
     AskOut,
@@ -44,7 +40,6 @@ from moothall.surfaces.api.session_shapes import (
     GetSessionParams,
     InputParams,
     ListSessionsParams,
-    OpenSessionParams,
     ProtocolsOut,
     ResumeParams,
     SessionDecisionOut,
@@ -54,50 +49,20 @@ from moothall.surfaces.api.session_shapes import (
     VerifyOut,
     WrittenOut,
 )
-from moothall.surfaces.api.shapes import ParticipantIn
+from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn
 
 T = TypeVar("T")
 
 
+class OpenSessionParams(RunParams):
+    topic: Annotated[str, Field(min_length=1, max_length=LONGEST_TOPIC)]
+    idempotency_key: IdempotencyKey = ""
+
+
 async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
-    options = build_open_options(call, params)
+    options = collect_options(call, params)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_session(call, GetSessionParams(session_id=session))
-
-
-def build_open_options(call: Call, params: OpenSessionParams) -> Options:
-    """The options of a session that a caller wants; raises BadSetting, NotAllowed."""
-    if params.panel and params.panel not in list_presets():
-        # A file's name is refused as well: no caller chooses what the server reads.
-        raise BadSetting(f"panel: no panel is called {params.panel!r}; the panels are: {', '.join(list_presets())}")
-    options: Options = {
-        "seats": [build_seat(call, each) for each in params.seats],
-        "panel": params.panel or None,
-        "models": [build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in params.models],
-        "protocol": params.protocol,
-        "language": params.language,
-        "settings": {to_snake(name): value for name, value in params.settings.items()},
-        "subject": replace(
-            build_topic(category=params.category, stakes=params.stakes, tags=params.tags, options=params.options),
-            context=build_context((each.name, each.text) for each in params.context),
-        ),
-        "hosted": True,
-        "consult": build_consult(params.consult, params.consult_limit),
-    }
-    if params.memory is not None:
-        options["memory"] = params.memory
-    if params.budget is not None:
-        limits = params.budget
-        money = None if limits.usd is None else math.ceil(limits.usd * 1e6)
-        options["budget"] = Budget(turns=limits.turns or DEFAULT_TURNS, tokens=limits.tokens, money=money, seconds=limits.seconds)
-    return options
-
-
-def build_consult(wanted: bool, limit: int | None) -> Consult | None:
-    """Consultations as a caller wants them; their records lie in the server's own project."""
-    if not wanted and limit is None:
-        return None
-    return Consult() if limit is None else Consult(per_seat=limit)
 
 
 async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:

@@ -5,24 +5,22 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from moothall.app.moot import Options
-from moothall.codec.languages import KnownLanguage
-from moothall.domain.budget import Budget
+from moothall.app.rosters import build_swarm_options
+from moothall.app.validation import LONGEST_TOPIC
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.roster import MAILBOX
-from moothall.domain.topic import build_topic
-from moothall.errors import BadRoster, BadSetting
+from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import unwrap_timeline
-from moothall.protocols.swarm.agent_names import agent_name
-from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR
+from moothall.protocols.swarm.facts import FEWEST_AGENTS, MOST_AGENTS, Mode
 from moothall.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.fields import IdempotencyKey, Short
+from moothall.reports.timeline import SessionTimeline
+from moothall.scoring.convergence import QuorumOf
+from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
+from moothall.surfaces.api.session_options import SwarmParams, collect_options
 from moothall.surfaces.api.session_shapes import (
     AnswerParams,
     AskOut,
@@ -34,40 +32,24 @@ from moothall.surfaces.api.session_shapes import (
     WrittenOut,
 )
 from moothall.surfaces.api.sessions import answer_ask, get_asks
-from moothall.surfaces.api.shapes import ParticipantIn
 
-MOST_AGENTS: Final = 64
 NEWEST: Final = 20
 MAX_TIMELINES: Final = 16
 """Timelines that are cached, those last asked for."""
 
 
-class OpenSwarmParams(ApiModel):
-    task: Annotated[str, Field(min_length=1, max_length=20_000)]
+class OpenSwarmParams(SwarmParams):
+    task: Annotated[str, Field(min_length=1, max_length=LONGEST_TOPIC)]
     agents: Annotated[
-        int | None, Field(ge=2, le=MOST_AGENTS, description="Number of explorers. Default: the number of seats, or 5.")
+        int | None,
+        Field(ge=FEWEST_AGENTS, le=MOST_AGENTS, description="Number of explorers. Default: the number of seats, or 5."),
     ] = None
-    seats: Annotated[
-        list[str | ParticipantIn],
-        Field(
-            max_length=MOST_AGENTS + 2,
-            description="Explorers by name, also `validator` and `likeness`; one without a platform is an agent from outside.",
-        ),
-    ] = []
-    models: Annotated[
-        list[Annotated[str, Field(max_length=500)]], Field(max_length=64, description="Platforms that the other explorers share.")
-    ] = []
-    mode: Literal["emergent", "hybrid", "classic"] = "emergent"
+    mode: Mode | None = None
     directions: Annotated[
         list[Annotated[str, Field(max_length=200)]], Field(max_length=32, description="Your own directions, for the mode hybrid.")
     ] = []
-    max_rounds: Annotated[int, Field(ge=1, le=100)] = 10
-    timeout_minutes: Annotated[float, Field(gt=0, le=525_600)] = 60.0
-    quorum: Literal["all", "independent"] = "all"
-    seed: Annotated[int | None, Field(ge=0, lt=2**31)] = None
-    settings: Annotated[dict[str, Any], Field(max_length=32, description="Further settings of the protocol.")] = {}
-    category: Short = ""
-    language: KnownLanguage | None = None
+    max_rounds: Annotated[int | None, Field(ge=1, le=100, description="Default: 10.")] = None
+    quorum: Annotated[QuorumOf | None, Field(description="Whose support counts.")] = None
     idempotency_key: IdempotencyKey = ""
 
 
@@ -120,33 +102,12 @@ class ReportParams(ApiModel):
 
 
 async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
-    given = [build_seat(call, each) for each in params.seats]
-    explorers = [seat.id for seat in given if seat.id not in {VALIDATOR, LIKENESS, params.settings.get("judge")}]
-    wanted = params.agents or (len(explorers) if len(explorers) > 1 else 5)
-    if len(explorers) > wanted:
-        raise BadRoster(f"{len(explorers)} explorers are seated, but agents is {wanted}")
-    names = [name for number in range(1, 2 * MOST_AGENTS) if (name := agent_name(number)) not in explorers]
-    models = params.models or [MAILBOX]
-    filled = [
-        build_seat(call, ParticipantIn(id=name, platform=models[at % len(models)]))
-        for at, name in enumerate(names[: wanted - len(explorers)])
-    ]
-    options: Options = {
-        "seats": [*given, *filled],
-        "protocol": "swarm",
-        "language": params.language,
-        "seed": params.seed,
-        "budget": Budget(seconds=params.timeout_minutes * 60),
-        "settings": {
-            "mode": params.mode,
-            "directions": params.directions,
-            "max_rounds": params.max_rounds,
-            "quorum": params.quorum,
-            **params.settings,
-        },
-        "subject": build_topic(category=params.category),
-        "hosted": True,
-    }
+    given = collect_options(call, params)
+    # An explorer without a platform is an agent from outside; a panel's are filled like those of every session.
+    if "models" not in given and "panel" not in given:
+        given["models"] = [MAILBOX]
+    settings = params.model_dump(include={"mode", "directions", "max_rounds", "quorum"})
+    options = build_swarm_options(given, params.agents, {**settings, "directions": tuple(params.directions)})
     session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_swarm_status(call, SwarmStatusParams(session_id=session))
 
@@ -155,8 +116,8 @@ async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
     call.caller.check_session(params.session_id)
     plugin = await _find_swarm_plugin(call, params.session_id)
     if params.at is None:
-        timeline = await _load_timeline(call, params.session_id)
-        decision = plugin.decision(timeline)
+        whole_timeline = await _load_timeline(call, params.session_id)
+        timeline, decision = unwrap_timeline(whole_timeline), plugin.decision(whole_timeline)
     else:
         folded = await call.context.get_folded().load_at(parse_session_id(params.session_id), params.at)
         timeline, decision = unwrap_timeline(folded.timeline), folded.plugin.decision(folded.timeline)
@@ -201,7 +162,7 @@ async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
         )
     if found.status == "ended":
         return RoundOut(session_id=params.session_id, status="ended", next="The swarm has ended; swarm_status has its result.")
-    return RoundOut(session_id=params.session_id, status="pending", next="Nothing is asked of you yet: call again.")
+    return RoundOut(session_id=params.session_id, status="pending", next="NoParams is asked of you yet: call again.")
 
 
 async def submit_report(call: Call, params: ReportParams) -> WrittenOut:
@@ -222,15 +183,14 @@ async def _find_swarm_plugin(call: Call, session: str) -> AnyPlugin:
     return plugin
 
 
-async def _load_timeline(call: Call, session: str) -> SwarmTimeline:
-    """The timeline of a swarm; built again only when something was added."""
+async def _load_timeline(call: Call, session: str) -> SessionTimeline:
+    """Return the timeline of a swarm, with its consultations, if any; it is folded again only when something was added."""
     await _find_swarm_plugin(call, session)
     timelines = call.context.swarm_timelines
     snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
     timeline = timelines.pop(session, None)
-    if not isinstance(timeline, SwarmTimeline) or timeline.seq != snapshot.seq:
+    if not isinstance(timeline, SessionTimeline) or timeline.seq != snapshot.seq:
         timeline = await call.moot.load_timeline(session)
-        assert isinstance(timeline, SwarmTimeline), "a swarm has a SwarmTimeline"
     timelines[session] = timeline
     while len(timelines) > MAX_TIMELINES:
         del timelines[next(iter(timelines))]

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
+from pydantic.alias_generators import to_camel
+
 from moothall.app.deliberations import find_council_rules
+from moothall.app.session_options import Opener, list_public_options
 from moothall.domain.facts import Opened
 from moothall.domain.ids import parse_session_id
 from moothall.engine.snapshot import Snapshot
@@ -17,6 +20,7 @@ from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.method import Call, Method, list_spellings
 from moothall.surfaces.api.methods import TOOLS
 from moothall.surfaces.api.rights import Role
+from moothall.surfaces.api.session_options import OpenerParams
 from moothall.surfaces.invitations.join_prompt import SessionKind
 
 MOST_TOOLS: Final = 8
@@ -168,14 +172,31 @@ def describe_tools(names: Sequence[str], role: Role = "local") -> list[dict[str,
 
 def _describe_tool(name: str, method: Method[Any, Any], said: frozenset[str]) -> dict[str, Any]:
     schema = _compact_input_schema(name)
-    if said:
-        schema = _leave_out(schema, said)
+    hidden = said | (
+        _list_unshown_options(method.params.opener, said) if issubclass(method.params, OpenerParams) else frozenset()
+    )
+    if hidden:
+        schema = _leave_out(schema, hidden)
     return {
         "name": name,
         "description": method.summary,
         "inputSchema": schema,
         "annotations": {"readOnlyHint": method.is_reading, "destructiveHint": False, "openWorldHint": False},
     }
+
+
+@cache
+def _list_unshown_options(opener: Opener, said: frozenset[str]) -> frozenset[str]:
+    """The options of a new session that an agent need not read of: it may give them all the same."""
+    table = list_public_options()
+    if said is _TOKEN_SAYS:
+        # A seat's token opens no session: its tools are those of the session that it sits in.
+        unshown = set(table)
+    elif opener == "consult":
+        unshown = table.keys() - {"seats", "models", "language"}
+    else:
+        unshown = {name for name, option in table.items() if option.is_rare}
+    return frozenset(map(to_camel, unshown))
 
 
 def estimate_tokens(tools: Sequence[dict[str, Any]]) -> int:
@@ -221,7 +242,7 @@ def _compact(value: Any, parts: dict[str, Any]) -> Any:
 
 
 def _leave_out(schema: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
-    # An agent may name its session all the same.
+    # An agent may name its session, and give a rare option, all the same.
     schema = {key: each for key, each in schema.items() if key != "additionalProperties"}
     found = {**schema, "properties": {name: each for name, each in schema["properties"].items() if name not in names}}
     if "required" in found:

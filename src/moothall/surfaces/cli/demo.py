@@ -16,6 +16,7 @@ from rich.text import Text
 
 from moothall.app.demos import FIRST, Demo, build_demo_options, list_demos, load_demo
 from moothall.app.moot import Moot
+from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.domain.roster import DEMO
 from moothall.errors import BadSetting
@@ -25,72 +26,64 @@ from moothall.participants.demo import PACES, Pace, Pacer, make_demo
 from moothall.participants.kinds import SeatRequest
 from moothall.ports.participant import Participant
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.run import TerminalSession, exit_with
+from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
+from moothall.surfaces.cli.run import run
+from moothall.surfaces.cli.terminal_session import TerminalSession
 
 LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
-@click.command(short_help="Play a meeting that was written in advance.")
-@click.argument("protocol", required=False)
-@click.option("--language", type=click.Choice(list_languages()), help="Default: the language of your terminal, else en.")
+@click.command(cls=WaitCommand, short_help="Play a meeting that was written in advance.")
+@click.argument("name", metavar="[PROTOCOL]", required=False)
 @click.option("--pace", type=click.Choice(PACES), help="How fast it plays. Default: reading; without a terminal: fast.")
 @click.option("--fast", is_flag=True, help="The same as --pace fast: without waiting.")
 @click.option("--list", "is_listing", is_flag=True, help="List the demos and play none.")
-@click.option("--session", metavar="ID", help="The session's id. Default: think_YYYYMMDD_NNN.")
-@output.json_option
-def demo(
-    *,
-    protocol: str | None,
-    language: Language | None,
-    pace: Pace | None,
-    fast: bool,
-    is_listing: bool,
-    session: str | None,
-    as_json: bool,
-) -> None:
+@session_options("demo")
+def demo(*, name: str | None, pace: Pace | None, fast: bool, is_listing: bool, options: Options, hold: HoldOptions) -> None:
     """Play a meeting of PROTOCOL that was written in advance: a real question, real disagreement, a decision.
 
     Rules, record, tally and reports are the real ones; only the words of the seats come from a script. It is recorded like any
     session and marked as a demo: nothing of it enters decision memory, trust or breakers. In a terminal it plays at reading
-    speed, and Enter or space goes on at once. Without PROTOCOL it lists the demos and asks, or plays the first.
+    speed, and Enter or space goes on at once. Without PROTOCOL it lists the demos and asks, or plays the first; without
+    --language it speaks the language of your terminal.
 
     \b
     moot demo
     moot demo debate --language zh
     moot demo swarm --pace quick
     """
-    spoken = language or guess_language()
-    table = TerminalSession()
+    language, as_json = options.get("language") or guess_language(), hold.as_json
+    terminal = TerminalSession()
 
     async def work() -> int:
         if fast and pace not in {None, "fast"}:
             raise BadSetting(f"--fast and --pace {pace} contradict each other; give one of them")
         if is_listing:
-            print_demos(spoken, as_json=as_json)
+            print_demos(language, as_json=as_json)
             return output.DONE
-        chosen = load_demo(protocol, spoken) if protocol is not None else choose_demo(spoken, as_json=as_json)
+        chosen = load_demo(name, language) if name is not None else choose_demo(language, as_json=as_json)
         speed: Pace = "fast" if fast or (pace is None and (as_json or not sys.stdout.isatty())) else pace or "reading"
-        return await play(table, chosen, speed, session=session, as_json=as_json)
+        return await play(terminal, chosen, speed, session=options.get("session"), as_json=as_json)
 
-    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
+    raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
 
 
-async def play(table: TerminalSession, chosen: Demo, pace: Pace, *, session: str | None = None, as_json: bool = False) -> int:
+async def play(terminal: TerminalSession, chosen: Demo, pace: Pace, *, session: str | None = None, as_json: bool = False) -> int:
     """Open a demo, run it in this terminal, and say what can be done with it."""
     words = DEMO_COMMAND[chosen.language]
-    async with table.open_moot() as moot:
+    async with terminal.open_moot() as moot:
         options = build_demo_options(chosen, moot.environ, pace=pace)
         options["session"] = session
-        table.session = await moot.open(chosen.topic, **options)
+        terminal.session = await moot.open(chosen.topic, **options)
         if as_json:
-            return await table.hold(moot, as_json=True, wait=False)
+            return await terminal.hold(moot, as_json=True)
         console = output.build_console()
         print_head(console, chosen)
         with follow_keys(moot) as has_keys:
             if has_keys and pace != "fast":
                 console.print(Text(words.keys, style="dim"))
-            code = await table.hold(moot, as_json=False, wait=False)
-        output.print_note(words.after.format(session=table.session))
+            code = await terminal.hold(moot, as_json=False)
+        output.print_note(words.after.format(session=terminal.session))
         return code
 
 
@@ -148,8 +141,8 @@ def skip_on_keys(pacer: Pacer) -> Iterator[bool]:
 
 def guess_language() -> Language:
     """The language that the terminal is set to."""
-    found = next((os.environ[name] for name in LANGUAGE_VARIABLES if os.environ.get(name)), "")
-    return next((code for code in list_languages() if found.lower().startswith(code)), DEFAULT_LANGUAGE)
+    setting = next((os.environ[name] for name in LANGUAGE_VARIABLES if os.environ.get(name)), "")
+    return next((code for code in list_languages() if setting.lower().startswith(code)), DEFAULT_LANGUAGE)
 
 
 def print_demos(language: Language, *, as_json: bool) -> None:
@@ -193,7 +186,7 @@ def try_out(topic: str) -> None:
     \b
     moot try "Should we rewrite it?"
     """
-    table = TerminalSession()
+    terminal = TerminalSession()
 
     async def find() -> tuple[tuple[str, ...], list[str]]:
         async with Moot() as moot:
@@ -216,12 +209,12 @@ def try_out(topic: str) -> None:
         run_in_place(topic, "--model", "embedded")
 
     async def work() -> int:
-        code = await play(table, load_demo(FIRST, language), "reading" if is_asking else "fast")
+        code = await play(terminal, load_demo(FIRST, language), "reading" if is_asking else "fast")
         if not is_asking:
             output.print_note(words.go_on.format(topic=shlex.quote(topic)))
         return code
 
-    exit_with(output.run(work, stopped=table.describe_stop))
+    raise SystemExit(output.run(work, stopped=terminal.describe_stop))
 
 
 def ask_way(language: Language) -> str:
@@ -234,6 +227,4 @@ def ask_way(language: Language) -> str:
 
 def run_in_place(topic: str, *more: str) -> None:
     """Go on as `moot run`: the same command that a person would type."""
-    from moothall.surfaces.cli.run import run
-
     run.main([*more, "--", topic], prog_name="moot run")

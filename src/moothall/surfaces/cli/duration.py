@@ -1,10 +1,11 @@
-"""Spans of time on the command line."""
+"""Durations on the command line."""
 
 from typing import Any
 
 import click
 
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
+from moothall.domain.durations import parse_duration
+from moothall.errors import BadSetting
 
 
 class Duration(click.ParamType[float]):
@@ -13,12 +14,7 @@ class Duration(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text = str(value).strip().lower()
-        unit = _UNITS.get(text[-1:])
         try:
-            seconds = float(text[:-1]) * unit if unit else float(text)
-        except ValueError:
-            self.fail(f"{value!r} is not a duration; write seconds, or 90s, 10m, 2h, 3d")
-        if not 0 < seconds < float("inf"):
-            self.fail(f"{value!r} is not a duration; it must be greater than 0")
-        return seconds
+            return parse_duration(value)
+        except BadSetting as error:
+            self.fail(str(error))

@@ -1,21 +1,17 @@
 """A session as it happens: in a terminal a display that moves, elsewhere plain lines."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moothall.domain.budget import Spent
 from moothall.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
 from moothall.domain.ids import SeatId
-from moothall.domain.safe_text import one_line, strip_control
-from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
-from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT, SharedReportText
+from moothall.domain.safe_text import one_line
+from moothall.engine.events import EntryAdded, TextDelta
+from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.asks import to_inner_entry
 from moothall.protocols.consultation.timeline import ConsultingTimeline
@@ -35,22 +31,10 @@ from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimeline
 from moothall.reports.sections import describe_pause
 from moothall.reports.spoken_line import SpokenLine
 from moothall.reports.wording import format_limit, format_loss, format_money
+from moothall.surfaces.cli.live_views import COLORS, MovingView, PlainView, View, describe_entry, format_foot, render_spoken
 from moothall.surfaces.cli.markdown_text import render_words
 
-COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 BAR = 20
-
-
-class View(Protocol):
-    """Shows events; `paused` hides what moves while a person types."""
-
-    def show(self, event: Event) -> None: ...
-
-    def open_display(self) -> AbstractContextManager[Any]: ...
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
 
 
 def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
@@ -59,6 +43,7 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
         return PlainView(plugin, timeline, console)
     consulted = timeline if isinstance(timeline, ConsultingTimeline) else None
     if plugin.name == "swarm" and consulted is None:
+        # Imported here: only a swarm needs what it brings with it.
         from moothall.surfaces.cli.swarm_view import SwarmView
 
         return SwarmView(plugin, timeline, console)
@@ -67,85 +52,6 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
     return (
         MeetingView(within, console, consulted) if isinstance(within, PersonaTimeline) else SeatsView(plugin, timeline, console)
     )
-
-
-def describe_entry(plugin: AnyPlugin, timeline: Any, entry: Entry) -> list[str]:
-    """Add an entry to the timeline; lines that say what happened: the protocol's, and those of a pause."""
-    return [*plugin.describe(timeline, entry), *describe_pause(entry.fact, timeline.language)]
-
-
-class PlainView:
-    """One line per happening, for pipes and logs."""
-
-    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
-        self._plugin = plugin
-        self._timeline = timeline
-        self._console = console
-
-    def open_display(self) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    def pause(self) -> None:
-        return None
-
-    def resume(self) -> None:
-        return None
-
-    def show(self, event: Event) -> None:
-        if isinstance(event, SeatWaiting) and not event.is_over and self._timeline.seq:
-            held_up = SHARED_REPORT[self._timeline.language].held_up
-            self._console.print(Text(f"  {event.seat} {held_up}"), soft_wrap=True)
-        if not isinstance(event, EntryAdded):
-            return
-        for line in describe_entry(self._plugin, self._timeline, event.entry):
-            self._console.print(Text(line), soft_wrap=True)
-
-
-class MovingView:
-    """A display that moves at the bottom of a terminal while finished lines scroll by above it."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._live = self._new_live()
-        self._held: list[Event] | None = None
-        self._held_up: set[SeatId] = set()
-
-    def _new_live(self) -> Live:
-        return Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=True, get_renderable=self._render)
-
-    @contextmanager
-    def open_display(self) -> Iterator[None]:
-        self._live.start()
-        try:
-            yield
-        finally:
-            self._live.stop()
-
-    def pause(self) -> None:
-        self._held = []
-        self._live.stop()
-
-    def resume(self) -> None:
-        # A live display that is started again would wipe as many lines as it last had: what the person read and typed.
-        self._live = self._new_live()
-        self._live.start()
-        held, self._held = self._held or [], None
-        for event in held:
-            self.show(event)
-
-    def show(self, event: Event) -> None:
-        if self._held is not None:
-            self._held.append(event)
-        elif isinstance(event, SeatWaiting):
-            (self._held_up.discard if event.is_over else self._held_up.add)(event.seat)
-        else:
-            self._show(event)
-
-    def _show(self, event: EntryAdded | TextDelta) -> None:
-        raise NotImplementedError
-
-    def _render(self) -> RenderableType:
-        raise NotImplementedError
 
 
 class SeatsView(MovingView):
@@ -192,19 +98,6 @@ class SeatsView(MovingView):
             table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
         spent = self._timeline.spent
         return Group(*parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
-
-
-def render_spoken(console: Console, seat: str, words: str, color: str, room: int) -> list[RenderableType]:
-    """The words of whoever speaks; what does not fit scrolls away, so that the newest and what stands below stay in sight."""
-    if not words:
-        return []
-    said = Text.assemble((f"{seat} ", f"bold {color}"), strip_control(words))
-    return [*said.wrap(console, console.width)[-max(2, room) :], Text("")]
-
-
-def format_foot(session: str, spent: Spent, words: SharedReportText) -> str:
-    """The last line of a live view: the session, what it cost so far, how to stop it."""
-    return f"{session}  ·  {words.tokens.format(tokens=spent.tokens)}  ·  {format_money(words, spent)}  ·  {words.stops}"
 
 
 class MeetingView(MovingView):

@@ -29,8 +29,8 @@ for command in (
     LazyCommand("demo", "demo:demo", "Play a meeting that was written in advance.", is_long=True),
     LazyCommand("try", "demo:try_out", "Hold a first meeting on TOPIC, or play a demo.", is_long=True),
     LazyCommand("run", "run:run", "Hold a meeting on TOPIC.", is_long=True),
-    LazyCommand("resume", "run:resume", "Resume a session.", is_long=True),
-    LazyCommand("watch", "run:watch", "Follow a session as it happens."),
+    LazyCommand("resume", "resume:resume", "Resume a session.", is_long=True),
+    LazyCommand("watch", "resume:watch", "Follow a session as it happens."),
     LazyCommand("consult", "consult:consult", "Ask one participant on behalf of another, with a record.", is_long=True),
     LazyCommand(
         "pipeline",

@@ -1,12 +1,42 @@
-"""Options that several commands share: `--swap` and `--wait`."""
+"""Options that several commands share: those of a new session, `--wait` and `--swap`."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, Final, assert_never
 
 import click
 
-from moothall.errors import BadRoster
+from moothall.app.option_kinds import (
+    AmountKind,
+    ChoiceKind,
+    CountKind,
+    DurationKind,
+    FilesKind,
+    FolderKind,
+    OptionKind,
+    PanelKind,
+    SeatsKind,
+    SettingsKind,
+    SwitchKind,
+    TextKind,
+    TextsKind,
+)
+from moothall.app.session_options import (
+    Opener,
+    Options,
+    SessionOption,
+    find_refusal,
+    list_public_options,
+    refuse_options,
+    validate_options,
+)
+from moothall.errors import BadRoster, BadSetting
+from moothall.surfaces.cli import output
 from moothall.surfaces.cli.duration import Duration
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 WAIT: Final = "--wait"
 WAIT_UNSAID: Final = "7d"
@@ -27,15 +57,129 @@ class WaitCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words = args[: args.index("--")] if "--" in args else args
-        found = [
+        with_value = [
             f"{WAIT}={WAIT_UNSAID}" if word == WAIT and not _is_duration(args[at + 1 : at + 2]) else word
             for at, word in enumerate(words)
         ]
-        return super().parse_args(ctx, [*found, *args[len(words) :]])
+        return super().parse_args(ctx, [*with_value, *args[len(words) :]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldOptions:
+    """How a command holds the session that it opens."""
+
+    wait: float
+    """Seconds to wait for mailbox seats and for the end of an outage; 0: not at all."""
+    dry_run: bool
+    """Whether only the plan is printed."""
+    as_json: bool
+
+
+_HOLD_REFUSALS: Final[Mapping[str, Mapping[str, str]]] = {
+    "roundtable": {WAIT: "a conference is held by `moot roundtable relay`, which waits for its roles"},
+    "demo": {WAIT: "a demo has nobody to wait for", "--dry-run": "a demo costs nothing; play it"},
+}
+
+
+def session_options(opener: Opener) -> Decorator:
+    """Give a command the options of a new session: its function takes them as `options`, and how to hold it as `hold`.
+
+    All openers have all options; one that the opener cannot honour is left out of the help and refused with the reason.
+    """
+    table = list_public_options()
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def call(**values: Any) -> None:
+            as_json, wait, dry_run = values.pop("as_json"), values.pop("wait"), values.pop("dry_run")
+            try:
+                given = validate_options({name: _read_value(option, values.pop(name)) for name, option in table.items()})
+                refuse_options(given, opener, spell=lambda name: _spell_given(name, table[name], given))
+                for flag, is_given in ((WAIT, wait is not None), ("--dry-run", dry_run)):
+                    reason = _HOLD_REFUSALS.get(opener, {}).get(flag)
+                    if is_given and reason:
+                        raise BadSetting(f"{flag}: {reason}")
+            except BadSetting as error:
+                output.fail(error, as_json=as_json)
+            function(options=given, hold=HoldOptions(wait=wait or 0.0, dry_run=dry_run, as_json=as_json), **values)
+
+        dry_run = click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
+        of_session = [_build_option(name, option, opener) for name, option in table.items()]
+        decorators: list[Decorator] = [*of_session, wait_option, dry_run, output.json_option]
+        decorated: Callable[..., None] = call
+        # The last decorator stands first in the help.
+        for add in reversed(decorators):
+            decorated = add(decorated)
+        return decorated
+
+    return decorate
+
+
+def _spell_flag(name: str, option: SessionOption) -> str:
+    return option.flag or f"--{name.replace('_', '-')}"
+
+
+def _spell_given(name: str, option: SessionOption, given: Options) -> str:
+    flag = _spell_flag(name, option)
+    return f"--no-{flag[2:]}" if given.get(name) is False else flag
+
+
+def _build_option(name: str, option: SessionOption, opener: Opener) -> Decorator:
+    flag, kind = _spell_flag(name, option), option.kind
+    is_repeated = isinstance(kind, SeatsKind | TextsKind | FilesKind | SettingsKind)
+    is_switch = isinstance(kind, SwitchKind)
+    return click.option(
+        f"{flag}/--no-{flag[2:]}" if isinstance(kind, SwitchKind) and kind.default else flag,
+        name,
+        type=_choose_type(kind),
+        is_flag=is_switch,
+        default=None,
+        multiple=is_repeated,
+        metavar=option.metavar or None,
+        hidden=bool(find_refusal(name, opener)),
+        help=f"{option.en} Can be repeated." if is_repeated else option.en,
+    )
+
+
+def _choose_type(kind: OptionKind) -> click.ParamType[Any]:
+    match kind:
+        case SwitchKind():
+            return click.BOOL
+        case CountKind():
+            return click.IntRange(kind.least, kind.most)
+        case AmountKind():
+            return click.FloatRange(0, kind.most, min_open=True)
+        case DurationKind():
+            return Duration()
+        case ChoiceKind():
+            return click.Choice(kind.values)
+        case FilesKind():
+            return click.Path(exists=True, dir_okay=False, path_type=Path)
+        case FolderKind():
+            return click.Path()
+        case TextKind() | TextsKind() | SeatsKind() | PanelKind() | SettingsKind():
+            return click.STRING
+        case _:
+            assert_never(kind)
+
+
+def _read_value(option: SessionOption, value: Any) -> Any:
+    return parse_pairs(value) if isinstance(option.kind, SettingsKind) else value
+
+
+def parse_pairs(words: Sequence[str]) -> dict[str, str]:
+    """Return `key=value` words as a mapping. Raises BadSetting when a word has no `=`."""
+    pairs = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise BadSetting(f"--set {word!r}: expected KEY=VALUE, such as window=8")
+        pairs[key.strip()] = value.strip()
+    return pairs
 
 
 def parse_swaps(words: Sequence[str]) -> dict[str, str]:
-    """`SEAT=PLATFORM` words as a mapping; raises BadRoster."""
+    """Return `SEAT=PLATFORM` words as a mapping. Raises BadRoster when a word is not of this form."""
     pairs = [word.partition("=") for word in words]
     if any(not seat or not platform for seat, _, platform in pairs):
         raise BadRoster("--swap: expected SEAT=PLATFORM, such as ada=openai:gpt-5-mini")

@@ -5,19 +5,19 @@ from typing import Any
 import click
 
 from moothall.app.moot import Moot
-from moothall.app.pipelines import build_options, list_shipped, load_pipeline, read_shipped_text
-from moothall.domain.budget import Budget
-from moothall.domain.facts import Language
+from moothall.app.pipelines import build_pipeline_options, list_shipped, load_pipeline, read_shipped_text
+from moothall.app.session_options import Options
+from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import parse_session_id
-from moothall.domain.roster import WEEK_SECONDS
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.locale.texts import list_languages
 from moothall.protocols.consultation.timeline import ConsultingTimeline
+from moothall.protocols.pipeline.facts import PipelineOpened
 from moothall.protocols.pipeline.timeline import PipelineTimeline, list_step_lines
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.duration import Duration
-from moothall.surfaces.cli.run import TerminalSession, exit_with, print_plan
+from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options, wait_option
+from moothall.surfaces.cli.terminal_session import TerminalSession, open_and_hold
 
 
 @click.group()
@@ -29,93 +29,59 @@ def pipeline() -> None:
     """
 
 
-@pipeline.command(name="run", short_help="Run the pipeline in FILE.")
+@pipeline.command(name="run", cls=WaitCommand, short_help="Run the pipeline in FILE.")
 @click.argument("file")
 @click.option("--task", help="The task. Default: the task in the file.")
-@click.option("--model", "models", multiple=True, metavar="PLATFORM", help="Fills all agents; can be repeated.")
-@click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="Fills one agent; can be repeated.")
-@click.option("--language", type=click.Choice(list_languages()), help="Default: the language in the file.")
-@click.option("--project", type=click.Path(), help="The folder that holds docs/consultation/. Default: the current folder.")
-@click.option("--tokens", type=click.IntRange(1), help="Token budget.")
-@click.option("--time", "seconds", type=Duration(), help="Time budget, such as 90s or 10m.")
-@click.option("--session", metavar="ID", help="The session's id.")
-@click.option("--patience", type=Duration(), default=WEEK_SECONDS, help="Deadline for mailbox agents. Default: 7d.")
-@click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of ending the command.")
-@click.option("--no-check", is_flag=True, help="Skip the check that every agent can answer.")
-@click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
-@output.json_option
-def run_pipeline(
-    *,
-    file: str,
-    task: str | None,
-    models: tuple[str, ...],
-    seats: tuple[str, ...],
-    language: Language | None,
-    project: str | None,
-    tokens: int | None,
-    seconds: float | None,
-    session: str | None,
-    patience: float,
-    wait: bool,
-    no_check: bool,
-    dry_run: bool,
-    as_json: bool,
-) -> None:
+@session_options("pipeline")
+def run_pipeline(*, file: str, task: str | None, options: Options, hold: HoldOptions) -> None:
     """Run the pipeline in FILE (TOML), or one that ships with Moot by its name.
+
+    A --model fills all agents in turn, a --seat one of them.
 
     \b
     moot pipeline run contest
     moot pipeline run contest --model openai:gpt-5-mini
     moot pipeline run release.toml --seat validator=human
     """
-    table = TerminalSession()
 
-    async def work() -> int:
-        async with table.open_moot() as moot:
-            found = load_pipeline(file, language or "en")
-            plan = build_options(found, models=models, seats=seats, project=project, language=language)
-            plan["budget"] = Budget(tokens=tokens, seconds=seconds)
-            plan["session"] = session
-            plan["outside_patience"] = patience
-            plan["check"] = not no_check
-            topic = task or found.task
-            if not topic:
-                raise BadSetting(f"the pipeline {file!r} has no task; give one with --task")
-            if dry_run and as_json:
-                return await print_plan(moot, topic, plan, as_json)
-            if dry_run:
-                opened = (await moot.plan_session(topic, **plan)).opened
-                for number, step in enumerate(found.settings["steps"], 1):
-                    output.print_line(f"{number}. {one_line(step['name'])}: {step['agent']}{' (gate)' if step['gate'] else ''}")
-                for seat in opened.seats:
-                    output.print_line(f"  {seat.id}: {seat.platform}")
-                return output.DONE
-            table.session = await moot.open(topic, **plan)
-            return await table.hold(moot, as_json=as_json, wait=wait)
+    def prepare() -> tuple[str, Options]:
+        loaded = load_pipeline(file, options.get("language") or "en")
+        topic = task or loaded.task
+        if not topic:
+            raise BadSetting(f"the pipeline {file!r} has no task; give one with --task")
+        return topic, build_pipeline_options(loaded, options)
 
-    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
+    open_and_hold(prepare, hold, describe=_describe_steps)
 
 
-@pipeline.command(name="resume", short_help="Resume a pipeline.")
+def _describe_steps(opened: Opened) -> list[str]:
+    assert isinstance(opened, PipelineOpened)
+    return [
+        f"{number}. {one_line(step.name)}: {step.agent}{' (gate)' if step.gate else ''}"
+        for number, step in enumerate(opened.settings.steps, 1)
+    ]
+
+
+@pipeline.command(name="resume", cls=WaitCommand, short_help="Resume a pipeline.")
 @click.argument("session")
-@click.option("--wait", is_flag=True, help="Wait here for mailbox agents instead of ending the command.")
+@wait_option
 @output.json_option
-def resume_pipeline(session: str, wait: bool, as_json: bool) -> None:
+def resume_pipeline(session: str, wait: float | None, as_json: bool) -> None:
     """Resume a pipeline where it stopped: after Ctrl-C, a crash, or an answer from outside.
 
     \b
     moot pipeline resume think_20261115_001
     """
-    table = TerminalSession()
-    table.session = session
+    terminal = TerminalSession()
+    terminal.session = session
 
     async def work() -> int:
-        async with table.open_moot() as moot:
+        async with terminal.open_moot() as moot:
             await load_pipeline_timeline(moot, session)
             await moot.prepare_resume(session)
-            return await table.hold(moot, as_json=as_json, wait=wait)
+            return await terminal.hold(moot, as_json=as_json, wait=wait or 0.0)
 
-    exit_with(output.run(work, as_json=as_json, stopped=table.describe_stop))
+    raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
 
 
 @pipeline.command(name="status", short_help="Show the current step of a pipeline.")

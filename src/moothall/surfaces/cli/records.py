@@ -292,7 +292,9 @@ async def _find_entry_number(moot: Moot, session: str, at: str | None) -> int | 
 
 async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
     """What happened in a session behind an entry, in plain lines."""
-    from moothall.surfaces.cli.live import describe_entry  # the views take a while to load, and no other command here shows them
+    from moothall.surfaces.cli.live_views import (
+        describe_entry,  # the views take a while to load, and no other command here shows them
+    )
 
     plugin = await moot.load_plugin(session)
     timeline = plugin.timeline(parse_session_id(session))

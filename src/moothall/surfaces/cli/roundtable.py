@@ -12,14 +12,15 @@ import click
 from rich.console import Console
 
 from moothall.app.conferences.guide import read_guide
-from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject, find_project_root
+from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceOptions, ConferenceProject, find_project_root
 from moothall.app.conferences.status import Blocked, ConferenceStatus
 from moothall.app.conferences.unattended import Relay
 from moothall.app.moot import Moot
 from moothall.app.panels import resolve_platform_path
+from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, parse_session_id
-from moothall.domain.roster import MAILBOX, WEEK_SECONDS, Seat
+from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadRoster, BadSetting, MootError
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, SESSION_COMMAND
@@ -33,7 +34,9 @@ from moothall.surfaces.cli import output
 from moothall.surfaces.cli import roundtable_output as shown
 from moothall.surfaces.cli.duration import Duration
 from moothall.surfaces.cli.live import build_view
+from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.render import show_decision
+from moothall.surfaces.cli.terminal_session import print_plan
 
 LONGEST_SPEECH: Final = 50_000
 _PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
@@ -72,7 +75,7 @@ def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder:
     raise SystemExit(output.run(run_work, as_json=as_json))
 
 
-@roundtable.command()
+@roundtable.command(cls=WaitCommand)
 @click.argument("name")
 @click.argument("topic")
 @click.option(
@@ -87,14 +90,9 @@ def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder:
 @click.option("--agenda", type=click.File(encoding="utf-8"), help="A file with the background; - for standard input.")
 @click.option("--prompt", default="", help="Instructions for the first speaker.")
 @click.option("--rounds", type=click.IntRange(1, 100), default=DEFAULT_ROUNDS, show_default=True)
-@click.option("--language", type=click.Choice(list_languages()), help="Default: the topic's language.")
-@click.option("--patience", type=Duration(), default=600.0, help="Deadline for a role that Moot drives. Default: 10m.")
-@click.option(
-    "--outside-patience", type=Duration(), default=WEEK_SECONDS, help="Deadline for a role from outside Moot. Default: 7d."
-)
-@click.option("--no-check", is_flag=True, help="Skip the check that every role can answer.")
+@click.option("--role-patience", type=Duration(), default=600.0, help="Deadline for a role that Moot drives. Default: 10m.")
 @dir_option
-@output.json_option
+@session_options("roundtable")
 def new(
     *,
     name: str,
@@ -104,12 +102,10 @@ def new(
     agenda: Any,
     prompt: str,
     rounds: int,
-    language: Language | None,
-    patience: float,
-    outside_patience: float,
-    no_check: bool,
+    role_patience: float,
     folder: Path | None,
-    as_json: bool,
+    options: Options,
+    hold: HoldOptions,
 ) -> None:
     """Start the conference NAME on TOPIC: write .roundtable/NAME with its agenda and turn.json.
 
@@ -120,31 +116,31 @@ def new(
     moot roundtable new cache "Which cache?" --role architect --role security=command:codex
     moot roundtable new cache "Which cache?" --role "architect=Owns the catalogue service" --role security
     """
-
     background = _read_agenda(agenda)
 
-    async def work(hall: ConferenceProject) -> int:
-        found = await hall.create_conference(
-            name,
-            topic,
-            roles=_parse_roles(roles),
-            moderator=resolve_platform_path(moderator, Path()),
-            agenda=background,
-            prompt=prompt,
-            max_rounds=rounds,
-            language=language,
-            patience=patience,
-            outside_patience=outside_patience,
-            check=not no_check,
-        )
-        if as_json:
-            output.print_json(shown.build_status_json(hall, name, found))
+    async def work() -> int:
+        wanted: ConferenceOptions = {
+            **options,
+            "roles": _parse_roles(roles),
+            "moderator": resolve_platform_path(moderator, Path()),
+            "agenda": background,
+            "prompt": prompt,
+            "max_rounds": rounds,
+            "role_patience": role_patience,
+        }
+        async with Moot() as moot:
+            project = _build_project(moot, folder)
+            if hold.dry_run:
+                return print_plan(moot, await project.plan_conference(name, topic, **wanted), as_json=hold.as_json)
+            status = await project.create_conference(name, topic, **wanted)
+            if hold.as_json:
+                output.print_json(shown.build_status_json(project, name, status))
+                return output.DONE
+            output.print_line(f"{project.table / name}")
+            shown.print_next(status)
             return output.DONE
-        output.print_line(f"{hall.table / name}")
-        shown.print_next(found)
-        return output.DONE
 
-    _run_on_project(work, folder, as_json=as_json)
+    raise SystemExit(output.run(work, as_json=hold.as_json))
 
 
 def _parse_role(word: str) -> Seat:

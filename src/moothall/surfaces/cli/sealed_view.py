@@ -7,7 +7,7 @@ from typing import Any
 from moothall.engine.events import Event
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.sealed_events import SealedEvents
-from moothall.surfaces.cli.live import View
+from moothall.surfaces.cli.live_views import View
 
 
 class SealedView:

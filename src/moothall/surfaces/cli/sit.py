@@ -19,11 +19,11 @@ from moothall.errors import BadAnswer, BadSetting, MootError, SessionBusy, Sessi
 from moothall.locale.catalogues import SIT
 from moothall.participants.human import PersonInterview
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.live import PlainView
+from moothall.surfaces.cli.live_views import PlainView
 from moothall.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.run import TerminalSession, exit_with
 from moothall.surfaces.cli.sealed_view import SealedView
+from moothall.surfaces.cli.terminal_session import TerminalSession
 
 
 @click.command()
@@ -62,7 +62,7 @@ def sit(session: str, seat: str, no_run: bool) -> None:
                 return await table.hold(moot, as_json=False, wait=True)
             return await Sitting(moot, session, found, may_run=not no_run).hold()
 
-    exit_with(output.run(work, stopped=lambda: f"\n{describe_leaving(session, seat, language[0])}"))
+    raise SystemExit(output.run(work, stopped=lambda: f"\n{describe_leaving(session, seat, language[0])}"))
 
 
 def describe_leaving(session: str, seat: str, language: Language) -> str:

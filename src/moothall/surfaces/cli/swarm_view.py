@@ -14,7 +14,7 @@ from moothall.protocols.swarm.agent_names import format_agent_name
 from moothall.protocols.swarm.reports.terms import translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.reports.figures import format_percent
-from moothall.surfaces.cli.live import COLORS, MovingView, describe_entry, format_foot
+from moothall.surfaces.cli.live_views import COLORS, MovingView, describe_entry, format_foot
 
 BAR: Final = 20
 MOST_DIRECTIONS: Final = 8

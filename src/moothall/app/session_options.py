@@ -1,0 +1,422 @@
+"""The options of a session: one table, from which every surface takes its own.
+
+The library's keywords are `Options` itself; the flags of the commands, the parameters of the calls and the page's form follow
+from the `SessionOption` of each key. An option that a command or a protocol cannot honour is refused with the reason.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypedDict, get_args
+
+from moothall.app.option_kinds import (
+    AmountKind,
+    ChoiceKind,
+    CountKind,
+    DurationKind,
+    FilesKind,
+    FolderKind,
+    OptionKind,
+    PanelKind,
+    PlatformsKind,
+    SeatsKind,
+    SettingsKind,
+    SwitchKind,
+    TextKind,
+    TextsKind,
+)
+from moothall.domain.budget import DEFAULT_TURNS
+from moothall.domain.consult import MOST_PER_SEAT, MOST_PER_SESSION
+from moothall.domain.facts import Language
+from moothall.domain.roster import MOST_PATIENCE, Seat
+from moothall.domain.topic import LONGEST_LABEL, MOST_FILES, MOST_LABELS, ContextFile, Stakes
+from moothall.errors import BadSetting
+from moothall.locale.texts import list_languages
+
+if TYPE_CHECKING:
+    from moothall.app.panels import Panel
+    from moothall.participants.function import AnswerFunction
+
+MAX_TURNS: Final = 100_000
+MAX_TOKENS: Final = 10**12
+MAX_DOLLARS: Final = 1e6
+MAX_SECONDS: Final = 1e9
+MAX_SEED: Final = 2**31 - 1
+MAX_MODELS: Final = 64
+MAX_PLATFORM: Final = 500
+MAX_NAME: Final = 500
+"""Far more than any name has; what names things knows its own limit, and says it better."""
+
+SeatFiller: TypeAlias = "str | Seat | AnswerFunction"
+"""What fills a seat: a platform, a whole `Seat`, or a Python function."""
+
+Opener = Literal["run", "swarm", "consult", "pipeline", "roundtable", "demo"]
+"""What opens a session: the commands, and the calls that do the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOption:
+    """One option of a session, as every surface offers it."""
+
+    kind: OptionKind
+    """What its value is, with its limits."""
+    en: str
+    """What it does, in English: the help of the flag, the parameter and the form."""
+    zh: str
+    """The same in Chinese."""
+    flag: str = ""
+    """How the command line spells it; the key with dashes where this is empty."""
+    metavar: str = ""
+    """What the command line's help calls the value."""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Which openers (or the `server`) cannot honour it, and why."""
+    is_rare: bool = False
+    """Whether it is left out of the tools that agents read at every start; it is accepted there all the same."""
+    is_internal: bool = False
+    """Whether only programs set it: no flag, no parameter."""
+
+
+_ROLES: Final = {"roundtable": "the seats of a conference are its roles, with their platforms; give it roles"}
+_FIXED: Final = {
+    "swarm": "a swarm is held by the protocol swarm; to choose a protocol, use run",
+    "consult": "a consultation is held by the protocol consultation; to choose a protocol, use run",
+    "pipeline": "a pipeline is held by the protocol pipeline; to choose a protocol, use run",
+    "roundtable": "a conference is held by the protocol roundtable; to choose a protocol, use run",
+}
+_UNMETERED: Final = {
+    "roundtable": "a conference in files is limited by its rounds; a meeting with a budget is `run --protocol roundtable`"
+}
+_IN_AGENDA: Final = {"roundtable": "what every role of a conference reads is its agenda; write it there"}
+_NOT_CONSULTING: Final = {
+    "consult": "a consultation is one question to one seat; the seat that is asked consults nobody",
+    "roundtable": "roles of a conference in files consult nobody; use `run --protocol roundtable`",
+}
+_NO_CONSULTATION: Final = {"roundtable": _NOT_CONSULTING["roundtable"]}
+
+
+class Options(TypedDict, total=False):
+    """The options for opening a session; each says what it does. None means not given."""
+
+    seats: Annotated[
+        "Mapping[str, SeatFiller] | Sequence[Seat | str]",
+        SessionOption(
+            SeatsKind(),
+            "A seat and the participant behind it. Default: those of the panel.",
+            "席位及其参与者。默认：小组中的席位。",
+            flag="--seat",
+            metavar="NAME=PLATFORM",
+            refused=_ROLES,
+        ),
+    ]
+    panel: Annotated[
+        "str | Panel | None",
+        SessionOption(
+            PanelKind(),
+            "Who takes part: a preset (listed by `moot panel`) or a panel file.",
+            "参与者：预设小组（`moot panel` 可列出）或小组文件。",
+            metavar="NAME|FILE",
+            refused={**_ROLES, "pipeline": "the pipeline's file names its agents; fill them with seats or models"},
+        ),
+    ]
+    models: Annotated[
+        Sequence[str] | None,
+        SessionOption(
+            PlatformsKind(MAX_MODELS, MAX_PLATFORM, ', such as ["openai:gpt-5-mini"]'),
+            "A platform that fills seats without one, in turn. Default: what is found.",
+            "依次填补没有平台的席位的平台。默认：找到的平台。",
+            flag="--model",
+            metavar="PLATFORM",
+            refused=_ROLES,
+        ),
+    ]
+    protocol: Annotated[
+        str | None,
+        SessionOption(
+            TextKind(MAX_NAME),
+            "By which rules it is held: persona (default), debate, advisory, consensus, roundtable, swarm …",
+            "按何种规程进行：persona（默认）、debate、advisory、consensus、roundtable、swarm……",
+            refused=_FIXED,
+        ),
+    ]
+    language: Annotated[
+        Language | None, SessionOption(ChoiceKind(list_languages()), "Default: the topic's language.", "默认：议题的语言。")
+    ]
+    turns: Annotated[
+        int | None,
+        SessionOption(
+            CountKind(1, MAX_TURNS), f"At most so many turns. Default: {DEFAULT_TURNS}.", f"最多轮次。默认：{DEFAULT_TURNS}。"
+        ),
+    ]
+    tokens: Annotated[
+        int | None, SessionOption(CountKind(1, MAX_TOKENS), "At most so many tokens.", "最多词元数。", refused=_UNMETERED)
+    ]
+    money: Annotated[
+        float | None,
+        SessionOption(AmountKind(MAX_DOLLARS), "At most so many US dollars.", "最多花费（美元）。", refused=_UNMETERED),
+    ]
+    time: Annotated[
+        float | str | None,
+        SessionOption(
+            DurationKind(MAX_SECONDS),
+            "At most so much running time, such as 90s or 10m.",
+            "最多运行时间，如 90s 或 10m。",
+            refused=_UNMETERED,
+        ),
+    ]
+    category: Annotated[
+        str | None,
+        SessionOption(
+            TextKind(LONGEST_LABEL), "The category of the question; trust is kept per category.", "问题的类别；信任按类别记录。"
+        ),
+    ]
+    stakes: Annotated[
+        Stakes | None,
+        SessionOption(
+            ChoiceKind(get_args(Stakes)), "How much depends on the decision. Default: medium.", "决定的重要性。默认：medium。"
+        ),
+    ]
+    tags: Annotated[
+        Sequence[str] | None,
+        SessionOption(
+            TextsKind(MOST_LABELS, LONGEST_LABEL), "A tag of the decision.", "决定的标签。", flag="--tag", metavar="TAG"
+        ),
+    ]
+    options: Annotated[
+        Sequence[str] | None,
+        SessionOption(
+            TextsKind(MOST_LABELS, LONGEST_LABEL),
+            "One of the possible answers, if they are known.",
+            "可选答案之一（如已知）。",
+            flag="--option",
+            metavar="ANSWER",
+            refused=_IN_AGENDA,
+        ),
+    ]
+    thread: Annotated[
+        str | None,
+        SessionOption(
+            TextKind(LONGEST_LABEL),
+            "The thread of decisions that it joins.",
+            "所加入的决策线程。",
+            metavar="THREAD",
+            is_rare=True,
+        ),
+    ]
+    built_on: Annotated[
+        Sequence[str] | None,
+        SessionOption(
+            TextsKind(MOST_LABELS, LONGEST_LABEL),
+            "An earlier decision that this one builds on.",
+            "本决定所依据的先前决定。",
+            metavar="DECISION",
+            is_rare=True,
+        ),
+    ]
+    files: Annotated[
+        Sequence[str | Path | ContextFile] | None,
+        SessionOption(
+            FilesKind(MOST_FILES),
+            "A text file that every seat reads with the question: data, never instructions.",
+            "每个席位随问题一起阅读的文本文件：是资料，不是指令。",
+            flag="--file",
+            metavar="FILE",
+            refused=_IN_AGENDA,
+        ),
+    ]
+    settings: Annotated[
+        Mapping[str, Any] | None,
+        SessionOption(
+            SettingsKind(),
+            "A setting of the protocol, such as window=8.",
+            "规程的设置，如 window=8。",
+            flag="--set",
+            metavar="KEY=VALUE",
+        ),
+    ]
+    seed: Annotated[
+        int | None,
+        SessionOption(
+            CountKind(0, MAX_SEED),
+            "The seed of every random choice. Default: drawn.",
+            "所有随机选择的种子。默认：随机。",
+            is_rare=True,
+        ),
+    ]
+    session: Annotated[
+        str | None,
+        SessionOption(
+            TextKind(MAX_NAME),
+            "The session's id. Default: think_YYYYMMDD_NNN.",
+            "会议的标识。默认：think_YYYYMMDD_NNN。",
+            metavar="ID",
+            refused={
+                "roundtable": "a conference is found by its name; the id of its session is drawn",
+                "server": "a server names its sessions; to repeat a call safely, give it an idempotencyKey",
+            },
+        ),
+    ]
+    patience: Annotated[
+        float | str | None,
+        SessionOption(
+            DurationKind(MOST_PATIENCE),
+            "Deadline for answers of mailbox seats. Default: 7d.",
+            "外部席位作答的期限。默认：7d。",
+            is_rare=True,
+        ),
+    ]
+    consult: Annotated[
+        bool | None,
+        SessionOption(
+            SwitchKind(),
+            "Allow seats to consult each other before they answer.",
+            "允许席位在作答前互相咨询。",
+            refused=_NOT_CONSULTING,
+        ),
+    ]
+    consult_limit: Annotated[
+        int | None,
+        SessionOption(
+            CountKind(0, MOST_PER_SEAT),
+            "Consultations of one seat (default 3); implies consult.",
+            "每个席位的咨询次数（默认 3）；隐含允许咨询。",
+            refused=_NOT_CONSULTING,
+            is_rare=True,
+        ),
+    ]
+    consult_total: Annotated[
+        int | None,
+        SessionOption(
+            CountKind(0, MOST_PER_SESSION),
+            "Consultations in total (default 24); implies consult.",
+            "咨询总次数（默认 24）；隐含允许咨询。",
+            refused=_NOT_CONSULTING,
+            is_rare=True,
+        ),
+    ]
+    consult_patience: Annotated[
+        float | str | None,
+        SessionOption(
+            DurationKind(31_536_000.0),
+            "Deadline for the reply to a consultation. Default: 5m.",
+            "咨询答复的期限。默认：5m。",
+            refused=_NO_CONSULTATION,
+            is_rare=True,
+        ),
+    ]
+    gate: Annotated[
+        bool | None,
+        SessionOption(
+            SwitchKind(),
+            "Mark the session as a validation: consultations are refused and recorded.",
+            "将会议标为校验：咨询被拒绝并记录。",
+            refused=_NOT_CONSULTING,
+            is_rare=True,
+        ),
+    ]
+    project: Annotated[
+        str | Path | None,
+        SessionOption(
+            FolderKind(),
+            "The folder that holds docs/consultation/. Default: the current folder.",
+            "存放 docs/consultation/ 的文件夹。默认：当前文件夹。",
+            metavar="FOLDER",
+            refused={
+                "roundtable": _NOT_CONSULTING["roundtable"],
+                "server": "the records of consultations lie in the project in which the server was started",
+            },
+        ),
+    ]
+    memory: Annotated[
+        bool | None,
+        SessionOption(
+            SwitchKind(default=True),
+            "Tell the seats of earlier decisions on similar questions. Default: yes.",
+            "告知席位类似问题的先前决定。默认：是。",
+        ),
+    ]
+    check: Annotated[
+        bool | None,
+        SessionOption(
+            SwitchKind(default=True),
+            "Check first that every seat can answer. Default: yes.",
+            "先检查每个席位能否作答。默认：是。",
+            is_rare=True,
+        ),
+    ]
+    hosted: Annotated[
+        bool, SessionOption(SwitchKind(), "Any server on the ledger runs it.", "由账本上的任一服务器运行。", is_internal=True)
+    ]
+    demo: Annotated[
+        str, SessionOption(TextKind(80), "Marks it as the demo of this name.", "标为该名称的演示。", is_internal=True)
+    ]
+
+
+SESSION_OPTIONS: Final[Mapping[str, SessionOption]] = {
+    name: annotation.__metadata__[0] for name, annotation in Options.__annotations__.items()
+}
+"""Every option by its name, in the order in which a help text lists them."""
+
+_OF_A_DEMO: Final = frozenset({"language", "session"})
+_PROTOCOLS: Final[Mapping[Opener, str]] = {
+    "swarm": "swarm",
+    "consult": "consultation",
+    "pipeline": "pipeline",
+    "roundtable": "roundtable",
+}
+"""The openers of one protocol: what it cannot honour, they cannot."""
+
+
+def list_public_options() -> dict[str, SessionOption]:
+    """Return the options that a person or another program may give."""
+    return {name: option for name, option in SESSION_OPTIONS.items() if not option.is_internal}
+
+
+def find_refusal(name: str, opener: Opener, *, is_server: bool = False) -> str:
+    """Return why an opener (on a server) cannot honour an option; empty where it can."""
+    if opener == "demo" and name not in _OF_A_DEMO:
+        return "a demo was written in advance and plays as it is; hold a meeting of your own with run"
+    refused = SESSION_OPTIONS[name].refused
+    reason = refused.get(opener, "") or (refused.get("server", "") if is_server else "")
+    if not reason and opener in _PROTOCOLS:
+        # Imported here: the protocol itself is needed by those alone who open a session of it.
+        from moothall.app.protocols import get_protocol
+
+        reason = get_protocol(_PROTOCOLS[opener]).refuses.get(name, "")
+    return reason
+
+
+def refuse_options(options: Options, opener: Opener, *, spell: Callable[[str], str] = str, is_server: bool = False) -> None:
+    """Raise BadSetting for the first option that the opener cannot honour. `spell` writes its name as the caller wrote it."""
+    for name in options:
+        reason = find_refusal(name, opener, is_server=is_server)
+        if reason:
+            raise BadSetting(f"{spell(name)}: {reason}")
+
+
+def refuse_by_protocol(options: Options, protocol: str, refuses: Mapping[str, str]) -> None:
+    """Raise BadSetting for the first option that the protocol says it cannot honour."""
+    for name in options:
+        if name in refuses:
+            raise BadSetting(f"{name}: {refuses[name]} (protocol {protocol})")
+
+
+def validate_options(options: Mapping[str, Any]) -> Options:
+    """Return the options that were given, without those that are None or an empty list.
+
+    Raises BadSetting when an option does not exist, or when its value is not of its kind or within its limits.
+    """
+    given: Options = {}
+    for name, value in options.items():
+        option = SESSION_OPTIONS.get(name)
+        if option is None:
+            near = get_close_matches(name, SESSION_OPTIONS, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise BadSetting(f"unknown option {name!r}{hint}; known: {', '.join(SESSION_OPTIONS)}")
+        if value is None or (isinstance(value, Sized) and not isinstance(value, str) and not len(value)):
+            continue
+        expected = option.kind.check(value)
+        if expected:
+            raise BadSetting(f"{name} = {repr(value)[:60]} is not {expected}")
+        given[name] = value  # type: ignore[literal-required]  # one of the keys, as the table says
+    return given

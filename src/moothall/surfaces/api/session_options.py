@@ -1,0 +1,139 @@
+"""The parameters of the calls that open a session, made from the table of a session's options."""
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, assert_never
+
+from pydantic import Field, create_model, model_validator
+from pydantic.alias_generators import to_camel, to_snake
+
+from moothall.app.option_kinds import (
+    AmountKind,
+    ChoiceKind,
+    CountKind,
+    DurationKind,
+    FilesKind,
+    FolderKind,
+    OptionKind,
+    PanelKind,
+    PlatformsKind,
+    SeatsKind,
+    SettingsKind,
+    SwitchKind,
+    TextKind,
+    TextsKind,
+)
+from moothall.app.panels import list_presets
+from moothall.app.session_options import Opener, Options, find_refusal, list_public_options
+from moothall.domain.roster import HELPING_SEATS, MOST_SEATS
+from moothall.domain.topic import LONGEST_FILE, ContextFile
+from moothall.errors import BadSetting
+from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.method import ApiModel, Call
+from moothall.surfaces.api.shapes import ParticipantIn, Short
+
+MAX_SETTINGS: Final = 64
+
+
+class ContextFileIn(ApiModel):
+    name: Short
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_FILE)]
+
+
+class OpenerParams(ApiModel):
+    """The parameters of a call that opens a session: the options that its opener honours."""
+
+    opener: ClassVar[Opener] = "run"
+
+    @model_validator(mode="before")
+    @classmethod
+    def refuse_options(cls, given: Any) -> Any:
+        """Raise BadSetting, with the reason, when an option is given that only other openers honour."""
+        for name in list_public_options() if isinstance(given, dict) else ():
+            reason = find_refusal(name, cls.opener, is_server=True)
+            spelled = next((each for each in (to_camel(name), name) if given.get(each) not in (None, "")), "")
+            if reason and spelled and name not in cls.model_fields:
+                raise BadSetting(f"{spelled}: {reason}")
+        return given
+
+
+def _build_params(opener: Opener) -> type[OpenerParams]:
+    fields: dict[str, Any] = {
+        name: (_choose_type(option.kind) | None, Field(default=None, description=option.en))
+        for name, option in list_public_options().items()
+        if not find_refusal(name, opener, is_server=True)
+    }
+    made = create_model(f"{opener.title()}Params", __base__=OpenerParams, **fields)
+    made.opener = opener
+    return made
+
+
+def _choose_type(kind: OptionKind) -> Any:
+    match kind:
+        case SwitchKind():
+            return bool
+        case CountKind():
+            return Annotated[int, Field(ge=kind.least, le=kind.most)]
+        case AmountKind():
+            return Annotated[float, Field(gt=0, le=kind.most)]
+        case DurationKind():
+            return Annotated[float, Field(gt=0, le=kind.most)] | Annotated[str, Field(max_length=20)]
+        case ChoiceKind():
+            return Literal[kind.values]
+        case TextKind():
+            return Annotated[str, Field(max_length=kind.most)]
+        case TextsKind():
+            return Annotated[list[Annotated[str, Field(max_length=kind.longest)]], Field(max_length=kind.most)]
+        case SeatsKind():
+            return Annotated[list[str | ParticipantIn], Field(max_length=MOST_SEATS + HELPING_SEATS)]
+        case PanelKind():
+            return Annotated[str, Field(max_length=64)]
+        case FilesKind():
+            return Annotated[list[ContextFileIn], Field(max_length=kind.most)]
+        case SettingsKind():
+            return Annotated[dict[str, Any], Field(max_length=MAX_SETTINGS)]
+        case FolderKind():
+            raise AssertionError("no server opens a folder that a caller names")
+        case _:
+            assert_never(kind)
+
+
+if TYPE_CHECKING:
+    RunParams = OpenerParams
+    SwarmParams = OpenerParams
+    ConsultationParams = OpenerParams
+    PipelineParams = OpenerParams
+    RoundtableParams = OpenerParams
+else:
+    # Made, not written: what is added to the table is a parameter of every call that can honour it.
+    RunParams = _build_params("run")
+    SwarmParams = _build_params("swarm")
+    ConsultationParams = _build_params("consult")
+    PipelineParams = _build_params("pipeline")
+    RoundtableParams = _build_params("roundtable")
+
+
+def collect_options(call: Call, params: OpenerParams) -> Options:
+    """Return the options that a caller gives, for a session that a server runs.
+
+    Raises BadSetting when there is no such panel, BadRoster when the caller may not seat such a participant.
+    """
+    options: Options = {"hosted": True}
+    for name, option in list_public_options().items():
+        value = getattr(params, name, None)
+        if value is not None:
+            options[name] = _read_value(call, name, option.kind, value)  # type: ignore[literal-required]  # a key, as the table says
+    return options
+
+
+def _read_value(call: Call, name: str, kind: OptionKind, value: Any) -> Any:
+    if isinstance(kind, SeatsKind):
+        return [build_seat(call, each) for each in value]
+    if isinstance(kind, SettingsKind):
+        return {to_snake(key): each for key, each in value.items()}
+    if isinstance(kind, FilesKind):
+        return [ContextFile(name=each.name, text=each.text) for each in value]
+    if isinstance(kind, PanelKind) and value not in list_presets():
+        # A file's name is refused as well: no caller chooses what the server reads.
+        raise BadSetting(f"{name}: no panel is called {value!r}; the panels are: {', '.join(list_presets())}")
+    if isinstance(kind, PlatformsKind):
+        return [build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in value]
+    return value

@@ -1,0 +1,249 @@
+"""A meeting held in this terminal: opened, run, shown, and its decision printed."""
+
+import asyncio
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.text import Text
+
+from moothall.app.estimates import SessionEstimate, estimate_session
+from moothall.app.moot import Moot
+from moothall.app.opening import PlannedSession
+from moothall.app.panels import Panel
+from moothall.app.protocols import find_plugin
+from moothall.app.session_options import Options
+from moothall.app.swarm_runs import RUNS, check_writable, keep_run_folder
+from moothall.domain.context import extract_first_sentence
+from moothall.domain.facts import Language, Opened
+from moothall.domain.ids import parse_session_id
+from moothall.domain.roster import HUMAN, Seat
+from moothall.domain.safe_text import one_line
+from moothall.engine.events import EntryAdded
+from moothall.locale.catalogues import SESSION_COMMAND, SHARED_REPORT
+from moothall.ports.plugin import AnyPlugin
+from moothall.reports.decision import Decision
+from moothall.surfaces.cli import output
+from moothall.surfaces.cli.live import build_view
+from moothall.surfaces.cli.live_views import View
+from moothall.surfaces.cli.options import HoldOptions
+from moothall.surfaces.cli.person import build_terminal_ask, stop_command
+from moothall.surfaces.cli.render import show_decision
+from moothall.surfaces.cli.sealed_view import SealedView
+
+CATCH_UP_TRIES = 100
+CATCH_UP_SECONDS = 0.02
+
+
+class TerminalSession:
+    """A meeting held in this terminal."""
+
+    def __init__(self) -> None:
+        self.session = ""
+        self.runs: Path | None = None
+        self._view: View | None = None
+        self._moot: Moot | None = None
+        self._timeline: Any = None
+        self._received = 0
+        self._language: Language = "en"
+        self._console = output.build_console()
+
+    def open_moot(self) -> Moot:
+        return Moot(ask_person=build_terminal_ask(self, stop_command))
+
+    def describe_stop(self) -> str:
+        if not self.session:
+            return "\nStopped. Nothing was recorded."
+        runs = f" --runs {shlex.quote(str(self.runs))}" if self.runs is not None and str(self.runs) != RUNS else ""
+        return "\n" + SESSION_COMMAND[self._language].stopped.format(session=f"{self.session}{runs}")
+
+    async def load_language(self, moot: Moot) -> Language:
+        """The language in which this session is spoken of from now on."""
+        self._language = (await moot.engine.load_snapshot(parse_session_id(self.session))).session_state.opened.language
+        return self._language
+
+    async def print_earlier(self, moot: Moot, topic: str) -> None:
+        """Name the earlier decisions on such questions."""
+        for hit in await moot.find_similar(topic):
+            earlier = await moot.memory.get(hit.decision)
+            about = extract_first_sentence(earlier.record.topic) if earlier is not None else ""
+            words = SESSION_COMMAND[await self.load_language(moot)]
+            output.print_note(words.earlier.format(topic=one_line(about), decision=hit.decision))
+
+    async def hold(self, moot: Moot, *, as_json: bool, wait: float = 0.0) -> int:
+        """Run the session, show it, print the decision, and return the exit code."""
+        self._moot = moot
+        plugin = await moot.load_plugin(self.session)
+        await self.load_language(moot)
+        async with keep_run_folder(moot, plugin, self.session, self.runs) as folder:
+            code = await self._run_and_show(moot, plugin, as_json=as_json, wait=wait)
+        if folder is not None and not as_json:
+            output.print_line(f"{folder.path}/")
+        return code
+
+    async def _run_and_show(self, moot: Moot, plugin: AnyPlugin, *, as_json: bool, wait: float) -> int:
+        if as_json:
+            decision = await moot.run(self.session, wait=wait or False, on_parked=lambda reason, delay: output.print_note(reason))
+            output.print_json(decision)
+            return await self._choose_exit_code(moot, decision, quiet=True)
+        self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
+        self._view = await self._build_view(moot, plugin, timeline)
+        if not self._console.is_terminal:
+            output.print_line(SESSION_COMMAND[self._language].session.format(session=self.session))
+        with self._view.open_display():
+            watcher = asyncio.create_task(self._watch_events(moot, self._view))
+            try:
+                decision = await moot.run(self.session, wait=wait or False, on_parked=self._show_retry)
+                if decision.status in {"concluded", "cancelled"}:
+                    await watcher
+                else:
+                    await self.catch_up()
+            finally:
+                watcher.cancel()
+        show_decision(self._console, plugin, timeline)
+        return await self._choose_exit_code(moot, decision, quiet=False)
+
+    def _show_retry(self, reason: str, delay: float) -> None:
+        # The session may be parked before the view has its first entry.
+        words = SHARED_REPORT[self._language]
+        self._console.print(Text(f"  ■ {words.trying_again.format(seconds=round(delay))}", style="yellow"))
+
+    async def _build_view(self, moot: Moot, plugin: AnyPlugin, timeline: Any) -> View:
+        view = build_view(plugin, timeline, self._console)
+        seats = (await moot.engine.load_snapshot(parse_session_id(self.session))).session_state.seats
+        people = frozenset(seat.id for seat in seats if seat.platform == HUMAN)
+        return SealedView(view, plugin, self.session, people) if people else view
+
+    async def _watch_events(self, moot: Moot, view: View) -> None:
+        async for event in moot.watch(self.session):
+            view.show(event)
+            if isinstance(event, EntryAdded):
+                self._received = event.entry.seq
+
+    async def _choose_exit_code(self, moot: Moot, decision: Decision, *, quiet: bool) -> int:
+        if decision.status in {"thinking", "parked"}:
+            if not quiet and decision.status == "thinking":
+                await self._print_waiting(moot)
+            return output.WAITING
+        return output.DONE if decision.decision is not None else output.UNDECIDED
+
+    async def _print_waiting(self, moot: Moot) -> None:
+        words = SESSION_COMMAND[self._language]
+        for each in await moot.asks(self.session):
+            until = words.until.format(time=f"{each.pending.deadline:%Y-%m-%d %H:%M}") if each.pending.deadline else ""
+            output.print_line(words.waiting.format(seat=each.ask.seat, until=until, session=self.session))
+        output.print_line(words.then_resume.format(session=self.session))
+
+    # What a person's prompt needs of its screen (`PersonScreen`).
+
+    def pause(self) -> None:
+        if self._view is not None:
+            self._view.pause()
+
+    def resume(self) -> None:
+        if self._view is not None:
+            self._view.resume()
+
+    async def catch_up(self) -> bool:
+        if self._view is None or self._moot is None:
+            return False
+        newest = (await self._moot.engine.load_snapshot(parse_session_id(self.session))).seq
+        # The view follows in a task of its own: what was said just now must be on the screen before its person is asked.
+        for _ in range(CATCH_UP_TRIES):
+            if self._received >= newest:
+                break
+            await asyncio.sleep(CATCH_UP_SECONDS)
+        return True
+
+    def find_deadline(self, ask: str) -> datetime | None:
+        pending = {} if self._timeline is None or not self._timeline.seq else self._timeline.session_state.pending
+        return pending[ask].deadline if ask in pending else None
+
+
+def open_and_hold(
+    prepare: Callable[[], tuple[str, Options]],
+    hold: HoldOptions,
+    *,
+    runs: Path | None = None,
+    describe: Callable[[Opened], Iterable[str]] = lambda opened: (),
+) -> NoReturn:
+    """Open the session that `prepare` returns (topic and options), hold it here, and end the process with its exit code.
+
+    `runs` is where a swarm writes its folder; `describe` adds lines to the plan of a dry run.
+    """
+    terminal = TerminalSession()
+    terminal.runs = runs
+
+    async def work() -> int:
+        async with terminal.open_moot() as moot:
+            topic, options = prepare()
+            if hold.dry_run:
+                return print_plan(moot, await moot.plan_session(topic, **options), describe, as_json=hold.as_json)
+            if runs is not None:
+                check_writable(runs)
+            terminal.session = await moot.open(topic, **options)
+            if not hold.as_json:
+                await terminal.print_earlier(moot, topic)
+                if _has_unfilled_seats(options):
+                    await print_discovered(moot, terminal.session)
+            return await terminal.hold(moot, as_json=hold.as_json, wait=hold.wait)
+
+    raise SystemExit(output.run(work, as_json=hold.as_json, stopped=terminal.describe_stop))
+
+
+async def print_discovered(moot: Moot, session: str) -> None:
+    """Say which of the participants that were found took seats that nobody was named for."""
+    discovered = await moot.discover()
+    state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
+    taken, words = {seat.platform for seat in state.seats}, SESSION_COMMAND[state.opened.language]
+    models = [text for text in discovered.models if text in taken]
+    servers = [text for text in discovered.servers if text in taken]
+    if models:
+        output.print_note(words.found_keys.format(models=", ".join(models)))
+    if servers:
+        output.print_note(words.found_servers.format(servers=", ".join(servers)))
+    if discovered.embedded and "embedded" in taken:
+        output.print_note(words.found_embedded)
+
+
+def _has_unfilled_seats(options: Options) -> bool:
+    """Whether seats are filled with what is found, as nobody named a participant for them."""
+    seats = options.get("seats") or ()
+    is_unfilled = any(isinstance(seat, Seat) and not seat.platform for seat in seats)
+    return not options.get("models") and (is_unfilled or (not seats and not isinstance(options.get("panel"), Panel)))
+
+
+def print_plan(
+    moot: Moot, planned: PlannedSession, describe: Callable[[Opened], Iterable[str]] = lambda opened: (), *, as_json: bool
+) -> int:
+    """Print what would be opened and what it would cost, and return the exit code."""
+    opened = planned.opened
+    estimate = estimate_session(opened, moot.seating.kinds)
+    if as_json:
+        from moothall.codec.answers import as_json as plain_json
+
+        plain = plain_json(opened)
+        assert isinstance(plain, dict)
+        protocol = find_plugin(opened).name
+        output.print_json({"protocol": protocol, "session": planned.session, **plain, "estimate": asdict(estimate)})
+        return output.DONE
+    console: Console = output.build_console()
+    most = f", {opened.budget.turns} turns at most" if opened.budget.turns is not None else ""
+    head = f"[bold]{find_plugin(opened).name}[/], {len(opened.seats)} seats, language {opened.language}{most}"
+    console.print(head, highlight=False)
+    lines = [*describe(opened), *(f"  {seat.id}: {seat.platform}" for seat in opened.seats)]
+    for line in [*lines, *describe_estimate(estimate, opened.language)]:
+        console.print(line, markup=False, highlight=False)
+    return output.DONE
+
+
+def describe_estimate(estimate: SessionEstimate, language: Language) -> list[str]:
+    """Return what a session is expected to cost, in lines for people."""
+    words = SESSION_COMMAND[language]
+    price = words.price_unknown if estimate.usd is None else f"${estimate.usd.least:.4f} – ${estimate.usd.most:.4f}"
+    calls, tokens = (f"{each.least:,} – {each.most:,}" for each in (estimate.calls, estimate.tokens))
+    return [words.expected.format(calls=calls, tokens=tokens, price=price), *(f"  {note}" for note in estimate.notes)]
