@@ -12,7 +12,7 @@ from bench.search.corpus import DECISIONS, HELD_OUT, QUERIES, CorpusQuery
 from moothall.app.clock import SystemClock
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.decision_memory import DecisionMemory
-from moothall.memory.facts import DecisionKept
+from moothall.memory.facts import DecisionRecorded
 from moothall.participants.meaning_index import VectorIndex, build_meaning_index
 from moothall.ports.similarity import MeaningIndex
 
@@ -25,8 +25,8 @@ async def build_memory(meaning: MeaningIndex | None) -> DecisionMemory:
     """Return a memory that holds the corpus."""
     memory = DecisionMemory(MemoryLedger(), SystemClock(), meaning)
     for each in DECISIONS:
-        fact = DecisionKept(
-            decision=each.key, protocol="debate", topic=each.topic, decided=each.decided, opened_at=_AT, closed_at=_AT
+        fact = DecisionRecorded(
+            session=each.key, protocol="debate", topic=each.topic, text=each.decided, opened_at=_AT, closed_at=_AT
         )
         await memory.keep(fact)
     return memory

@@ -14,7 +14,7 @@ from bench.search.corpus import DECISIONS
 from moothall.app.clock import SystemClock
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.memory.decision_memory import DecisionMemory
-from moothall.memory.facts import DecisionKept
+from moothall.memory.facts import DecisionRecorded
 from moothall.participants.meaning_index import build_meaning_index
 
 RUNS: Final = 5
@@ -30,12 +30,12 @@ async def keep_decisions(path: Path, decisions: int) -> None:
         for number in range(decisions):
             each = DECISIONS[number % len(DECISIONS)]
             argued = _ARGUED.format(topic=each.topic, number=number, decided=each.decided) * 4
-            fact = DecisionKept(
-                decision=f"d{number}",
+            fact = DecisionRecorded(
+                session=f"d{number}",
                 protocol="debate",
                 topic=f"{each.topic} ({number})",
-                decided=each.decided,
-                text=argued,
+                text=each.decided,
+                search_text=argued,
                 opened_at=_AT,
                 closed_at=_AT,
             )

@@ -246,7 +246,7 @@ def test_blind_positions_that_agree_end_a_debate_at_low_stakes(cli: Cli, tmp_pat
     assert "Ended by: positions that agreed before anyone read anyone\n" in told
     assert [fact["fact"] for fact in facts(record(cli))] == [
         "debate.opened",
-        "asks_put",
+        "asks_sent",
         "council.contributed",
         "council.contributed",
         "council.closed",
@@ -662,7 +662,7 @@ def test_a_debate_whose_process_was_killed_goes_on_to_the_same_decision(cli: Cli
         process.process.send_signal(signal.SIGKILL)
         assert process.ended().code == -signal.SIGKILL
     kept = facts(record(cli))
-    assert kept[-1]["fact"] == "asks_put"
+    assert kept[-1]["fact"] == "asks_sent"
     (tmp_path / "slow.toml").write_text((SCENES / "database.toml").read_text())
     found = cli.json("resume", "s")
     whole = cli.elsewhere("other").json("run", "Which database?", *words)

@@ -219,7 +219,7 @@ def test_a_stream_resumed_gets_exactly_what_lies_behind(server: Server) -> None:
     with client.events(session, after=2) as stream:
         assert ids(stream.entries(3)) == [3]
         with thrown([lambda seat=seat: client.say(session, seat, "propose") for seat in SEATS[1:]]) as saying:  # type: ignore[misc]
-            found = stream.until(lambda event: event.data.get("fact") == "AsksPut")
+            found = stream.until(lambda event: event.data.get("fact") == "AsksSent")
             assert ids(found) == list(range(4, 4 + len(found)))
             assert [each.result(timeout=DEADLINE)["status"] for each in saying] == ["open", "open"]
     assert client.get("/events/nothing").status == 404
@@ -240,7 +240,7 @@ def test_a_stream_goes_on_across_a_restart_without_a_gap(server: Server) -> None
     client.say(session, "minski", "pass")
     with client.events(session, after=before[-1].id) as stream:
         client.say(session, "code-reviewer", "pass")
-        after = stream.until(lambda event: event.data.get("fact") == "AsksPut")
+        after = stream.until(lambda event: event.data.get("fact") == "AsksSent")
         assert ids(before) + ids(after) == list(range(1, 1 + len(before) + len(after)))
         assert any("revealed" in event.data for event in after)
         for seat, words in STEPS[1:]:

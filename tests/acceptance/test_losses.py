@@ -105,7 +105,7 @@ def test_a_draft_without_a_decision_hands_the_pen_on_and_one_without_grounds_doe
     assert (decided["author"], decided["decision"]) == ("b", {"text": "Grounds, and some that are not there.", "entries": [2]})
     assert [each["did_not_vote"] for each in decided["lost"]] == [False]
     (drafted,) = [fact for fact in record(cli) if fact["fact"] == "persona.conclusion_drafted"]
-    assert drafted["mends"] == ["left_out decision.entries.1 9"]
+    assert drafted["corrections"] == ["left_out decision.entries.1 9"]
 
 
 def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_path: Path) -> None:

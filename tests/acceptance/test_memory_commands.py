@@ -457,7 +457,7 @@ def test_a_scope_or_rule_that_is_none_is_refused(cli: Cli, words: list[str], tol
     assert cli.json("verify") == []
 
 
-@pytest.mark.parametrize("words", [["--failures", "0"], ["--window", "soon"], ["--probe", "0"], ["--least-confidence", "2"]])
+@pytest.mark.parametrize("words", [["--failures", "0"], ["--window", "soon"], ["--probe", "0"], ["--min-confidence", "2"]])
 def test_a_rule_out_of_its_range_is_refused_by_the_parser(cli: Cli, words: list[str]) -> None:
     assert "Invalid value" in cli("breakers", "policy", *words, code=2).err
 

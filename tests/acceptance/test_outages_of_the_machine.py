@@ -60,7 +60,7 @@ def test_a_stopped_process_is_no_seats_silence(tmp_path: Path) -> None:
     process = subprocess.Popen(words, env=cli.environ, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         assert first_line(process) == "s\n"
-        until(lambda: facts_of(cli, "asks_put"))
+        until(lambda: facts_of(cli, "asks_sent"))
         os.kill(process.pid, signal.SIGSTOP)
         time.sleep(STOPPED_SECONDS)
         os.kill(process.pid, signal.SIGCONT)

@@ -235,7 +235,7 @@ def test_a_fork_goes_on_with_another_seat_and_leaves_its_source_alone(cli: Cli, 
 
     difference = cli.json("diff", "s", "f")
     assert difference["shared"] == at
-    assert difference["left"][0]["fact"] == "AsksPut"
+    assert difference["left"][0]["fact"] == "AsksSent"
     assert difference["right"][0]["fact"] == "SessionForked"
     assert [end["decision"]["text"] for end in difference["decisions"]] == ["Old.", "Old."]
     told = cli("diff", "s", "f").out.splitlines()

@@ -127,13 +127,13 @@ def test_the_policy_is_read_set_in_part_and_validated(server: Server) -> None:
     after = local(
         "cstp.setPolicy",
         deliberateCategories=["Vault"],
-        categoryConfidence=[{"category": "payments", "least": 0.95}],
+        categoryConfidence=[{"category": "payments", "minConfidence": 0.95}],
         idempotencyKey="p1",
     )
     assert after == {
         **before,
         "deliberateCategories": ["Vault"],
-        "categoryConfidence": [{"category": "payments", "least": 0.95}],
+        "categoryConfidence": [{"category": "payments", "minConfidence": 0.95}],
     }
     assert client("cstp.mayDecideAlone", confidence=1, category="VAULT")["allowed"] is False
     assert client("cstp.mayDecideAlone", confidence=0.94, category="payments")["rules"] == [

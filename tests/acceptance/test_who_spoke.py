@@ -38,7 +38,7 @@ def test_an_entry_names_its_door_and_an_owner_who_speaks_for_another_is_marked_a
     assert lines["minski", "vote"] == "owner:local"
     assert lines["emerson", "vote"] == "local"
     entries = local("moot.getEntries", sessionId=session)["entries"]
-    assert {entry["what"]["via"] for entry in entries if "via" in entry["what"]} == {
+    assert {entry["what"]["origin"] for entry in entries if "origin" in entry["what"]} == {
         "local",
         "owner:local",
         f"token:{invited['id']}",

@@ -34,7 +34,7 @@ class Case:
             memory = await moot.recall()
             kept = await memory.get(session)
             assert kept is not None, self.decision
-            self.first = {member.seat: member.first for member in kept.record.members if not member.is_neutral}
+            self.first = {member.seat: member.first_choice for member in kept.record.members if not member.is_neutral}
             self.choice = kept.record.choice
             await memory.review(session, self.outcome, choice=self.right)
             (self.figures,) = await memory.amplification()

@@ -49,7 +49,7 @@ def test_careless_minds_come_to_a_result(protocol: str) -> None:
             assert decision.ended_by not in {"nothing_proposed", "owner_lost", "seats_lost", "insufficient_active_agents"}
             asked += sum(mind.asked for mind in minds.values())
             lost += sum(len(mind.lost) for mind in minds.values())
-            mended += sum(bool(reply.mends) for reply in replies)
+            mended += sum(bool(reply.corrections) for reply in replies)
     assert lost <= MOST_LOST * asked
     # A speech in words is taken as it is, whatever it is like.
     assert mended or protocol == "roundtable"
@@ -90,7 +90,7 @@ def test_each_fault_is_mended_noted_and_costs_no_seat_but_the_empty_one(fault: s
     assert careless.lost == []
     assert len(own) == careless.asked
     if fault not in UNSEEN:
-        assert any(reply.mends for reply in own)
+        assert any(reply.corrections for reply in own)
 
 
 def test_a_careless_seat_beside_one_that_is_slow_and_one_that_is_gone(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class Troubled:
         if lost is not None:
             return NoAnswer(reason=lost[0], detail=lost[1], usage=usage)
         read = read_answer(brief, SAID[brief.form.kind])
-        return Answer(said=read.said, usage=usage, model="qwen-3", via="program:台词", mends=MENDS)
+        return Answer(said=read.said, usage=usage, model="qwen-3", origin="program:台词", corrections=MENDS)
 
 
 PROTOCOLS: Mapping[str, Mapping[str, Any]] = {

@@ -136,7 +136,7 @@ def test_the_prompt_is_one_argument_word_for_word(tmp_path: Path, kind: str, lan
 def test_the_prompt_comes_on_standard_input_word_for_word(tmp_path: Path) -> None:
     wanted = replace(brief("intent"), own="'\"$(touch x)`{prompt}{session}\r\n" + "长" * 40_000)
     table = fake(tmp_path, [INTENT], "-", words="{prompt}")
-    assert table.respond(wanted) == Answer(said=MEANT, usage=ONE, via="program:fake")
+    assert table.respond(wanted) == Answer(said=MEANT, usage=ONE, origin="program:fake")
     (call,) = table.calls()
     assert (call["argv"], call["stdin"]) == (["-"], whole(wanted))
 
@@ -195,13 +195,13 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 def test_a_speech_is_heard_and_returned(tmp_path: Path) -> None:
     table = shell(tmp_path, "echo; echo 're #1 disagree: It costs too much.'")
     meant = PersonaSpeech(content="It costs too much.", refers_to=1, view="contest")
-    assert table.respond(brief("speech")) == Answer(said=meant, usage=ONE, via="program:sh")
+    assert table.respond(brief("speech")) == Answer(said=meant, usage=ONE, origin="program:sh")
     assert table.heard == ["re #1 disagree: It costs too much."]
 
 
 def test_what_is_no_speech_is_not_heard(tmp_path: Path) -> None:
     table = fake(tmp_path, [f"Sure!\n```json\n{INTENT}\n```"], "{prompt}")
-    assert table.respond(brief("intent")) == Answer(said=MEANT, usage=ONE, via="program:fake")
+    assert table.respond(brief("intent")) == Answer(said=MEANT, usage=ONE, origin="program:fake")
     assert table.heard == []
 
 
@@ -229,7 +229,7 @@ def events(text: str, session: str = "s-1", **usage: Any) -> str:
 def test_what_it_used_is_counted(tmp_path: Path) -> None:
     table = fake(tmp_path, [events(INTENT)], "{prompt}", **EVENTS)
     usage = Usage(tokens_in=100, tokens_out=20, cost=12_500, calls=1)
-    assert table.respond(brief("intent")) == Answer(said=MEANT, usage=usage, via="program:fake")
+    assert table.respond(brief("intent")) == Answer(said=MEANT, usage=usage, origin="program:fake")
 
 
 @pytest.mark.parametrize("cost", [float("inf"), 10**400], ids=["infinite", "long"])
@@ -362,7 +362,7 @@ def test_a_program_that_hangs_ends_with_the_callers_patience(tmp_path: Path, mon
 def test_an_answer_in_the_wrong_shape_is_mended_once(tmp_path: Path) -> None:
     """P-9: the second prompt says all that the first did, and what was wrong."""
     wanted, table = brief("intent"), fake(tmp_path, [WRONG, INTENT], "{prompt}")
-    assert table.respond(wanted) == Answer(said=MEANT, usage=Usage(calls=2), via="program:fake")
+    assert table.respond(wanted) == Answer(said=MEANT, usage=Usage(calls=2), origin="program:fake")
     assert [call["argv"] for call in table.calls()] == [[whole(wanted)], [whole(wanted, COMPLAINT)]]
     assert whole(wanted, COMPLAINT).endswith(f"(Your previous reply could not be used: {COMPLAINT})")
 
@@ -375,7 +375,7 @@ def test_with_sessions_it_is_mended_in_the_same_one(tmp_path: Path, language: La
     answers = [events(WRONG, "s $(touch x) 1"), events(INTENT, "s-2")]
     table = fake(tmp_path, answers, *prompt, **EVENTS, words=words, resume=resume)
     usage = Usage(tokens_in=200, tokens_out=40, cost=25_000, calls=2)
-    assert table.respond(wanted) == Answer(said=MEANT, usage=usage, via="program:fake")
+    assert table.respond(wanted) == Answer(said=MEANT, usage=usage, origin="program:fake")
     first, second = table.calls()
     complaint = build_correction(language, COMPLAINT)
     if words is None:
@@ -401,7 +401,7 @@ def test_an_answer_that_the_rules_find_fault_with_is_mended_too(tmp_path: Path) 
     drafts = [json.dumps({"decision": {"text": "Yes.", "entries": [9, 1]}, "confidence": 0.5})]
     found = fake(tmp_path, drafts, "{prompt}").respond(brief("draft"))
     assert isinstance(found, Answer)
-    assert (found.usage, found.mends) == (Usage(calls=1), ("left_out decision.entries.0 9",))
+    assert (found.usage, found.corrections) == (Usage(calls=1), ("left_out decision.entries.0 9",))
 
 
 @pytest.mark.parametrize("wrong", [WRONG, "I would rather not say.", "{" * 50_000], ids=["shape", "words", "deep"])
@@ -435,4 +435,4 @@ def test_seats_of_one_agent_are_asked_at_once(tmp_path: Path) -> None:
         participant = table.participant
         return await asyncio.gather(*(participant.respond(brief("intent"), table.heard.append) for _ in range(8)))
 
-    assert bounded(work()) == [Answer(said=MEANT, usage=ONE, via="program:fake")] * 8
+    assert bounded(work()) == [Answer(said=MEANT, usage=ONE, origin="program:fake")] * 8

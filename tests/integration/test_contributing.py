@@ -16,7 +16,7 @@ from moothall.codec.answers import Reading, parse_answer, read_strictly
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget
 from moothall.domain.effects import AnswerForm, AnswerRules, Brief
-from moothall.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Fact, SeatLost, SessionResumed
+from moothall.domain.facts import AsksSent, BudgetExhausted, CloseCalled, Fact, SeatLost, SessionResumed
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import StoredRecord
 from moothall.domain.roster import MAILBOX, Seat
@@ -430,12 +430,12 @@ def test_an_answer_writes_all_that_follows_in_the_same_append() -> None:
         told = iter(await kinds(house, session))
         assert [[next(told) for _ in range(count)] for count in ledger.batches] == [
             ["DebateOpened"],
-            ["AsksPut", "Contributed"],
-            ["Contributed", "PhaseBegun", "AsksPut"],
+            ["AsksSent", "Contributed"],
+            ["Contributed", "PhaseBegun", "AsksSent"],
             ["Contributed"],
-            ["Contributed", "PhaseBegun", "AsksPut"],
+            ["Contributed", "PhaseBegun", "AsksSent"],
             ["Contributed"],
-            ["Contributed", "PhaseBegun", "AsksPut"],
+            ["Contributed", "PhaseBegun", "AsksSent"],
             ["Contributed"],
             ["Contributed", "DeliberationClosed"],
         ]
@@ -455,7 +455,7 @@ def test_the_last_word_from_elsewhere_puts_the_asks_of_those_who_sit_here_for_th
         session = await house.open(debate("eve", inside=["ada"]))
         await house.run(session, lambda seat: guests[seat.id])
         await house.contribute(session, EVE, says("propose"))
-        (put,) = [fact for fact in await facts(house, session) if isinstance(fact, AsksPut) and "2.argue.ada" in fact.asks]
+        (put,) = [fact for fact in await facts(house, session) if isinstance(fact, AsksSent) and "2.argue.ada" in fact.asks]
         assert put.outside is False
         await house.run(session, lambda seat: guests[seat.id])
         assert guest.calls == 2

@@ -87,7 +87,7 @@ async def test_a_demo_plays_to_its_decision(name: str, language: Language, tmp_p
         assert (decision.status, decision.lost) == ("concluded", ())
         assert decision.decision is not None
         assert [entry.fact for entry in entries if isinstance(entry.fact, SeatLost)] == []
-        assert [entry.fact for entry in entries if getattr(entry.fact, "mends", ())] == []
+        assert [entry.fact for entry in entries if getattr(entry.fact, "corrections", ())] == []
         for entry in entries:
             if isinstance(entry.fact, OperationsProcessed):
                 assert entry.fact.failed == 0
@@ -160,7 +160,7 @@ async def test_a_demo_reads_nothing_of_what_this_machine_has_learned(tmp_path: P
         await (await moot.recall()).review(held.session, "failure", by="local")
         opened = (await moot.plan_session(demo.topic, **build_demo_options(demo, moot.environ))).opened
         assert {seat.trust for seat in opened.seats} == {NEUTRAL_TRUST}
-        assert (opened.subject.precedents, opened.subject.bonds) == ((), ())
+        assert (opened.subject.precedents, opened.subject.error_correlations) == ((), ())
 
 
 async def test_an_input_of_the_user_moves_no_reference(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from moothall.app.clock import SystemClock
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.decision_memory import DecisionMemory
-from moothall.memory.facts import DecisionKept
+from moothall.memory.facts import DecisionRecorded
 from moothall.memory.index_file import read_index
 from moothall.memory.search import SearchHit
 
@@ -19,14 +19,14 @@ TREES = ("oak", "ash", "elm", "yew", "fir")
 QUERIES = ("which oak for the roof", "yew 决定", "hedge 7", "nothing of this", "决定3")
 
 
-def build_decision(number: int) -> DecisionKept:
-    return DecisionKept(
-        decision=f"d{number}",
+def build_decision(number: int) -> DecisionRecorded:
+    return DecisionRecorded(
+        session=f"d{number}",
         protocol="debate",
         topic=f"Which {TREES[number % 5]} for roof {number}? 决定{number}",
-        decided=f"Hedge {number}.",
+        text=f"Hedge {number}.",
         category="wood" if number % 2 else "stone",
-        text=f"It was argued that {TREES[(number + 1) % 5]} lasts longer in wind {number}. " * 3,
+        search_text=f"It was argued that {TREES[(number + 1) % 5]} lasts longer in wind {number}. " * 3,
         opened_at=AT,
         closed_at=AT,
     )

@@ -18,7 +18,7 @@ from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.memory.breakers import Policy
 from moothall.memory.decision_memory import DecisionMemory
-from moothall.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome, ThreadCreated
+from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, Member, Outcome, ThreadCreated
 from moothall.memory.register import PAGE, Register
 from moothall.ports.ledger import Ledger
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
@@ -63,25 +63,25 @@ def over(opening: Opening, body: Callable[[Ledger, Hands], Coroutine[Any, Any, N
     run_with_deadline(work())
 
 
-def decision(name: str = "s1", **fields: Any) -> DecisionKept:
+def decision(name: str = "s1", **fields: Any) -> DecisionRecorded:
     given: dict[str, Any] = {
-        "decision": name,
+        "session": name,
         "protocol": "debate",
         "topic": "Which database should we use for billing?",
         "category": "architecture",
-        "decided": "Use SQLite.",
+        "text": "Use SQLite.",
         "choice": "sqlite",
         "options": ("sqlite", "postgres"),
         "confidence": 0.8,
         "members": (
-            Member(source="m:ada", seat="ada", first="sqlite", position="support", confidence=0.9),
-            Member(source="m:bob", seat="bob", first="postgres", position="oppose", confidence=0.7),
+            Member(source="m:ada", seat="ada", first_choice="sqlite", position="support", confidence=0.9),
+            Member(source="m:bob", seat="bob", first_choice="postgres", position="oppose", confidence=0.7),
         ),
-        "text": "ada: SQLite is enough for one machine. bob: 我们需要复制。",
+        "search_text": "ada: SQLite is enough for one machine. bob: 我们需要复制。",
         "opened_at": START,
         "closed_at": START,
     }
-    return DecisionKept(**{**given, **fields})
+    return DecisionRecorded(**{**given, **fields})
 
 
 BOTH = tuple(Member(source=name, seat=name, position="support", confidence=0.9) for name in ("cay", "dan"))
@@ -101,7 +101,7 @@ def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
         kept = await memory.get("s1")
         assert kept is not None
         # What was argued is for search, which reads it from the ledger.
-        assert kept.record == replace(decision(), text="")
+        assert kept.record == replace(decision(), search_text="")
         assert [(review.outcome, review.by, review.note) for review in kept.reviews] == [
             ("failure", "eve", "lost data"),
             ("success", "ada", ""),
@@ -124,7 +124,7 @@ def test_keeping_twice_is_keeping_once(opening: Opening) -> None:
         memory = DecisionMemory(ledger, hands)
         first = await memory.keep(decision())
         assert await memory.keep(decision()) == first
-        assert await DecisionMemory(ledger, hands).keep(decision(decided="Something else.")) == first
+        assert await DecisionMemory(ledger, hands).keep(decision(text="Something else.")) == first
         assert len(await ledger.read(NAME)) == 1
         assert await memory.has("s1")
         assert not await memory.has("s2")
@@ -244,13 +244,13 @@ def test_decisions_are_searched_and_like_topics_offered(opening: Opening) -> Non
     async def body(ledger: Ledger, hands: Hands) -> None:
         memory = DecisionMemory(ledger, hands)
         await memory.keep(decision("s1"))
-        await memory.keep(decision("s2", topic="Should we hire a designer?", decided="Yes.", text="", choice="", options=()))
+        await memory.keep(decision("s2", topic="Should we hire a designer?", text="Yes.", search_text="", choice="", options=()))
         assert [hit.decision for hit in await memory.search("复制")] == ["s1"]
         assert "复制" in (await memory.search("复制"))[0].snippet
         assert await memory.search("复制", category="people") == []
         assert [hit.decision for hit in await memory.find_similar("Which database for the billing service?")] == ["s1"]
         assert await memory.find_similar("What is for lunch?") == []
-        await memory.keep(decision("s3", text="A kestrel."))
+        await memory.keep(decision("s3", search_text="A kestrel."))
         assert [hit.decision for hit in await memory.search("kestrel")] == ["s3"]
 
     over(opening, body)
@@ -260,14 +260,14 @@ def test_an_excerpt_comes_from_whatever_field_has_the_word(opening: Opening) -> 
     """D-16: of a decision by a group or alone, each text that is searched is shown where it is found."""
     texts: dict[str, Any] = {
         "topic": "Where do kestrels nest?",
-        "decided": "In a walnut.",
+        "text": "In a walnut.",
         "choice": "harbour",
         "options": ("meadow", "glacier"),
         "dissent": ("a volcano",),
         "open_questions": ("Which comet?",),
         "tags": ("tag lantern",),
         "category": "orchard",
-        "text": "bob: a thicket.",
+        "search_text": "bob: a thicket.",
     }
 
     async def body(ledger: Ledger, hands: Hands) -> None:

@@ -15,7 +15,7 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
 from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS
-from moothall.memory.facts import DecisionKept, Outcome
+from moothall.memory.facts import DecisionRecorded, Outcome
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.reports.precedents import LONGEST_MEMORY, format_precedents
 from moothall_testkit.careless_model import CarelessModel
@@ -27,7 +27,7 @@ MEMORY = "# Memory"
 async def keep(moot: Moot, name: str, topic: str, decided: str = "Yes, move.", outcome: Outcome | None = None) -> str:
     at = datetime(2026, 1, 2, tzinfo=UTC)
     await moot.memory.keep(
-        DecisionKept(decision=name, protocol="debate", topic=topic, decided=decided, opened_at=at, closed_at=at)
+        DecisionRecorded(session=name, protocol="debate", topic=topic, text=decided, opened_at=at, closed_at=at)
     )
     if outcome is not None:
         await moot.memory.review(name, outcome, note="three hours of downtime")
@@ -70,7 +70,7 @@ def test_every_seat_is_told_in_every_ask_of_every_protocol(protocol: str) -> Non
             await moot.run(session)
             await moot.memory.review("s1", "success")
             opened = (await moot.engine.load_snapshot(parse_session_id(session))).session_state.opened
-            assert [(each.decision, each.outcome) for each in opened.subject.precedents] == [("s1", "failure")]
+            assert [(each.decision_id, each.outcome) for each in opened.subject.precedents] == [("s1", "failure")]
             await moot.replay(session)
 
     asyncio.run(work())
@@ -144,7 +144,7 @@ def test_a_repeated_opening_is_the_same_although_memory_has_grown() -> None:
 
 def build_precedents(texts: Sequence[str], outcome: str, *, is_basis: bool) -> tuple[Precedent, ...]:
     return tuple(
-        Precedent(decision=f"s{number}", topic=text, decided=text, lesson=text, outcome=outcome, is_basis=is_basis)
+        Precedent(decision_id=f"s{number}", topic=text, text=text, lesson=text, outcome=outcome, is_basis=is_basis)
         for number, text in enumerate(texts)
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from moothall import Moot
 from moothall.app.owner_key import load_owner_key
-from moothall.memory.facts import DecisionKept
+from moothall.memory.facts import DecisionRecorded
 from moothall.surfaces.http.app import build_app
 from moothall_testkit.ledger_scenes import run_with_deadline
 
@@ -25,7 +25,7 @@ CACHES = (
     "moothall.ledgers.sqlite.MOST_HEADS",
     "moothall.protocols.council.validation.KEPT_STATES",
 )
-REMEMBERED = ("RememberedDecision", "DecisionKept")
+REMEMBERED = ("RememberedDecision", "DecisionRecorded")
 """The objects that decision memory has for a session, one of each; the members of all decisions are shared."""
 
 
@@ -94,6 +94,6 @@ def test_of_a_session_that_has_ended_a_server_keeps_its_line_in_decision_memory_
                 grown = {kind: number for kind, number in (count_objects() - before).items() if number > 3 * FEW}
                 assert grown == dict.fromkeys(REMEMBERED, count)
                 assert find_keyed(first) == ["RememberedDecision"]
-                assert not any(record.text for record in gc.get_objects() if isinstance(record, DecisionKept))
+                assert not any(record.search_text for record in gc.get_objects() if isinstance(record, DecisionRecorded))
 
     run_with_deadline(work())

@@ -206,7 +206,7 @@ def test_a_reference_to_nothing_is_left_out_without_another_request() -> None:
     """M-2"""
     stub = StubServer([StubReply(text='{"decision": {"text": "Build it.", "entries": [9, 1]}, "confidence": 0.5}')])
     response, _ = respond(stub, brief("draft"))
-    assert told(response).mends == ("left_out decision.entries.0 9",)
+    assert told(response).corrections == ("left_out decision.entries.0 9",)
     assert len(stub.asked) == 1
 
 

@@ -16,7 +16,7 @@ from tests.support.typing_person import TypingPerson
 from moothall.app.moot import Moot
 from moothall.app.parking import FIRST_SECONDS, JITTER, LONGEST_SECONDS, iterate_delays
 from moothall.domain.budget import Spent
-from moothall.domain.facts import AsksPut, AsksWithdrawn, Closed, Fact, Reply, SeatLost, SeatsSwapped, SessionParked
+from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Fact, Reply, SeatLost, SeatsSwapped, SessionParked
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import Seat
 from moothall.errors import ProviderRefused, SessionClosed
@@ -239,7 +239,7 @@ class Wave:
 
     def add(self, fact: Fact) -> None:
         match fact:
-            case AsksPut(asks=asks):
+            case AsksSent(asks=asks):
                 if not self.pending:
                     self.lost, self.is_answered = set(), False
                 self.pending |= set(asks)

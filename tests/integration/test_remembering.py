@@ -18,7 +18,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.domain.topic import ErrorCorrelation, Topic
 from moothall.errors import BadSetting
-from moothall.memory.facts import MEMORY_KINDS, DecisionKept, Member, Outcome
+from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, Member, Outcome
 from moothall.protocols.council.facts import CouncilOpened
 
 T = TypeVar("T")
@@ -115,14 +115,14 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
             (written,) = await moot.engine.records(MEMORY)
             entries = await moot.engine.entries(session)
             kept = decode_entry(FactCodec(MEMORY_KINDS), written).fact
-            assert kept == DecisionKept(
-                decision=session,
+            assert kept == DecisionRecorded(
+                session=session,
                 protocol="debate",
                 topic="Which database?",
                 category="arch",
                 stakes="high",
                 tags=("db",),
-                decided="ada says yes",
+                text="ada says yes",
                 choice="yes",
                 options=("yes", "no"),
                 confidence=decision.confidence,
@@ -132,7 +132,7 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
                         source="ada",
                         seat="ada",
                         family="seat:ada",
-                        first="yes",
+                        first_choice="yes",
                         first_confidence=0.9,
                         position="support",
                         confidence=0.9,
@@ -141,14 +141,14 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
                         source="bob",
                         seat="bob",
                         family="seat:bob",
-                        first="yes",
+                        first_choice="yes",
                         first_confidence=0.6,
                         position="oppose",
                         confidence=0.6,
                     ),
                 ),
                 dissent=("bob votes",),
-                text="Which database?\nada says yes\nbob says yes\nada says yes\nada votes\nbob votes",
+                search_text="Which database?\nada says yes\nbob says yes\nada says yes\nada votes\nbob votes",
                 opened_at=entries[0].at,
                 closed_at=entries[-1].at,
                 head=(await moot.engine.records(session))[-1].hash.hex(),
@@ -157,7 +157,7 @@ def test_what_is_remembered_of_a_debate_is_all_that_later_questions_need(house: 
             # A process holds all but the words and the hash, which are read from the ledger where they are wanted.
             held = await moot.memory.get(session)
             assert held is not None
-            assert held.record == replace(kept, text="", head="")
+            assert held.record == replace(kept, search_text="", head="")
             assert [each.record for each in await moot.memory.load_whole([held])] == [kept]
 
     bounded(work())
@@ -190,7 +190,7 @@ def test_a_session_whose_process_died_before_it_was_remembered_is_recalled(house
         async with house.moot() as moot, house.moot() as other:
             await asyncio.gather(moot.recall(), other.recall())
             (kept,) = await moot.memory.list_decisions()
-            assert (kept.decision, kept.record.protocol, kept.record.decided) == (session, protocol, None)
+            assert (kept.decision, kept.record.protocol, kept.record.text) == (session, protocol, None)
             assert len(await moot.engine.records(MEMORY)) == 1
 
     bounded(work())
@@ -291,7 +291,7 @@ def test_a_shared_record_of_errors_makes_two_votes_worth_less(house: House) -> N
         async with house.moot() as moot:
             first = await moot.decision(await house.decided(moot, BOTH, "success"))
             await house.decided(moot, BOTH, "failure")
-            assert (await opening(moot, await house.opened(moot, house.seats(BOTH)))).subject.bonds == ()
+            assert (await opening(moot, await house.opened(moot, house.seats(BOTH)))).subject.error_correlations == ()
             await house.decided(moot, BOTH, "success")
             opened = await opening(moot, await house.opened(moot, [*house.seats(BOTH), "cem=mailbox"]))
             # The prior of strangers, 0.25, weighs 30 cases; the three they share go together entirely.
@@ -299,7 +299,7 @@ def test_a_shared_record_of_errors_makes_two_votes_worth_less(house: House) -> N
             assert replace(opened.subject, precedents=()) == Topic(
                 category="arch",
                 stakes="high",
-                bonds=(ErrorCorrelation(one=SeatId("ada"), other=SeatId("bob"), correlation=together),),
+                error_correlations=(ErrorCorrelation(one=SeatId("ada"), other=SeatId("bob"), correlation=together),),
             )
             last = await moot.decision(await house.decided(moot, BOTH))
             assert first.effective is not None
@@ -330,8 +330,8 @@ def test_a_seat_that_a_fork_gives_to_another_mind_is_trusted_as_that_one(house: 
         async with house.moot() as moot:
             now = datetime.now(UTC)
             member = Member(source="openai:gpt-x", seat="ada", position="support", confidence=0.9)
-            past = DecisionKept(
-                decision="past", protocol="debate", topic="Why?", decided="So.", members=(member,), opened_at=now, closed_at=now
+            past = DecisionRecorded(
+                session="past", protocol="debate", topic="Why?", text="So.", members=(member,), opened_at=now, closed_at=now
             )
             await moot.memory.keep(past)
             await moot.memory.review("past", "failure")

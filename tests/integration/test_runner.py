@@ -470,7 +470,7 @@ def test_a_session_that_ended_in_the_runner_is_remembered(tmp_path: Path) -> Non
                 runner.wake(session)
                 await idle(runner)
             (kept,) = await moot.memory.list_decisions()
-            assert (kept.decision, kept.record.decided) == (session, "All of it.")
+            assert (kept.decision, kept.record.text) == (session, "All of it.")
             assert len(await moot.engine.records(SessionId("_memory"))) == 1
 
     bounded(work())

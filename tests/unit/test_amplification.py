@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from moothall.memory.amplification import Amplification, Share, compute_amplification, find_right_choice
-from moothall.memory.facts import DecisionKept, Member, Outcome
+from moothall.memory.facts import DecisionRecorded, Member, Outcome
 from moothall.memory.remembered_decision import OutcomeReview, RememberedDecision
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
@@ -24,15 +24,15 @@ def case(
     decided: str | None = "We do it.",
 ) -> RememberedDecision:
     """A decision whose members' blind first choices are one letter each; `-` is unknown."""
-    record = DecisionKept(
-        decision="d",
+    record = DecisionRecorded(
+        session="d",
         protocol=protocol,
         topic="What now?",
-        decided=decided,
+        text=decided,
         choice=choice,
         options=options,
         members=tuple(
-            Member(source=f"s{number}", seat=f"s{number}", first=first.strip("-")) for number, first in enumerate(firsts)
+            Member(source=f"s{number}", seat=f"s{number}", first_choice=first.strip("-")) for number, first in enumerate(firsts)
         ),
         opened_at=NOW,
         closed_at=NOW,

@@ -36,7 +36,7 @@ class Register:
 
     def decide(self, source: str, category: str = "", stakes: Stakes = "medium") -> str:
         """What `source` decides alone; empty if it may not."""
-        wanted = SoloDecided(decision="", source=source, topic="?", decided="!", confidence=0.9, category=category, stakes=stakes)
+        wanted = SoloDecided(decision_id="", source=source, topic="?", text="!", confidence=0.9, category=category, stakes=stakes)
         permission = build_permission(self.book, build_request(wanted), self.now)
         before = self.seq
         result, facts = build_solo_facts(self.book, wanted, "s", self.now)
@@ -47,7 +47,7 @@ class Register:
         return result.decision
 
     def review(self, decision: str, outcome: Outcome) -> None:
-        self.append([OutcomeReviewed(decision=decision, outcome=outcome)])
+        self.append([OutcomeReviewed(decision_id=decision, outcome=outcome)])
 
 
 deeds = st.lists(
@@ -130,7 +130,7 @@ def test_reviewers_are_those_with_the_best_record_in_the_category_and_never_one_
     )
     for source, category, outcome in outcomes:
         register.review(register.decide(source, category), outcome)
-    wanted = SoloDecided(decision="", source="eve", topic="?", decided="!", confidence=0.9, category="web")
+    wanted = SoloDecided(decision_id="", source="eve", topic="?", text="!", confidence=0.9, category="web")
     found = build_permission(register.book, build_request(wanted), register.now)
     assert found.verdict.scopes == ("category:web",)
     assert found.reviewers == ("dan", "cay")

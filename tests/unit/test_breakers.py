@@ -214,7 +214,9 @@ def test_who_fails_in_a_scope_or_is_stopped_itself_is_known() -> None:
     assert find_failing_sources(breakers, (), START) == {"eve"}
 
 
-STRICT = Policy(deliberate_categories=("Security",), category_confidence=(CategoryConfidence(category="Payments", least=0.9),))
+STRICT = Policy(
+    deliberate_categories=("Security",), category_confidence=(CategoryConfidence(category="Payments", min_confidence=0.9),)
+)
 
 
 @pytest.mark.parametrize(
@@ -294,14 +296,19 @@ def test_what_is_no_scope_is_refused(text: str) -> None:
         Policy(window_seconds=0.0),
         Policy(cooldown_seconds=float("nan")),
         Policy(probe_seconds=float("inf")),
-        Policy(least_confidence=1.1),
+        Policy(min_confidence=1.1),
         Policy(scope_sources=1),
         Policy(global_sources=0),
         Policy(stakes_sources=1),
         Policy(deliberate_categories=("",)),
         Policy(deliberate_categories=("?!",)),
-        Policy(category_confidence=(CategoryConfidence(category="a", least=1.5),)),
-        Policy(category_confidence=(CategoryConfidence(category="a", least=0.5), CategoryConfidence(category="A ", least=0.6))),
+        Policy(category_confidence=(CategoryConfidence(category="a", min_confidence=1.5),)),
+        Policy(
+            category_confidence=(
+                CategoryConfidence(category="a", min_confidence=0.5),
+                CategoryConfidence(category="A ", min_confidence=0.6),
+            )
+        ),
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(policy: Policy) -> None:

@@ -26,7 +26,7 @@ from moothall.codec.chain import (
 from moothall.codec.export import parse_export
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Usage
-from moothall.domain.facts import CORE_KINDS, AsksPut, Entry, Fact, InputGiven, SeatLost
+from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, InputGiven, SeatLost
 from moothall.domain.head_facts import HEAD_KINDS
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import StoredRecord
@@ -86,8 +86,8 @@ def test_the_stored_form_is_one_object_in_the_order_of_declaration_without_defau
 
 
 def test_a_deadline_in_another_time_zone_is_the_same_moment() -> None:
-    fact = AsksPut(asks=(), deadline=AT.astimezone(timezone(timedelta(hours=8))))
-    assert CODEC.decode(CODEC.encode(fact)) == AsksPut(asks=(), deadline=AT)
+    fact = AsksSent(asks=(), deadline=AT.astimezone(timezone(timedelta(hours=8))))
+    assert CODEC.decode(CODEC.encode(fact)) == AsksSent(asks=(), deadline=AT)
 
 
 @given(st.text(), st.text())

@@ -99,9 +99,9 @@ QUESTIONS = st.builds(
 )
 STEPS = (
     Step(name="model", agent="ada", task="Model it."),
-    Step(name="check", agent="bob", task="Check it.", gate=True, on_reject="back", most=1),
+    Step(name="check", agent="bob", task="Check it.", gate=True, on_reject="back", max_rejections=1),
     Step(name="write", agent="cy", task="Write it.", uses=("model",)),
-    Step(name="review", agent="bob", task="Check it.", gate=True, on_reject="consult", back_to="write", most=1),
+    Step(name="review", agent="bob", task="Check it.", gate=True, on_reject="consult", back_to="write", max_rejections=1),
 )
 VERDICTS = st.builds(GateVerdict, verdict=st.sampled_from(("APPROVED", "APPROVED", "REJECTED")), content=st.just("It is thin."))
 PIPELINES = st.builds(

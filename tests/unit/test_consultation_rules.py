@@ -11,7 +11,7 @@ from moothall.codec.answers import parse_answer
 from moothall.domain.budget import Usage
 from moothall.domain.consult import ConsultKind, ConsultRequest, ConsultRules, RecordFileRequest
 from moothall.domain.effects import Ask, Record
-from moothall.domain.facts import AsksPut, BudgetExhausted, CloseCalled, Entry, Fact, Language, Reply, SeatLost, SessionForked
+from moothall.domain.facts import AsksSent, BudgetExhausted, CloseCalled, Entry, Fact, Language, Reply, SeatLost, SessionForked
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.rulebook import fold
@@ -69,7 +69,7 @@ class Room:
         while records := [effect.fact for effect in self.rules.decide(self.state) if isinstance(effect, Record)]:
             self.facts += records
         new = tuple(ask.id for ask in self.asks if ask.id not in self.state.put)
-        self.facts += [AsksPut(asks=new)] if new else []
+        self.facts += [AsksSent(asks=new)] if new else []
         return self
 
     @property
@@ -250,7 +250,7 @@ def test_requests_wait_in_the_order_of_their_entries() -> None:
         consult=ConsultRules(folder="/p", token="t"),
     )
     facts: list[Fact] = [
-        AsksPut(asks=tuple(AskId(f"1.intent.{seat}") for seat in ("ada", "bob", "cy"))),
+        AsksSent(asks=tuple(AskId(f"1.intent.{seat}") for seat in ("ada", "bob", "cy"))),
         ConsultationRequested(ask=AskId("1.intent.bob"), seat=BOB, said=asks_for("ada")),
         ConsultationRequested(ask=AskId("1.intent.cy"), seat=CY, said=asks_for("bob")),
         ConsultationBegun(consultation=1, ask=AskId("1.intent.bob"), seat=BOB, to=ADA),
@@ -273,7 +273,7 @@ def test_a_fork_counts_its_consultations_apart() -> None:
     """C-8: two sessions with one past must not take each other's records."""
     room = Room().put().requests(asks_for()).advises()
     before = room.rules.brief(room.state, room.ask).file_request
-    room.put(SessionForked(source=SessionId("one"), at=9))
+    room.put(SessionForked(source=SessionId("one"), entry=9))
     after = room.rules.brief(room.state, room.ask).file_request
     assert isinstance(before, RecordFileRequest)
     assert isinstance(after, RecordFileRequest)

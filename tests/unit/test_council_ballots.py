@@ -399,4 +399,4 @@ def test_a_seat_elsewhere_counts_by_the_family_that_it_states() -> None:
     table.say_all({seat.id: PASS for seat in (*clones[1:], *others)})
     table.pass_until("vote").say_all({seat.id: Contribution(type="vote", position="support") for seat in clones})
     table.say_all({seat.id: Contribution(type="vote", position="oppose") for seat in others})
-    assert (table.closed.voters, round(table.closed.effective, 1), table.closed.consensus_type) == (9, 2.2, "contested")
+    assert (table.closed.voters, round(table.closed.effective_voters, 1), table.closed.consensus_type) == (9, 2.2, "contested")

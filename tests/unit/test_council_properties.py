@@ -176,7 +176,7 @@ def openings(draw: st.DrawFn, plugin: AnyPlugin) -> CouncilOpened:
             subject=Topic(
                 stakes=draw(st.sampled_from(("high", "medium"))),
                 options=draw(st.sampled_from(((), (), ("yes", "no")))),
-                bonds=draw(st.sampled_from(((), bonds))),
+                error_correlations=draw(st.sampled_from(((), bonds))),
             ),
         )
     )
@@ -306,7 +306,7 @@ class Sitting:
             return InputGiven(text=self.data.draw(TEXTS))
         if kind < 15:
             swap = Swap(seat=batch.asks[0].seat, platform=self.data.draw(st.sampled_from((MAILBOX, "script:other"))))
-            return SessionForked(source=SESSION, at=1, swaps=(swap,))
+            return SessionForked(source=SESSION, entry=1, swaps=(swap,))
         return self.data.draw(st.sampled_from((CloseCalled(by="ada"), BudgetExhausted(budget="time", spent="all"))))
 
 
@@ -368,7 +368,7 @@ def _check_resolution(contract: RulebookContract[Council], played: PlayedSession
     assert closed.carried or not closed.overturned
     sided = [ballot for ballot in closed.ballots if ballot.position not in {None, "abstain"}]
     assert closed.voters == len(sided)
-    assert 0 <= closed.effective <= closed.voters
+    assert 0 <= closed.effective_voters <= closed.voters
     assert 0 <= closed.turnout <= 1 + 1e-9
     assert {lost.seat for lost in closed.lost} == {
         entry.fact.seat for entry in played.entries if isinstance(entry.fact, SeatLost)

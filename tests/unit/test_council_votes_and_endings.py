@@ -55,7 +55,7 @@ def test_seats_of_one_family_are_worth_less_than_their_heads(platforms: tuple[st
     seats = [build_seat(name, platform=platform) for name, platform in zip(("ada", "bob", "cy"), platforms, strict=True)]
     closed = at("vote", debate, *seats).say_for_all(vote()).closed
     assert closed.voters == 3
-    assert closed.effective == pytest.approx(effective)
+    assert closed.effective_voters == pytest.approx(effective)
 
 
 def test_a_shared_record_replaces_what_is_presumed_of_families() -> None:
@@ -65,10 +65,10 @@ def test_a_shared_record_replaces_what_is_presumed_of_families() -> None:
         for one, other, value in (("ada", "bob", 0.0), ("cy", "ada", 0.0), ("bob", "cy", 1.0))
     )
     seats = [build_seat(name, platform="openai:gpt-5") for name in ("ada", "bob", "cy")]
-    closed = at("vote", debate, *seats, subject=Topic(bonds=bonds)).say_for_all(vote()).closed
-    assert closed.effective == pytest.approx(9 / 5)
-    some = at("vote", debate, *seats, subject=Topic(bonds=bonds[:1])).say_for_all(vote()).closed
-    assert some.effective == pytest.approx(9 / 5)
+    closed = at("vote", debate, *seats, subject=Topic(error_correlations=bonds)).say_for_all(vote()).closed
+    assert closed.effective_voters == pytest.approx(9 / 5)
+    some = at("vote", debate, *seats, subject=Topic(error_correlations=bonds[:1])).say_for_all(vote()).closed
+    assert some.effective_voters == pytest.approx(9 / 5)
 
 
 def test_an_opponent_who_is_hardly_sure_helps_no_motion() -> None:
@@ -329,16 +329,16 @@ def test_a_fork_goes_on_with_the_seats_that_were_swapped_in() -> None:
     swaps = (Swap(seat=SeatId("ada"), platform="openai:gpt-5"), Swap(seat=SeatId("bob"), platform=MAILBOX))
     table = at("argue", settings=CouncilSettings(order="open"))
     before = table.asks
-    table.put(SessionForked(source=SessionId("one"), at=4, swaps=swaps))
+    table.put(SessionForked(source=SessionId("one"), entry=4, swaps=swaps))
     assert table.asks == before
     assert [each.platform for each in table.state.seats] == ["openai:gpt-5", MAILBOX, "script:cy"]
     assert table.brief("ada").seat.platform == "openai:gpt-5"
     table.say(ada=PASS, bob=challenge(2))
     assert table.invited == ["bob"]
-    table.put(SessionForked(source=SessionId("two"), at=9, swaps=(Swap(seat=SeatId("bob"), platform="openai:o3"),)))
+    table.put(SessionForked(source=SessionId("two"), entry=9, swaps=(Swap(seat=SeatId("bob"), platform="openai:o3"),)))
     assert table.invited == []
     closed = table.pass_until("vote").say_for_all(vote()).closed
-    assert closed.effective == pytest.approx(9 / (3 + 2 * 0.5 + 4 * 0.25))
+    assert closed.effective_voters == pytest.approx(9 / (3 + 2 * 0.5 + 4 * 0.25))
 
 
 def test_an_answer_to_nothing_that_was_asked_changes_nothing() -> None:

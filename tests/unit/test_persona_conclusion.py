@@ -529,7 +529,7 @@ def test_a_fork_gives_a_seat_to_another_platform_from_there_on() -> None:
     """P-2: the timeline names the platform that spoke."""
     table = MeetingRun(ADA, BOB).turn("ada", "Yes.")
     swaps = (Swap(seat=SeatId("ada"), platform="openai:x"), Swap(seat=SeatId("eve"), platform="x"))
-    table.put(SessionForked(source=SessionId("think_1"), at=3, swaps=swaps)).turn("ada", "Again.")
+    table.put(SessionForked(source=SessionId("think_1"), entry=3, swaps=swaps)).turn("ada", "Again.")
     assert [line.platform for line in table.timeline.lines] == ["", "script:ada", "openai:x"]
 
 

@@ -29,7 +29,7 @@ from moothall.protocols.pipeline.state import Pipeline
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MODEL = Step(name="model", agent="ada", task="Model it.")
-CHECK = Step(name="check", agent="bob", task="Check it.", gate=True, most=1)
+CHECK = Step(name="check", agent="bob", task="Check it.", gate=True, max_rejections=1)
 PAPER = Step(name="paper", agent="cy", task="Write it.", uses=("model",))
 
 
@@ -121,13 +121,15 @@ def test_a_rejection_may_stop_at_once() -> None:
 
 def test_a_rejection_may_lead_to_a_consultation_and_a_second_look() -> None:
     """C-5: afterwards, and not within the gate."""
-    line = Line(MODEL, replace(CHECK, on_reject="consult", most=0), PAPER).makes("y").judges("REJECTED")
+    line = Line(MODEL, replace(CHECK, on_reject="consult", max_rejections=0), PAPER).makes("y").judges("REJECTED")
     assert line.last == StepRejected(step="check", times=1, then="consult")
     assert (line.ask.seat, line.ask.kind) == ("bob", "review")
     assert line.ask.first is not None
     assert (line.ask.first.to, line.ask.first.kind) == ("ada", "feedback")
     assert "Too thin." in line.ask.first.question
-    approved = Line(MODEL, replace(CHECK, on_reject="consult", most=0), PAPER).makes("y").judges("REJECTED").judges("APPROVED")
+    approved = (
+        Line(MODEL, replace(CHECK, on_reject="consult", max_rejections=0), PAPER).makes("y").judges("REJECTED").judges("APPROVED")
+    )
     assert approved.ask.seat == "cy"
     rejected = line.judges("REJECTED")
     assert rejected.facts[-1] == PipelineClosed(outcome="rejected", step="check")
@@ -144,7 +146,7 @@ def test_another_agent_that_takes_over_in_a_fork_starts_afresh() -> None:
     """C-10: what the docs offer when an agent failed twice."""
     line = Line(MODEL).loses()
     line.facts.append(SeatLost(ask=line.ask.id, seat=line.ask.seat, reason="timeout"))
-    line.put(SessionForked(source=SessionId("s"), at=3, swaps=(Swap(seat=SeatId("ada"), platform="script:good"),)))
+    line.put(SessionForked(source=SessionId("s"), entry=3, swaps=(Swap(seat=SeatId("ada"), platform="script:good"),)))
     assert line.ask.seat == "ada"
     line.makes("y")
     assert isinstance(line.last, PipelineClosed)

@@ -21,7 +21,7 @@ from moothall.domain.context import (
 )
 from moothall.domain.effects import Brief
 from moothall.domain.facts import (
-    AsksPut,
+    AsksSent,
     AsksWithdrawn,
     BudgetExhausted,
     Entry,
@@ -415,8 +415,8 @@ def _session_state(*facts: tuple[float, Fact]) -> SessionState:
     return session_state
 
 
-def _put(*asks: AskId, after: float = 60, outside: bool = False) -> AsksPut:
-    return AsksPut(asks=asks, deadline=START + timedelta(seconds=after), outside=outside)
+def _put(*asks: AskId, after: float = 60, outside: bool = False) -> AsksSent:
+    return AsksSent(asks=asks, deadline=START + timedelta(seconds=after), outside=outside)
 
 
 def test_an_ask_is_pending_until_it_is_answered_lost_or_withdrawn() -> None:
@@ -444,14 +444,14 @@ def test_a_resume_moves_deadlines_by_the_time_nobody_ran_the_session() -> None:
 
 
 def test_a_resume_leaves_what_is_asked_elsewhere_alone() -> None:
-    session_state = _session_state((0, _put(FIRST, outside=True)), (0, AsksPut(asks=(SECOND,))), (100, SessionResumed()))
+    session_state = _session_state((0, _put(FIRST, outside=True)), (0, AsksSent(asks=(SECOND,))), (100, SessionResumed()))
     assert session_state.pending[FIRST] == PendingAsk(START + timedelta(seconds=60), True, 1)
     assert session_state.pending[SECOND] == PendingAsk(None, False, 2)
 
 
 def test_a_fork_clears_what_was_pending_and_swaps_seats() -> None:
     swap = Swap(seat=SeatId("ada"), platform="openai:x")
-    session_state = _session_state((0, _put(FIRST, SECOND)), (5, SessionForked(source=SessionId("s"), at=2, swaps=(swap,))))
+    session_state = _session_state((0, _put(FIRST, SECOND)), (5, SessionForked(source=SessionId("s"), entry=2, swaps=(swap,))))
     assert dict(session_state.pending) == {}
     assert [each.platform for each in session_state.seats] == ["openai:x", "script:bob"]
     assert session_state.opened.seats[0].platform == "script:ada"

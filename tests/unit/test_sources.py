@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moothall.memory.facts import DecisionKept, Member, Outcome
+from moothall.memory.facts import DecisionRecorded, Member, Outcome
 from moothall.memory.remembered_decision import OutcomeReview, RememberedDecision
 from moothall.memory.track_records import (
     Score,
@@ -30,12 +30,12 @@ def case(
     decision: str = "d",
     decided: str | None = "Yes.",
 ) -> RememberedDecision:
-    record = DecisionKept(
-        decision=decision,
+    record = DecisionRecorded(
+        session=decision,
         protocol="debate",
         topic="Now?",
         category=category,
-        decided=decided,
+        text=decided,
         members=tuple(
             Member(source=source, seat=f"seat{number}", position=position, confidence=confidence)
             for number, (source, position, confidence) in enumerate(members)

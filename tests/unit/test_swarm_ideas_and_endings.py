@@ -68,7 +68,7 @@ def test_ideas_are_joined_by_words_by_agreement_and_by_measure() -> None:
         (texts[4], 2, "new", None),
     ]
     assert [each.idea for each in run.state.board.findings] == [1, 1, 1, 1, 2]
-    assert [(join.id, join.placed.like) for join in run.timeline.joins] == [("join-1", CACHE), ("join-2", CACHE)]
+    assert [(join.id, join.placed.similar_to) for join in run.timeline.joins] == [("join-1", CACHE), ("join-2", CACHE)]
 
 
 def test_no_chain_of_likenesses_joins() -> None:

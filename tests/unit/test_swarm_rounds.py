@@ -20,7 +20,7 @@ from tests.support.play_swarm import (
 from tests.support.swarm_scenes import ADA, BALLOT, BOB, BUY, CACHE, EVE, explorer, exploring, five
 
 from moothall.domain.effects import Ask, Brief, Record
-from moothall.domain.facts import AsksPut, Entry, Fact, InputGiven, SessionForked, SessionResumed
+from moothall.domain.facts import AsksSent, Entry, Fact, InputGiven, SessionForked, SessionResumed
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import MAILBOX, Seat
@@ -389,7 +389,7 @@ def test_time_without_a_process_is_not_the_runs_time() -> None:
     assert run.state.clock == before
 
 
-@pytest.mark.parametrize("stray", [InputGiven(text="x"), SessionForked(source=SESSION, at=9, swaps=())], ids=["input", "fork"])
+@pytest.mark.parametrize("stray", [InputGiven(text="x"), SessionForked(source=SESSION, entry=9, swaps=())], ids=["input", "fork"])
 def test_a_day_between_is_nobodys_time(stray: Fact) -> None:
     """S-15, S-23: what another process writes a day later neither ends signals nor makes agents silent."""
 
@@ -413,7 +413,7 @@ def test_waiting_for_agents_elsewhere_counts_no_longer_than_a_round_waits() -> N
     run = SwarmRun(build_swarm_plan(2, platform=MAILBOX, round_timeout=30.0))
     run.step()
     assert run.state.pending
-    put = AsksPut(asks=tuple(run.state.pending), outside=True)
+    put = AsksSent(asks=tuple(run.state.pending), outside=True)
     state = RULES.evolve(run.state, Entry(seq=20, at=run.now, fact=put))
     before = state.clock
     soon, late = run.now + timedelta(seconds=10), run.now + timedelta(days=1)

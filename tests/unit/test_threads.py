@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from moothall.domain.facts import Entry, Fact
 from moothall.memory.facts import (
-    DecisionKept,
+    DecisionRecorded,
     OutcomeReviewed,
     ThreadCreated,
     ThreadJoined,
@@ -39,13 +39,13 @@ def folded(*facts: Fact) -> Threads:
     return threads
 
 
-def kept(decision: str = "s1", thread: str = "t", questions: tuple[str, ...] = ()) -> DecisionKept:
-    return DecisionKept(
-        decision=decision,
+def kept(decision: str = "s1", thread: str = "t", questions: tuple[str, ...] = ()) -> DecisionRecorded:
+    return DecisionRecorded(
+        session=decision,
         protocol="debate",
         topic="Which store?",
         thread=thread,
-        decided="SQLite",
+        text="SQLite",
         open_questions=questions,
         opened_at=START,
         closed_at=START,
@@ -53,7 +53,7 @@ def kept(decision: str = "s1", thread: str = "t", questions: tuple[str, ...] = (
 
 
 def test_the_first_visit_shows_everything() -> None:
-    threads = folded(CREATED, ThreadJoined(thread="t", decision="s1"))
+    threads = folded(CREATED, ThreadJoined(thread="t", session="s1"))
     found = build_catch_up(threads.threads["t"], "bob", {})
     assert found.last_visit is None
     assert found.missed == (
@@ -66,13 +66,13 @@ def test_the_first_visit_shows_everything() -> None:
 def test_who_comes_back_gets_what_was_missed_in_full_and_counted() -> None:
     threads = folded(
         CREATED,
-        ThreadJoined(thread="t", decision="s1"),
+        ThreadJoined(thread="t", session="s1"),
         ThreadVisited(thread="t", seat="bob"),
         ThreadVisited(thread="t", seat="ada"),
         kept(),
         ThreadQuestioned(thread="t", question="And backups?", by="ada"),
         ThreadQuestioned(thread="t", question="And costs?", by="ada"),
-        OutcomeReviewed(decision="s1", outcome="success", by="eve"),
+        OutcomeReviewed(decision_id="s1", outcome="success", by="eve"),
     )
     found = build_catch_up(threads.threads["t"], "bob", {})
     assert found.last_visit == at(3)
@@ -106,7 +106,7 @@ def test_a_settled_question_is_open_no_more() -> None:
         CREATED,
         ThreadQuestioned(thread="t", question="Why?"),
         ThreadQuestioned(thread="t", question="How?"),
-        ThreadQuestionSettled(thread="t", question=1, by="bob"),
+        ThreadQuestionSettled(thread="t", number=1, by="bob"),
     ).threads["t"]
     found = build_thread_view(thread, {})
     assert [question.text for question in found.open_questions] == ["How?"]
@@ -124,14 +124,14 @@ def test_a_status_is_shown_with_its_note() -> None:
 def test_what_concerns_no_known_thread_changes_nothing() -> None:
     known = folded(CREATED)
     for fact in (
-        ThreadJoined(thread="x", decision="s"),
+        ThreadJoined(thread="x", session="s"),
         ThreadStatusSet(thread="x", status="paused"),
         ThreadQuestioned(thread="x", question="?"),
-        ThreadQuestionSettled(thread="x", question=1),
-        ThreadQuestionSettled(thread="t", question=1),
-        ThreadQuestionSettled(thread="t", question=0),
+        ThreadQuestionSettled(thread="x", number=1),
+        ThreadQuestionSettled(thread="t", number=1),
+        ThreadQuestionSettled(thread="t", number=0),
         ThreadVisited(thread="x", seat="bob"),
-        OutcomeReviewed(decision="s", outcome="failure"),
+        OutcomeReviewed(decision_id="s", outcome="failure"),
         kept(thread="x"),
         kept(thread=""),
         CREATED,
@@ -140,5 +140,5 @@ def test_what_concerns_no_known_thread_changes_nothing() -> None:
 
 
 def test_joining_twice_is_joining_once() -> None:
-    joined = folded(CREATED, ThreadJoined(thread="t", decision="s1"))
-    assert evolve(joined, Entry(3, at(3), ThreadJoined(thread="t", decision="s1"))) == joined
+    joined = folded(CREATED, ThreadJoined(thread="t", session="s1"))
+    assert evolve(joined, Entry(3, at(3), ThreadJoined(thread="t", session="s1"))) == joined

@@ -353,7 +353,7 @@ export interface Policy {
   cooldownSeconds: number;
   probeSeconds: number;
   deliberateStakes: string[];
-  leastConfidence: number;
+  minConfidence: number;
   deliberateCategories: string[];
-  categoryConfidence: { category: string; least: number }[];
+  categoryConfidence: { category: string; minConfidence: number }[];
 }

@@ -295,7 +295,8 @@ def _normalize_opening(opened: Opened) -> Opened:
     """Return an opening without its random values and without what memory added."""
     seats = tuple(replace(seat, trust=NEUTRAL_TRUST, accuracy=None) for seat in opened.seats)
     consult = None if opened.consult is None else replace(opened.consult, token="")
-    return replace(opened, seed=0, seats=seats, subject=replace(opened.subject, bonds=(), precedents=()), consult=consult)
+    subject = replace(opened.subject, error_correlations=(), precedents=())
+    return replace(opened, seed=0, seats=seats, subject=subject, consult=consult)
 
 
 def find_council_rules(snapshot: Snapshot) -> CouncilRules | None:

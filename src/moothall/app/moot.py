@@ -23,7 +23,7 @@ from moothall.app.environment import (
 )
 from moothall.app.session_list import SessionLine, SessionList
 from moothall.domain.budget import DEFAULT_TURNS, Budget
-from moothall.domain.facts import OWNER_DOOR, Entry, Opened, SessionCancelled, SessionImported
+from moothall.domain.facts import OWNER_ORIGIN, Entry, Opened, SessionCancelled, SessionImported
 from moothall.domain.ids import AskId, SessionId, is_register, parse_session_id
 from moothall.domain.roster import Seat, Swap, swap_seats, validate_swaps
 from moothall.errors import (
@@ -325,7 +325,7 @@ class Moot:
         from moothall.app.validation import validate_topic
 
         hits = await self.memory.find_similar(validate_topic(topic))
-        return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.decided]
+        return [hit for hit in hits if (kept := await self.memory.get(hit.decision)) is not None and kept.record.text]
 
     async def decision(self, session: str) -> "Decision":
         """Return the current decision."""
@@ -349,7 +349,7 @@ class Moot:
 
     async def mark_owner(self, session: str, seat: str, door: str) -> str:
         """The door of a word that an owner speaks for a seat: marked as the owner's if somebody else holds the seat's token."""
-        return f"{OWNER_DOOR}{door}" if await self.access.is_invited(session, seat) else door
+        return f"{OWNER_ORIGIN}{door}" if await self.access.is_invited(session, seat) else door
 
     async def is_running(self, session: str) -> bool:
         """Whether any process runs the session now."""

@@ -125,7 +125,7 @@ async def _build_subject(moot: "Moot", question: str, roster: Sequence[Seat], op
     has_memory = options.get("memory", moot.environ.get("MOOT_MEMORY") != "off")
     return replace(
         subject,
-        bonds=await load_error_correlations(moot.memory, roster),
+        error_correlations=await load_error_correlations(moot.memory, roster),
         precedents=await collect_precedents(moot.memory, question, subject) if has_memory else (),
     )
 

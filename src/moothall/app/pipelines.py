@@ -24,7 +24,7 @@ task = "Is the model sound?"
 gate = true
 on_reject = "back"                  # or "consult", "stop"
 back_to = "model"
-most = 2
+max_rejections = 2
 """
 
 import tomllib
@@ -79,7 +79,7 @@ class StepForm(_Form):
     gate: bool = False
     on_reject: str = "back"
     back_to: str = ""
-    most: int = 2
+    max_rejections: int = 2
 
 
 class PipelineForm(_Form):

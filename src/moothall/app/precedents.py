@@ -16,13 +16,13 @@ LONGEST_TOPIC, LONGEST_DECIDED, LONGEST_LESSON = 120, 200, 100
 
 async def collect_precedents(memory: DecisionMemory, question: str, about: Topic) -> tuple[Precedent, ...]:
     """Return what is known of the decisions that this one builds on, failures first, and of those on similar questions."""
-    bases = [kept for name in about.built_on if (kept := await memory.get(name)) is not None and kept.record.decided]
+    bases = [kept for name in about.built_on if (kept := await memory.get(name)) is not None and kept.record.text]
     # A basis that failed must not be the one that is left out.
     bases.sort(key=lambda kept: kept.outcome not in {"failure", "abandoned"})
     found = {kept.decision: _build_precedent(kept, is_basis=True) for kept in bases[:MOST_BASES]}
     for hit in await memory.find_similar(question, limit=MOST_SIMILAR + len(about.built_on)):
         similar = await memory.get(hit.decision)
-        if similar is not None and similar.record.decided and hit.decision not in about.built_on:
+        if similar is not None and similar.record.text and hit.decision not in about.built_on:
             found[hit.decision] = _build_precedent(similar, is_basis=False)
     return tuple(found.values())[: min(len(bases), MOST_BASES) + MOST_SIMILAR]
 
@@ -30,9 +30,9 @@ async def collect_precedents(memory: DecisionMemory, question: str, about: Topic
 def _build_precedent(kept: RememberedDecision, *, is_basis: bool) -> Precedent:
     record, review = kept.record, kept.review
     return Precedent(
-        decision=kept.decision,
+        decision_id=kept.decision,
         topic=cut_text(one_line(record.topic), LONGEST_TOPIC),
-        decided=cut_text(one_line(record.decided or ""), LONGEST_DECIDED),
+        text=cut_text(one_line(record.text or ""), LONGEST_DECIDED),
         date=f"{record.closed_at:%Y-%m-%d}",
         outcome=kept.outcome or "",
         lesson="" if review is None else cut_text(one_line(review.note), LONGEST_LESSON),

@@ -5,12 +5,12 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
-from moothall.domain.facts import OWNER_DOOR
+from moothall.domain.facts import OWNER_ORIGIN
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
 from moothall.domain.topic import ErrorCorrelation, normalize_label
 from moothall.memory.decision_memory import DecisionMemory
-from moothall.memory.facts import DecisionKept, KeptObligation, Member
+from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision, SeatPosition
 from moothall.reports.timeline import SessionTimeline
@@ -32,19 +32,19 @@ _VERDICTS: dict[str, VotePosition] = {
 }
 
 
-def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionKept:
+def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionRecorded:
     """Build the memory record of an ended session."""
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
     subject = opened.subject
-    return DecisionKept(
-        decision=timeline.session,
+    return DecisionRecorded(
+        session=timeline.session,
         protocol=plugin.name,
         topic=opened.topic,
         category=subject.category,
         stakes=subject.stakes,
         tags=subject.tags,
         thread=subject.thread,
-        decided=None if decision.decision is None else decision.decision.text,
+        text=None if decision.decision is None else decision.decision.text,
         choice=normalize_label(decision.choice),
         options=subject.options,
         confidence=decision.confidence,
@@ -52,14 +52,14 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         members=_build_members(decision, timeline.session_state.seats, opened.neutral),
         dissent=tuple(voice.text for voice in decision.dissent[:MOST_ITEMS]),
         open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MOST_ITEMS]),
-        text="\n".join(line.content for line in timeline.lines)[:LONGEST_TEXT],
+        search_text="\n".join(line.content for line in timeline.lines)[:LONGEST_TEXT],
         built_on=subject.built_on,
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),
         strength=decision.strength,
         obligations=tuple(
-            KeptObligation(by=each.seat, text=each.text, due=each.due) for each in decision.obligations[:MOST_ITEMS]
+            RecordedObligation(by=each.seat, text=each.text, due=each.due) for each in decision.obligations[:MOST_ITEMS]
         ),
     )
 
@@ -80,10 +80,10 @@ def _build_member(seat: Seat, position: SeatPosition | None, *, is_neutral: bool
     if position is None:
         return member
     # What the owner said for a seat is not the seat's forecast: it neither earns nor costs its source any trust (M-12).
-    if not position.via_before.startswith(OWNER_DOOR):
+    if not position.via_before.startswith(OWNER_ORIGIN):
         first = normalize_label(position.choice_before)
-        member = replace(member, first=first, first_confidence=position.confidence_before)
-    if not position.via.startswith(OWNER_DOOR):
+        member = replace(member, first_choice=first, first_confidence=position.confidence_before)
+    if not position.via.startswith(OWNER_ORIGIN):
         verdict = _VERDICTS.get(position.verdict or "")
         member = replace(member, position=verdict, confidence=position.confidence_after)
     return member

@@ -170,8 +170,8 @@ class SessionList:
 
     async def _read_decided(self, line: SessionLine) -> SessionLine:
         kept = await self._moot.memory.get(line.session)
-        if kept is not None and (kept.record.strength or kept.record.decided is None):
-            choice, decided, strength = kept.record.choice, kept.record.decided, kept.record.strength or "none"
+        if kept is not None and (kept.record.strength or kept.record.text is None):
+            choice, decided, strength = kept.record.choice, kept.record.text, kept.record.strength or "none"
         else:
             # Not remembered: imported, or ended by a process that died before it could. Version 0.1.0 remembered no strength.
             found = await self._moot.decision(line.session)

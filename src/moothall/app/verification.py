@@ -15,7 +15,7 @@ from moothall.domain.facts import Entry
 from moothall.domain.head_facts import RegisteredHead
 from moothall.domain.ids import SessionId
 from moothall.errors import LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError
-from moothall.memory.facts import MEMORY_KINDS, DecisionKept
+from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded
 from moothall.memory.head_book import HeadBook, open_head_register
 from moothall.memory.register import Register
 from moothall.ports.clock import Clock
@@ -115,7 +115,7 @@ class LedgerVerifier:
             self._know(head.session, "the list of heads given", head.seq, head.hash)
         for kept in (await self._read_memory()).values():
             if kept.head:
-                self._know(SessionId(kept.decision), "decision memory", 0, kept.head)
+                self._know(SessionId(kept.session), "decision memory", 0, kept.head)
 
     def _check_signed(self) -> None:
         """Compare with the heads that a backup was signed with."""
@@ -132,12 +132,12 @@ class LedgerVerifier:
         if document.key not in self._trusted:
             self._found.notes.append(f"the signed heads of {document.at} have the key {document.key}, which is not trusted here")
 
-    async def _read_memory(self) -> dict[str, DecisionKept]:
-        kept: dict[str, DecisionKept] = {}
+    async def _read_memory(self) -> dict[str, DecisionRecorded]:
+        kept: dict[str, DecisionRecorded] = {}
 
-        def collect(found: dict[str, DecisionKept], entry: Entry) -> dict[str, DecisionKept]:
-            if isinstance(entry.fact, DecisionKept):
-                found.setdefault(entry.fact.decision, entry.fact)
+        def collect(found: dict[str, DecisionRecorded], entry: Entry) -> dict[str, DecisionRecorded]:
+            if isinstance(entry.fact, DecisionRecorded):
+                found.setdefault(entry.fact.session, entry.fact)
             return found
 
         register = Register(self._ledger, self._clock, MEMORY, kinds=MEMORY_KINDS, initial=kept, evolve=collect)

@@ -36,8 +36,8 @@ class ReplyDetails(TypedDict, total=False):
     """What the record says of an answer beside its words: see `Reply`."""
 
     key: str
-    mends: tuple[str, ...]
-    via: str
+    corrections: tuple[str, ...]
+    origin: str
     model: str
 
 

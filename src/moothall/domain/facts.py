@@ -16,10 +16,10 @@ from moothall.domain.topic import Topic
 
 Language: TypeAlias = str
 """The code of a language, such as `en`. One without words here is shown in English (`locale/`)."""
-INVITED_DOOR: Final = "token:"
-RELAY_DOOR: Final = "relay"
-OWNER_DOOR: Final = "owner:"
-"""How `Reply.via` begins where the owner spoke for a seat that is another's; the owner's own door follows."""
+TOKEN_ORIGIN: Final = "token:"  # noqa: S105 - the name of a door
+RELAY_ORIGIN: Final = "relay"
+OWNER_ORIGIN: Final = "owner:"
+"""How `Reply.origin` begins where the owner spoke for a seat that is another's; the owner's own door follows."""
 
 Loss = Literal["timeout", "error", "malformed", "refused", "rejected_key", "gave_up", "passed_over", "unreachable"]
 OUTAGES: Final[frozenset[Loss]] = frozenset(("rejected_key", "unreachable"))
@@ -32,7 +32,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class ImportSource:
     """Where an imported session came from."""
 
     form: Literal["context"]
@@ -54,7 +54,7 @@ class Opened(Fact):
     seats: tuple[Seat, ...]
     budget: Budget = Budget()
     outside_patience: float = 604_800.0
-    origin: Origin | None = None
+    imported_from: ImportSource | None = None
     subject: Topic = Topic()
     hosted: bool = False
     consult: ConsultRules | None = None
@@ -73,7 +73,7 @@ class Opened(Fact):
 class Reply(Fact):
     """A seat's answer to an ask, validated against its shape. Subclasses narrow `said`. `key` makes a retried call count once.
 
-    `mends` are the changes that were made to read the answer, `via` is the door through which it came in (`token:ID`,
+    `corrections` are the changes that were made to read the answer, `origin` is the door through which it came in (`token:ID`,
     `local:USER`, `relay`, `program:NAME`, `owner:` and one of these), and `model` is the model that answered, as its provider
     names it.
     """
@@ -83,8 +83,8 @@ class Reply(Fact):
     said: object
     usage: Usage = FREE
     key: str = ""
-    mends: tuple[str, ...] = ()
-    via: str = ""
+    corrections: tuple[str, ...] = ()
+    origin: str = ""
     model: str = ""
 
 
@@ -94,7 +94,7 @@ class Closed(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AsksPut(Fact):
+class AsksSent(Fact):
     """These asks were sent to their seats for the first time, all with one deadline.
 
     `outside` asks wait for an answer from another process: no running process holds them, and their deadline does not move.
@@ -172,11 +172,11 @@ class SeatsSwapped(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyStated(Fact):
-    """An agent from outside said which model family it is of (D-20); `via` is the door through which it did."""
+    """An agent from outside said which model family it is of (D-20); `origin` is the door through which it did."""
 
     seat: SeatId
     family: str
-    via: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +184,7 @@ class SessionForked(Fact):
     """The entries before this one are a copy of another session up to one of its entries."""
 
     source: SessionId
-    at: int
+    entry: int
     swaps: tuple[Swap, ...] = ()
 
 
@@ -204,7 +204,7 @@ class SessionImported(Closed):
 
 # These names are stored in every ledger: a released one never changes.
 CORE_KINDS: dict[str, type[Fact]] = {
-    "asks_put": AsksPut,
+    "asks_sent": AsksSent,
     "seat_lost": SeatLost,
     "asks_withdrawn": AsksWithdrawn,
     "input_given": InputGiven,

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeVar
 
 from moothall.domain.budget import BudgetKind
 from moothall.domain.facts import (
-    AsksPut,
+    AsksSent,
     BudgetExhausted,
     CloseCalled,
     Closed,
@@ -25,7 +25,7 @@ from moothall.domain.roster import Seat, state_family, swap_seats
 
 StopReason = BudgetKind | Literal["called"]
 
-_ORDINARY: Final = (Reply, AsksPut)
+_ORDINARY: Final = (Reply, AsksSent)
 """What most entries hold; nothing that all protocols share follows from them."""
 
 

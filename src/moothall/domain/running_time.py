@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from moothall.domain.facts import (
-    AsksPut,
+    AsksSent,
     AsksWithdrawn,
     CloseCalled,
     Closed,
@@ -80,7 +80,7 @@ def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime
         left = dict(pending)
         left.pop(fact.ask, None)
         return left
-    if isinstance(fact, AsksPut):
+    if isinstance(fact, AsksSent):
         return {**pending, **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside, put_at=at))}
     match fact:
         case SeatLost(ask=ask):

@@ -8,7 +8,7 @@ from typing import Final
 from moothall.domain.budget import Spent
 from moothall.domain.facts import (
     OUTAGES,
-    AsksPut,
+    AsksSent,
     Closed,
     Entry,
     Fact,
@@ -87,7 +87,7 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
         spent = spent.plus(fact.usage)
     after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
     # Most entries are asks and plain answers: nothing else follows from them.
-    if isinstance(fact, AsksPut) or (isinstance(fact, Reply) and not fact.key and fact.seat not in after.unavailable):
+    if isinstance(fact, AsksSent) or (isinstance(fact, Reply) and not fact.key and fact.seat not in after.unavailable):
         return after
     return _apply_rare_fact(evolve_shared(after, entry), fact, (entry.at - session_state.ran_at).total_seconds())
 

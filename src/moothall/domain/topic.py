@@ -37,9 +37,9 @@ class Precedent:
     `outcome` is "" while nobody has reported one, and `lesson` is the note of that report.
     """
 
-    decision: str
+    decision_id: str
     topic: str
-    decided: str
+    text: str
     date: str = ""
     outcome: str = ""
     lesson: str = ""
@@ -56,22 +56,22 @@ class ContextFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """Metadata recorded in the opening.
-
-    `options` are the possible answers, if they are known; `built_on` are earlier decisions that this one rests on; `bonds` are
-    the error correlations that discount seats which do not judge independently; `precedents` are what memory tells the
-    seats; `context` are files that every seat may read.
-    """
+    """Metadata recorded in the opening."""
 
     category: str = ""
     stakes: Stakes = "medium"
     tags: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    """The possible answers, if they are known."""
     thread: str = ""
     built_on: tuple[str, ...] = ()
-    bonds: tuple[ErrorCorrelation, ...] = ()
+    """Earlier decisions that this one rests on."""
+    error_correlations: tuple[ErrorCorrelation, ...] = ()
+    """They discount seats that do not judge independently."""
     precedents: tuple[Precedent, ...] = ()
+    """What memory tells the seats."""
     context: tuple[ContextFile, ...] = ()
+    """Files that every seat may read."""
 
 
 def build_topic(

@@ -164,7 +164,7 @@ class Engine(OutsideAnswers):
                 return
             check(snapshot, held)
             validate_seats([replace(held, family=family)])
-            if await self._append(snapshot, FamilyStated(seat=seat, family=family, via=fix_surrogates(via))) is not None:
+            if await self._append(snapshot, FamilyStated(seat=seat, family=family, origin=fix_surrogates(via))) is not None:
                 return
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
@@ -205,7 +205,7 @@ class Engine(OutsideAnswers):
         opened = entries[0].fact
         assert isinstance(opened, Opened)
         validate_swaps(opened.seats, swaps)
-        forked = SessionForked(source=session, at=at, swaps=tuple(swaps))
+        forked = SessionForked(source=session, entry=at, swaps=tuple(swaps))
         now = self._world.clock.now()
         then = [*entries[1:], Entry(seq=at + 1, at=now, fact=forked)]
         return await self.open(opened, name, then, entries[0].at)

@@ -265,13 +265,13 @@ def _read_outside(rules: AnswerRules, raw: object) -> Reading:
 def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) -> Reply:
     read = _read_outside(rules, raw)
     return build_reply(
-        rules.form, ask.id, ask.seat, read.said, FREE, key=key, mends=read.mends, via=fix_surrogates(via)[:LONGEST_KEY]
+        rules.form, ask.id, ask.seat, read.said, FREE, key=key, corrections=read.mends, origin=fix_surrogates(via)[:LONGEST_KEY]
     )
 
 
 def _build_outstanding(batch: StepResult, ask: Ask) -> OutstandingAsk:
     snapshot = batch.snapshot
-    # An invitation is not recorded with AsksPut: it has no deadline and is outside by definition.
+    # An invitation is not recorded with AsksSent: it has no deadline and is outside by definition.
     pending = snapshot.session_state.pending.get(ask.id, PendingAsk(None, outside=True))
     return OutstandingAsk(ask, pending, snapshot.build_brief(ask))
 

@@ -118,9 +118,9 @@ def build_fact(writer: RecordWriter, snapshot: Snapshot, ask: Ask, response: Res
     """Return the fact that a response becomes. A value that is not valid is a loss: the ledger must stay readable."""
     try:
         match response:
-            case Answer(said=said, usage=usage, mends=mends, model=model, via=via):
+            case Answer(said=said, usage=usage, corrections=corrections, model=model, origin=origin):
                 form = snapshot.rules.forms[ask.kind]
-                fact: Fact = build_reply(form, ask.id, ask.seat, said, usage, mends=mends, model=model, via=via)
+                fact: Fact = build_reply(form, ask.id, ask.seat, said, usage, corrections=corrections, model=model, origin=origin)
             case NoAnswer(reason=reason, detail=detail, usage=usage):
                 fact = SeatLost(ask=ask.id, seat=ask.seat, reason=reason, detail=_shorten(detail), usage=usage)
             case _:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pydantic import TypeAdapter
 
 from moothall.domain.effects import Ask, Record
-from moothall.domain.facts import CORE_KINDS, AsksPut, Entry, Fact, Opened, Reply
+from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, Opened, Reply
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
 from moothall.engine.snapshot import RecordWriter, Snapshot
@@ -53,7 +53,7 @@ class Replay:
             entry = self._writer.validate_record(snapshot, record)
             if isinstance(entry.fact, Reply):
                 self._answers += 1
-            elif isinstance(entry.fact, AsksPut):
+            elif isinstance(entry.fact, AsksSent):
                 _check_asks(snapshot, entry, entry.fact)
             # Core facts come from outside of the rulebook (answers, time, users): there is nothing to derive them from.
             elif not isinstance(entry.fact, _CORE):
@@ -83,7 +83,7 @@ def _check_computed(snapshot: Snapshot, entry: Entry) -> None:
         )
 
 
-def _check_asks(snapshot: Snapshot, entry: Entry, put: AsksPut) -> None:
+def _check_asks(snapshot: Snapshot, entry: Entry, put: AsksSent) -> None:
     asked = {effect.id for effect in snapshot.rules.decide(snapshot.state) if isinstance(effect, Ask)}
     unasked = set(put.asks) - asked
     if unasked:

@@ -7,7 +7,7 @@ from typing import Final
 
 from moothall.domain.budget import find_exhausted_limit
 from moothall.domain.effects import Ask, Record
-from moothall.domain.facts import AsksPut, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost
+from moothall.domain.facts import AsksSent, AsksWithdrawn, BudgetExhausted, Fact, Reply, SeatLost
 from moothall.domain.ids import AskId, SeatId
 from moothall.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
 
@@ -106,7 +106,7 @@ def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside
     # The rulebook no longer wants these: it decided without them, for example because a quorum was reached.
     if not pending.keys() <= wanted:
         _write(writer, batch, now, AsksWithdrawn(asks=tuple(ask for ask in pending if ask not in wanted)))
-    # AsksPut holds one deadline for all its asks, so asks are grouped by who answers and how long they may take.
+    # AsksSent holds one deadline for all its asks, so asks are grouped by who answers and how long they may take.
     groups: dict[tuple[bool, float], list[AskId]] = {}
     for ask in batch.asks:
         elsewhere = ask.seat in outside
@@ -121,4 +121,4 @@ def _record_asks(writer: RecordWriter, batch: StepResult, now: datetime, outside
             groups.setdefault((elsewhere, patience), []).append(ask.id)
     for (elsewhere, patience), asks in groups.items():
         deadline = now + timedelta(seconds=patience)
-        _write(writer, batch, now, AsksPut(asks=tuple(asks), deadline=deadline, outside=elsewhere))
+        _write(writer, batch, now, AsksSent(asks=tuple(asks), deadline=deadline, outside=elsewhere))

@@ -81,7 +81,7 @@ def compute_amplification(decisions: Iterable[RememberedDecision]) -> tuple[Ampl
     """Return the figures of every protocol with a reviewed decision, by name."""
     by_protocol: dict[str, list[RememberedDecision]] = {}
     for kept in decisions:
-        if kept.review is not None and kept.record.decided is not None and not kept.is_alone:
+        if kept.review is not None and kept.record.text is not None and not kept.is_alone:
             by_protocol.setdefault(kept.record.protocol, []).append(kept)
     return tuple(_compute_figures(protocol, by_protocol[protocol]) for protocol in sorted(by_protocol))
 
@@ -153,7 +153,7 @@ def _compute_ratio(group: Share, members: Share) -> float | None:
 
 def _build_case(kept: RememberedDecision) -> _Case:
     right, options = find_right_choice(kept), _list_options(kept)
-    firsts = [_read_choice(member.first, options) for member in kept.record.members if not member.is_neutral]
+    firsts = [_read_choice(member.first_choice, options) for member in kept.record.members if not member.is_neutral]
     # One of many who named a choice does not speak for the many.
     is_most = firsts.count("") * 2 < len(firsts)
     majority = _find_majority([first for first in firsts if first]) if is_most else None

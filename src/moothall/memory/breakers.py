@@ -252,13 +252,15 @@ def _find_blocking_rules(policy: Policy, ask: SoloRequest) -> tuple[str, ...]:
     category = normalize_label(ask.category)
     if ask.stakes in policy.deliberate_stakes:
         rules.append(f"stakes: what is {ask.stakes} is decided by a deliberation")
-    if ask.stakes in CAREFUL and ask.confidence < policy.least_confidence:
-        rules.append(f"confidence: {ask.confidence:g} is below the {policy.least_confidence:g} that {ask.stakes} stakes need")
+    if ask.stakes in CAREFUL and ask.confidence < policy.min_confidence:
+        rules.append(f"confidence: {ask.confidence:g} is below the {policy.min_confidence:g} that {ask.stakes} stakes need")
     if category and category in map(normalize_label, policy.deliberate_categories):
         rules.append(f"category: what is in {category!r} is decided by a deliberation")
     for each in policy.category_confidence:
-        if category and normalize_label(each.category) == category and ask.confidence < each.least:
-            rules.append(f"confidence: {ask.confidence:g} is below the {each.least:g} that the category {category!r} needs")
+        if category and normalize_label(each.category) == category and ask.confidence < each.min_confidence:
+            rules.append(
+                f"confidence: {ask.confidence:g} is below the {each.min_confidence:g} that the category {category!r} needs"
+            )
     return tuple(rules)
 
 

@@ -85,14 +85,14 @@ def get_thread(book: MemoryState, thread: str) -> Thread:
 
 def build_review_facts(book: MemoryState, fact: OutcomeReviewed) -> Sequence[Fact]:
     """Return the review as a fact, or nothing if its key was used before; raises UnknownDecision, KeyReused, BadSetting."""
-    kept = get_decision(book, fact.decision)
-    if kept.record.decided is None:
-        raise BadSetting(f"{fact.decision!r} came to no decision; there is nothing to review")
+    kept = get_decision(book, fact.decision_id)
+    if kept.record.text is None:
+        raise BadSetting(f"{fact.decision_id!r} came to no decision; there is nothing to review")
     for earlier in kept.reviews:
         # Reviews of an older Moot hold their key themselves.
         if fact.key and (earlier.by, earlier.key) == (fact.by, fact.key):
             if (earlier.outcome, earlier.choice, earlier.note) != (fact.outcome, fact.choice, fact.note):
-                raise KeyReused(f"key {fact.key!r} came before with another review of {fact.decision!r}; use a new key")
+                raise KeyReused(f"key {fact.key!r} came before with another review of {fact.decision_id!r}; use a new key")
             return ()
     _refuse_contradiction(kept, fact)
     return (fact,)
@@ -126,7 +126,7 @@ def build_solo_facts(
         get_decision(book, below)
     verdict = breakers.judge_solo_request(book.breakers, build_request(wanted), now)
     # A session id contains no dot, so a solo decision can never have the name of a session.
-    fact: SoloDecided | SoloBlocked = replace(wanted, decision=f"alone.{book.alone + 1}", probes=verdict.probes)
+    fact: SoloDecided | SoloBlocked = replace(wanted, decision_id=f"alone.{book.alone + 1}", probes=verdict.probes)
     if not verdict.is_allowed:
         failing = breakers.find_failing_sources(book.breakers, verdict.scopes, now) - {normalize_label(wanted.source)}
         for name in reviewers:
@@ -143,12 +143,12 @@ def build_solo_facts(
             tags=wanted.tags,
             scopes=verdict.scopes,
             rules=verdict.rules,
-            deliberation=deliberation,
+            session=deliberation,
             key=wanted.key,
-            decided=wanted.decided,
+            text=wanted.text,
             confidence=wanted.confidence,
             built_on=wanted.built_on,
-            via=wanted.via,
+            origin=wanted.origin,
         )
     return _build_result(fact), (fact,)
 
@@ -188,15 +188,15 @@ def _has_same_words(earlier: SoloDecided | SoloBlocked, wanted: SoloDecided) -> 
     )
     # What was refused is known since refusals keep it.
     return same and (
-        not earlier.decided
-        or (earlier.decided, earlier.confidence, earlier.built_on) == (wanted.decided, wanted.confidence, wanted.built_on)
+        not earlier.text
+        or (earlier.text, earlier.confidence, earlier.built_on) == (wanted.text, wanted.confidence, wanted.built_on)
     )
 
 
 def _build_result(fact: SoloDecided | SoloBlocked) -> SoloResult:
     if isinstance(fact, SoloDecided):
-        return SoloResult(decision=fact.decision, probes=fact.probes)
-    return SoloResult(scopes=fact.scopes, rules=fact.rules, deliberation=fact.deliberation)
+        return SoloResult(decision=fact.decision_id, probes=fact.probes)
+    return SoloResult(scopes=fact.scopes, rules=fact.rules, deliberation=fact.session)
 
 
 def build_thread_facts(book: MemoryState, wanted: ThreadCreated) -> tuple[str, Sequence[Fact]]:
@@ -231,9 +231,9 @@ def rebuild_catch_up(book: MemoryState, thread: Thread, seat: str, text: str) ->
 
 def build_settlement_facts(thread: Thread, fact: ThreadQuestionSettled) -> Sequence[Fact]:
     """Return the fact, or nothing if the question is settled already; raises BadSetting."""
-    question = next((one for one in thread.questions if one.number == fact.question), None)
+    question = next((one for one in thread.questions if one.number == fact.number), None)
     if question is None:
-        raise BadSetting(f"thread {thread.thread!r} has no question {fact.question}; it has {len(thread.questions)}")
+        raise BadSetting(f"thread {thread.thread!r} has no question {fact.number}; it has {len(thread.questions)}")
     return () if question.settled_at is not None else (fact,)
 
 

@@ -38,7 +38,7 @@ from moothall.memory.decision_search import DecisionSearch
 from moothall.memory.facts import (
     MEMORY_KINDS,
     CircuitReset,
-    DecisionKept,
+    DecisionRecorded,
     KeyUsed,
     ObligationSettled,
     ObligationState,
@@ -95,19 +95,19 @@ class DecisionMemory:
 
     # Decisions
 
-    async def keep(self, fact: DecisionKept) -> RememberedDecision:
+    async def keep(self, fact: DecisionRecorded) -> RememberedDecision:
         """Remember what a session decided; an existing record stays unchanged. Raises BadSetting or BadName."""
         validation.validate_decision(fact)
         # Before it joins others: what cannot be stored must not fail with them.
         self._register.check_fact(fact)
         return await self._keeps.call(fact)
 
-    async def _keep_all(self, facts: list[DecisionKept]) -> list[RememberedDecision]:
-        given = dict[str, DecisionKept]()
+    async def _keep_all(self, facts: list[DecisionRecorded]) -> list[RememberedDecision]:
+        given = dict[str, DecisionRecorded]()
         for fact in facts:
-            given.setdefault(fact.decision, fact)
+            given.setdefault(fact.session, fact)
         book = await self._register.append(lambda book: [fact for name, fact in given.items() if name not in book.decisions])
-        return [book.decisions[fact.decision] for fact in facts]
+        return [book.decisions[fact.session] for fact in facts]
 
     async def has(self, decision: str) -> bool:
         return decision in (await self._register.state()).decisions
@@ -148,7 +148,7 @@ class DecisionMemory:
         return listed
 
     async def load_whole(self, decisions: Sequence[RememberedDecision]) -> list[RememberedDecision]:
-        """Return decisions with what was argued and the hash of their sessions (`text`, `head`), which the ledger alone holds."""
+        """Return decisions with what only the ledger holds: what was argued and the hash of their session."""
         entries = (await self._register.state()).entries
         return [replace(kept, record=await self._search.read_record(entries[kept.number - 1])) for kept in decisions]
 
@@ -179,7 +179,7 @@ class DecisionMemory:
         Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
         """
         fact = OutcomeReviewed(
-            decision=decision,
+            decision_id=decision,
             outcome=validation.validate_choice("outcome", outcome, validation.OUTCOMES),
             choice=validation.validate_text("choice", choice),
             note=validation.validate_text("note", note),
@@ -223,7 +223,7 @@ class DecisionMemory:
         Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
         """
         fact = ObligationSettled(
-            decision=decision,
+            decision_id=decision,
             number=number,
             state=validation.validate_choice("state", state, validation.OBLIGATION_STATES),
             note=validation.validate_text("note", note),
@@ -256,17 +256,17 @@ class DecisionMemory:
         for what it is built on, KeyReused, BadSetting, BadRoster for reviewers who failed themselves.
         """
         wanted = SoloDecided(
-            decision="",
+            decision_id="",
             source=validation.validate_name("source", source),
             topic=validation.validate_nonempty_text("topic", topic),
-            decided=validation.validate_nonempty_text("decided", decided, validation.LONGEST_TEXT),
+            text=validation.validate_nonempty_text("decided", decided, validation.LONGEST_TEXT),
             confidence=validation.validate_share("confidence", confidence),
             category=validation.validate_optional_name("category", category),
             stakes=validation.validate_choice("stakes", stakes, validation.STAKES),
             tags=validation.validate_names("tags", tags),
             built_on=validation.validate_names("built on", built_on),
             key=validation.validate_optional_name("key", key),
-            via=validation.validate_text("via", via),
+            origin=validation.validate_text("via", via),
         )
         if deliberation:
             parse_session_id(deliberation)
@@ -350,7 +350,7 @@ class DecisionMemory:
 
     async def join_thread(self, thread: str, decision: str, *, by: str = "", key: str = "") -> ThreadView:
         """Add a session to a thread, while it runs or later; raises UnknownThread."""
-        fact = ThreadJoined(thread=thread, decision=validation.validate_name("decision", decision))
+        fact = ThreadJoined(thread=thread, session=validation.validate_name("decision", decision))
         call = KeyedCall(call="join_thread", by=by, key=key, words=(thread, decision))
         return await self._record_in_thread(thread, call, lambda current: () if decision in current.decisions else (fact,))
 
@@ -408,7 +408,7 @@ class DecisionMemory:
 
     async def settle_question(self, thread: str, number: int, *, by: str = "", key: str = "") -> ThreadView:
         """Record that a question is answered; raises BadSetting if the thread has no such number."""
-        fact = ThreadQuestionSettled(thread=thread, question=number, by=validation.validate_optional_name("by", by))
+        fact = ThreadQuestionSettled(thread=thread, number=number, by=validation.validate_optional_name("by", by))
         call = KeyedCall(call="settle_question", by=by, key=key, words=(thread, number))
         return await self._record_in_thread(thread, call, lambda current: build_settlement_facts(current, fact))
 

@@ -15,7 +15,7 @@ from moothall.codec.stored import FactCodec, read_texts
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId
 from moothall.domain.topic import normalize_label
-from moothall.memory.facts import MEMORY_KINDS, DecisionKept, SoloDecided
+from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, SoloDecided
 from moothall.memory.index_file import KeptIndex, read_index, write_index
 from moothall.memory.register import Register
 from moothall.memory.remembered_decision import build_solo_record
@@ -30,8 +30,8 @@ BATCH: Final = 100
 """How many decisions are indexed before other tasks may run."""
 MOST_ENCODED, MOST_ENCODED_AT_OPENING = 200, 50
 """How many decisions get their vectors in one search, and while a session is opened: ten to twenty milliseconds each, once."""
-_DECIDED: Final = ("decided", "choice")
-_ARGUED: Final = ("options", "dissent", "open_questions", "tags", "category", "text")
+_DECIDED: Final = ("text", "choice")
+_ARGUED: Final = ("options", "dissent", "open_questions", "tags", "category", "search_text")
 LEAST_KEPT: Final = 50
 """How many decisions the file may lack, and one in twenty: to index these takes no longer than to write the file."""
 
@@ -54,7 +54,7 @@ class DecisionIndex:
         self.full = SearchIndex()
         self.headlines = SearchIndex()
         # Read, and not yet indexed.
-        self.waiting: list[DecisionKept] = []
+        self.waiting: list[DecisionRecorded] = []
 
     def index_in_batches(self) -> Iterator[None]:
         """Index what was read, one batch per step."""
@@ -94,7 +94,7 @@ class DecisionSearch:
         ranking = index.headlines.rank_by_topic(topic, limit, _build_filter(index, category), likeness)
         return await self._build_hits(index, ranking, is_short=True)
 
-    async def read_record(self, seq: int) -> DecisionKept:
+    async def read_record(self, seq: int) -> DecisionRecorded:
         """Return the whole record of a decision, which is in this entry of the register."""
         (record,) = await self._ledger.read(NAME, seq - 1, 1)
         kept = _find_record(decode_entry(self._codec, record))
@@ -156,14 +156,14 @@ class DecisionSearch:
         return hits
 
 
-def build_document(record: DecisionKept) -> Document:
+def build_document(record: DecisionRecorded) -> Document:
     """Build what is searched of a decision."""
 
     def list_texts(name: str) -> Sequence[str]:
         value: str | Sequence[str] | None = getattr(record, name)
         return (value,) if isinstance(value, str) else value or ()
 
-    return _join_texts(record.decision, list_texts)
+    return _join_texts(record.session, list_texts)
 
 
 def _join_texts(decision: str, get_texts: Callable[[str], Sequence[str]]) -> Document:
@@ -176,16 +176,16 @@ def _join_texts(decision: str, get_texts: Callable[[str], Sequence[str]]) -> Doc
 
 def _add_entry(index: DecisionIndex, entry: Entry) -> DecisionIndex:
     record = _find_record(entry)
-    if record is not None and record.decision not in index.names:
-        index.decisions.append(IndexedDecision(record.decision, entry.seq, record.topic, record.category))
-        index.names.add(record.decision)
+    if record is not None and record.session not in index.names:
+        index.decisions.append(IndexedDecision(record.session, entry.seq, record.topic, record.category))
+        index.names.add(record.session)
         index.waiting.append(record)
     return index
 
 
-def _find_record(entry: Entry) -> DecisionKept | None:
+def _find_record(entry: Entry) -> DecisionRecorded | None:
     match entry.fact:
-        case DecisionKept() as fact:
+        case DecisionRecorded() as fact:
             return fact
         case SoloDecided() as fact:
             return build_solo_record(fact, entry.at)

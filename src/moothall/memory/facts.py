@@ -20,23 +20,23 @@ HOUR: Final = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A participant of a decision. `first` is its blind first choice as a label, "" if unknown.
-
-    `is_neutral`: it checked, compared or moderated, and was never to take a position.
-    """
+    """A participant of a decision."""
 
     source: str
+    """Whose track record it adds to: a model, or the seat's own name."""
     seat: str
     family: str = ""
-    first: str = ""
+    first_choice: str = ""
+    """Its blind first choice as a label, "" if unknown."""
     first_confidence: float | None = None
     position: VotePosition | None = None
     confidence: float | None = None
     is_neutral: bool = False
+    """It checked, compared or moderated, and was never to take a position."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptObligation:
+class RecordedObligation:
     """A condition of a decision that was carried: who set it, what must hold, and by when if that was stated (D-22)."""
 
     by: str
@@ -45,21 +45,19 @@ class KeptObligation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionKept(Fact):
-    """What is remembered of a session that ended. `decision` is the session's id, `head` the hash of its last record.
+class DecisionRecorded(Fact):
+    """What is remembered of a session that ended, or of a decision that a source made alone."""
 
-    `text` is what was argued, for search. `decided` is None if the group reached no decision. `strength` is what the decision is
-    worth in one word, "" in records that were written before it was rated. `obligations` are numbered from 1.
-    """
-
-    decision: str
+    session: str
+    """The id of the decision: its session's, or `alone.N`."""
     protocol: str
     topic: str
     category: str = ""
     stakes: Stakes = "medium"
     tags: tuple[str, ...] = ()
     thread: str = ""
-    decided: str | None = None
+    text: str | None = None
+    """What was decided; None if the group reached no decision."""
     choice: str = ""
     options: tuple[str, ...] = ()
     confidence: float | None = None
@@ -67,39 +65,42 @@ class DecisionKept(Fact):
     members: tuple[Member, ...] = ()
     dissent: tuple[str, ...] = ()
     open_questions: tuple[str, ...] = ()
-    text: str = ""
+    search_text: str = ""
+    """What was argued, for search."""
     built_on: tuple[str, ...] = ()
     opened_at: datetime
     closed_at: datetime
     head: str = ""
+    """The hash of the session's last record."""
     strength: str = ""
-    obligations: tuple[KeptObligation, ...] = ()
+    """What the decision is worth in one word."""
+    obligations: tuple[RecordedObligation, ...] = ()
+    """Numbered from 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloDecided(Fact):
-    """A source decided alone. `probes` are the circuits that this decision tests, `via` is the door through which it came in."""
+    """A source decided alone."""
 
-    decision: str
+    decision_id: str
     source: str
     topic: str
-    decided: str
+    text: str
     confidence: float
     category: str = ""
     stakes: Stakes = "medium"
     tags: tuple[str, ...] = ()
     built_on: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
+    """The circuits that this decision tests."""
     key: str = ""
-    via: str = ""
+    origin: str = ""
+    """The door through which it came in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoloBlocked(Fact):
-    """A source wanted to decide alone and may not. `deliberation` is the session that decides instead.
-
-    `decided` is what it wanted to decide, "" in records that were written before this was kept.
-    """
+    """A source wanted to decide alone and may not."""
 
     source: str
     topic: str
@@ -108,19 +109,21 @@ class SoloBlocked(Fact):
     tags: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
-    deliberation: str = ""
+    session: str = ""
+    """The deliberation that decides instead."""
     key: str = ""
-    decided: str = ""
+    text: str = ""
+    """What the source wanted to decide."""
     confidence: float | None = None
     built_on: tuple[str, ...] = ()
-    via: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeReviewed(Fact):
     """How a decision turned out. `choice` is the choice that proved right, "" if unknown."""
 
-    decision: str
+    decision_id: str
     outcome: Outcome
     choice: str = ""
     note: str = ""
@@ -132,7 +135,7 @@ class OutcomeReviewed(Fact):
 class ObligationSettled(Fact):
     """What became of the obligation of this number; a later fact replaces an earlier one, and `open` takes it back."""
 
-    decision: str
+    decision_id: str
     number: int
     state: ObligationState
     note: str = ""
@@ -155,7 +158,7 @@ class ThreadJoined(Fact):
     """A session belongs to a thread."""
 
     thread: str
-    decision: str
+    session: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +183,7 @@ class ThreadQuestionSettled(Fact):
     """The question of this number is no longer open."""
 
     thread: str
-    question: int
+    number: int
     by: str = ""
 
 
@@ -197,7 +200,7 @@ class CategoryConfidence:
     """The confidence that a decision in a category needs to be made alone."""
 
     category: str
-    least: float
+    min_confidence: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +209,7 @@ class Policy:
 
     `failures` within the window open a circuit; after the cooldown one probe is allowed, which must be reviewed within
     `probe_seconds`. Decisions at `deliberate_stakes` and in `deliberate_categories` are never made alone; those at high stakes
-    only with `least_confidence`, those in a category of `category_confidence` only with what it says. The circuit of a category
+    only with `min_confidence`, those in a category of `category_confidence` only with what it says. The circuit of a category
     or of a tag opens on failures of at least `scope_sources` different sources, that of a level of stakes, which nearly everyone
     shares, on `stakes_sources`, the global one on `global_sources`.
     """
@@ -216,7 +219,7 @@ class Policy:
     cooldown_seconds: float = HOUR
     probe_seconds: float = DAY
     deliberate_stakes: tuple[Stakes, ...] = ("critical",)
-    least_confidence: float = 0.6
+    min_confidence: float = 0.6
     deliberate_categories: tuple[str, ...] = ()
     category_confidence: tuple[CategoryConfidence, ...] = ()
     scope_sources: int = 2
@@ -300,7 +303,7 @@ class LoginEnded(Fact):
 
 
 MEMORY_KINDS: Final[dict[str, type[Fact]]] = {
-    "memory.decision_kept": DecisionKept,
+    "memory.decision_recorded": DecisionRecorded,
     "memory.solo_decided": SoloDecided,
     "memory.solo_blocked": SoloBlocked,
     "memory.outcome_reviewed": OutcomeReviewed,

@@ -69,6 +69,6 @@ def _build_link(name: str, steps: int, kept: RememberedDecision | None) -> Linke
         steps=steps,
         is_known=True,
         topic=kept.record.topic,
-        decision=kept.record.decided,
+        decision=kept.record.text,
         outcome=kept.outcome,
     )

@@ -13,7 +13,7 @@ from moothall.memory import breakers, threads
 from moothall.memory.breakers import Breakers, collect_scopes
 from moothall.memory.facts import (
     CircuitReset,
-    DecisionKept,
+    DecisionRecorded,
     KeyUsed,
     Member,
     ObligationSettled,
@@ -59,18 +59,18 @@ def evolve(book: MemoryState, entry: Entry) -> MemoryState:
     book.at = entry.at
     book.threads = threads.evolve(book.threads, entry)
     match entry.fact:
-        case DecisionKept() as fact:
+        case DecisionRecorded() as fact:
             _add_decision(book, entry, fact)
         case SoloDecided() as fact:
             _add_decision(book, entry, build_solo_record(fact, entry.at), is_alone=True)
             book.alone += 1
-            book.breakers = breakers.start_probes(book.breakers, decision=fact.decision, scopes=fact.probes, at=entry.at)
+            book.breakers = breakers.start_probes(book.breakers, decision=fact.decision_id, scopes=fact.probes, at=entry.at)
             _remember_ask(book, fact)
         case SoloBlocked() as fact:
             _remember_ask(book, fact)
         case OutcomeReviewed() as fact:
             _apply_review(book, entry, fact)
-        case ObligationSettled(decision=decision) as fact if decision in book.decisions:
+        case ObligationSettled(decision_id=decision) as fact if decision in book.decisions:
             kept = book.decisions[decision]
             report = ObligationReport(at=entry.at, fact=fact)
             book.decisions[decision] = replace(kept, settlements=(*kept.settlements, report))
@@ -85,21 +85,21 @@ def evolve(book: MemoryState, entry: Entry) -> MemoryState:
     return book
 
 
-def _add_decision(book: MemoryState, entry: Entry, record: DecisionKept, *, is_alone: bool = False) -> None:
-    if record.decision in book.decisions:
+def _add_decision(book: MemoryState, entry: Entry, record: DecisionRecorded, *, is_alone: bool = False) -> None:
+    if record.session in book.decisions:
         return
     number = len(book.order) + 1
     record = _slim_record(record)
-    book.decisions[record.decision] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
-    book.order.append(record.decision)
+    book.decisions[record.session] = RememberedDecision(number=number, at=entry.at, record=record, is_alone=is_alone)
+    book.order.append(record.session)
     book.entries.append(entry.seq)
     if record.obligations:
-        book.obliged[record.decision] = None
+        book.obliged[record.session] = None
     for below in record.built_on:
-        book.children.setdefault(below, []).append(record.decision)
+        book.children.setdefault(below, []).append(record.session)
 
 
-def _slim_record(record: DecisionKept) -> DecisionKept:
+def _slim_record(record: DecisionRecorded) -> DecisionRecorded:
     """Return what a process holds of a decision for as long as it lives: little, because there may be very many.
 
     What was argued is nearly all of a record, and only search reads it, from the ledger, as `verify` does the head. The same
@@ -107,7 +107,7 @@ def _slim_record(record: DecisionKept) -> DecisionKept:
     """
     kind, worth, kin = intern(record.protocol), intern(record.strength), intern(record.consensus_type)
     members = tuple(map(_share_member, record.members))
-    return replace(record, text="", head="", protocol=kind, strength=worth, consensus_type=kin, members=members)
+    return replace(record, search_text="", head="", protocol=kind, strength=worth, consensus_type=kin, members=members)
 
 
 @lru_cache(maxsize=MOST_SHARED)
@@ -122,18 +122,18 @@ def _remember_ask(book: MemoryState, fact: SoloDecided | SoloBlocked) -> None:
 
 
 def _apply_review(book: MemoryState, entry: Entry, fact: OutcomeReviewed) -> None:
-    kept = book.decisions.get(fact.decision)
+    kept = book.decisions.get(fact.decision_id)
     if kept is None:
         return
     review = OutcomeReview(at=entry.at, outcome=fact.outcome, choice=fact.choice, note=fact.note, by=fact.by, key=fact.key)
-    book.decisions[fact.decision] = replace(kept, reviews=(*kept.reviews, review))
+    book.decisions[fact.decision_id] = replace(kept, reviews=(*kept.reviews, review))
     for source in kept.sources:
-        book.reviewed.setdefault(source, {})[fact.decision] = None
+        book.reviewed.setdefault(source, {})[fact.decision_id] = None
     sources = kept.backers
     record = kept.record
     book.breakers = breakers.apply_review(
         book.breakers,
-        decision=fact.decision,
+        decision=fact.decision_id,
         scopes=collect_scopes(
             category=record.category,
             stakes=record.stakes,

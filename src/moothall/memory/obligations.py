@@ -51,12 +51,12 @@ def build_obligation_facts(kept: RememberedDecision, fact: ObligationSettled) ->
     listed = list_obligations(kept)
     if not 1 <= fact.number <= len(listed):
         has = f"it has 1 to {len(listed)}" if listed else "it has none"
-        raise BadSetting(f"{fact.decision!r} has no obligation {fact.number}; {has}")
+        raise BadSetting(f"{fact.decision_id!r} has no obligation {fact.number}; {has}")
     for settled in kept.settlements:
         earlier = settled.fact
         if fact.key and earlier.key == fact.key:
             if (earlier.number, earlier.state, earlier.note) != (fact.number, fact.state, fact.note):
-                raise KeyReused(f"key {fact.key!r} came before with other words on {fact.decision!r}; use a new key")
+                raise KeyReused(f"key {fact.key!r} came before with other words on {fact.decision_id!r}; use a new key")
             return ()
     now = listed[fact.number - 1]
     return () if (now.state, now.note) == (fact.state, fact.note) else (fact,)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from moothall.memory.facts import DecisionKept, Member, ObligationSettled, Outcome, SoloDecided
+from moothall.memory.facts import DecisionRecorded, Member, ObligationSettled, Outcome, SoloDecided
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.strength import rate_strength
 
@@ -37,19 +37,19 @@ class ObligationReport:
 class RememberedDecision:
     """A decision. A solo one has its source as its only member, who supports it. The last review counts.
 
-    `record` lacks what was argued and the hash of the session (`text`, `head`): `DecisionMemory.load_whole` reads them.
+    `record` lacks what was argued and the hash of the session (`search_text`, `head`): `DecisionMemory.load_whole` reads them.
     """
 
     number: int
     at: datetime
-    record: DecisionKept
+    record: DecisionRecorded
     is_alone: bool = False
     reviews: tuple[OutcomeReview, ...] = ()
     settlements: tuple[ObligationReport, ...] = ()
 
     @property
     def decision(self) -> str:
-        return self.record.decision
+        return self.record.session
 
     @property
     def review(self) -> OutcomeReview | None:
@@ -71,16 +71,16 @@ class RememberedDecision:
         return tuple(dict.fromkeys(supported)) or self.sources
 
 
-def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionKept:
+def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionRecorded:
     """Convert a solo decision into the form of a group's."""
-    return DecisionKept(
-        decision=solo.decision,
+    return DecisionRecorded(
+        session=solo.decision_id,
         protocol=ALONE,
         topic=solo.topic,
         category=solo.category,
         stakes=solo.stakes,
         tags=solo.tags,
-        decided=solo.decided,
+        text=solo.text,
         confidence=solo.confidence,
         members=(Member(source=solo.source, seat=solo.source, position="support", confidence=solo.confidence),),
         built_on=solo.built_on,

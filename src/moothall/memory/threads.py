@@ -7,7 +7,7 @@ from typing import Literal
 
 from moothall.domain.facts import Entry
 from moothall.memory.facts import (
-    DecisionKept,
+    DecisionRecorded,
     ObligationSettled,
     Outcome,
     OutcomeReviewed,
@@ -138,14 +138,14 @@ def evolve(threads: Threads, entry: Entry) -> Threads:
     match entry.fact:
         case ThreadCreated() as fact:
             return _apply_creation(threads, entry, fact)
-        case ThreadJoined(thread=thread, decision=decision):
+        case ThreadJoined(thread=thread, session=decision):
             return _apply_join(threads, entry, thread, decision)
-        case DecisionKept() as fact:
-            return _apply_decision(_apply_join(threads, entry, fact.thread, fact.decision), entry, fact)
+        case DecisionRecorded() as fact:
+            return _apply_decision(_apply_join(threads, entry, fact.thread, fact.session), entry, fact)
         case OutcomeReviewed() as fact:
-            happened = _build_event(entry, "reviewed", text=fact.outcome, by=fact.by, decision=fact.decision)
-            return _add_event_to_threads(threads, fact.decision, happened)
-        case ObligationSettled(decision=decision) as fact:
+            happened = _build_event(entry, "reviewed", text=fact.outcome, by=fact.by, decision=fact.decision_id)
+            return _add_event_to_threads(threads, fact.decision_id, happened)
+        case ObligationSettled(decision_id=decision) as fact:
             text = f"{fact.number} {fact.state}" + (f": {fact.note}" if fact.note else "")
             return _add_event_to_threads(
                 threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision)
@@ -222,7 +222,7 @@ def _build_thread_decision(name: str, kept: RememberedDecision | None) -> Thread
         decision_id=name,
         is_decided=True,
         topic=record.topic,
-        decision=record.decided,
+        decision=record.text,
         confidence=record.confidence,
         outcome=kept.outcome,
     )
@@ -266,15 +266,15 @@ def _apply_join(threads: Threads, entry: Entry, name: str, decision: str) -> Thr
     return replace(_with_thread(threads, joined), belongs=belongs)
 
 
-def _apply_decision(threads: Threads, entry: Entry, fact: DecisionKept) -> Threads:
+def _apply_decision(threads: Threads, entry: Entry, fact: DecisionRecorded) -> Threads:
     """Record the end of a session: the questions that it left open become open in its threads."""
     threads = _add_event_to_threads(
-        threads, fact.decision, _build_event(entry, "decided", text=fact.decided or "", decision=fact.decision)
+        threads, fact.session, _build_event(entry, "decided", text=fact.text or "", decision=fact.session)
     )
-    for name in threads.belongs.get(fact.decision, ()):
+    for name in threads.belongs.get(fact.session, ()):
         thread = threads.threads[name]
         for question in fact.open_questions:
-            thread = _with_question(thread, entry, question, fact.decision)
+            thread = _with_question(thread, entry, question, fact.session)
         threads = _with_thread(threads, thread)
     return threads
 
@@ -297,9 +297,9 @@ def _apply_status(threads: Threads, entry: Entry, fact: ThreadStatusSet) -> Thre
 
 def _apply_settlement(threads: Threads, entry: Entry, fact: ThreadQuestionSettled) -> Threads:
     thread = threads.threads.get(fact.thread)
-    if thread is None or not 1 <= fact.question <= len(thread.questions):
+    if thread is None or not 1 <= fact.number <= len(thread.questions):
         return threads
-    asked = thread.questions[fact.question - 1]
+    asked = thread.questions[fact.number - 1]
     settled = replace(asked, settled_by=fact.by, settled_at=entry.at)
     questions = tuple(settled if one is asked else one for one in thread.questions)
     happened = _build_event(entry, "settled", text=asked.text, by=fact.by, question=asked.number)

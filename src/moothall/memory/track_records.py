@@ -76,7 +76,7 @@ def compute_score(source: str, kept: RememberedDecision) -> Score | None:
     A source with several seats counts as one case: the mean over its seats.
     """
     came_true = CAME_TRUE.get(kept.outcome) if kept.outcome is not None else None
-    if came_true is None or kept.record.decided is None:
+    if came_true is None or kept.record.text is None:
         return None
     own = [member for member in kept.record.members if member.source == source]
     briers = [

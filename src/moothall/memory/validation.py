@@ -9,7 +9,7 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.errors import BadSetting
-from moothall.memory.facts import DecisionKept, Member, ObligationState, Outcome, Policy, ThreadStatus
+from moothall.memory.facts import DecisionRecorded, Member, ObligationState, Outcome, Policy, ThreadStatus
 from moothall.scoring.positions import VotePosition
 
 LONGEST_NAME: Final = 100
@@ -97,17 +97,17 @@ def validate_count(what: str, value: int, most: int = 1_000) -> int:
     return value
 
 
-def validate_decision(fact: DecisionKept) -> DecisionKept:
+def validate_decision(fact: DecisionRecorded) -> DecisionRecorded:
     """Validate every field of the fact; raises BadSetting or BadName."""
-    parse_session_id(fact.decision)
+    parse_session_id(fact.session)
     validate_nonempty_text("topic", fact.topic, LONGEST_TEXT)
     validate_name("protocol", fact.protocol)
     validate_optional_name("category", fact.category)
     validate_choice("stakes", fact.stakes, STAKES)
     validate_names("tags", fact.tags)
     validate_optional_name("thread", fact.thread)
-    validate_text("decided", fact.decided or "", LONGEST_TEXT)
-    validate_text("text", fact.text, LONGEST_TEXT)
+    validate_text("decided", fact.text or "", LONGEST_TEXT)
+    validate_text("text", fact.search_text, LONGEST_TEXT)
     validate_optional_share("confidence", fact.confidence)
     for what, texts in (("options", fact.options), ("dissent", fact.dissent), ("open questions", fact.open_questions)):
         validate_list_size(what, texts)
@@ -133,7 +133,7 @@ def _validate_member(member: Member) -> None:
     validate_nonempty_text("source", member.source, LONGEST_SOURCE)
     validate_nonempty_text("seat", member.seat, LONGEST_SOURCE)
     validate_text("family", member.family, LONGEST_SOURCE)
-    validate_text("first choice", member.first)
+    validate_text("first choice", member.first_choice)
     validate_optional_share("first confidence", member.first_confidence)
     validate_optional_share("confidence", member.confidence)
     if member.position is not None:
@@ -152,11 +152,11 @@ def validate_policy(policy: Policy) -> Policy:
             raise BadSetting(f"{what} is {seconds!r}; it must be more than 0 and at most {LONGEST_WINDOW:.0f}")
     for stakes in policy.deliberate_stakes:
         validate_choice("stakes", stakes, STAKES)
-    validate_share("least_confidence", policy.least_confidence)
+    validate_share("min_confidence", policy.min_confidence)
     validate_names("deliberate_categories", policy.deliberate_categories)
     validate_list_size("category_confidence", policy.category_confidence)
     for each in policy.category_confidence:
-        validate_share(f"the least confidence of {validate_name('category', each.category)!r}", each.least)
+        validate_share(f"the least confidence of {validate_name('category', each.category)!r}", each.min_confidence)
     named = [normalize_label(each.category) for each in policy.category_confidence]
     for label in (*named, *map(normalize_label, policy.deliberate_categories)):
         if not label:

@@ -87,7 +87,7 @@ class CommandParticipant:
             if brief.form.form == "text":
                 on_text(output.text)
             door = f"program:{self._recipe.name}"
-            return Answer(said=read.said, mends=read.mends, usage=usage, model=output.model, via=door)
+            return Answer(said=read.said, corrections=read.mends, usage=usage, model=output.model, origin=door)
         return NoAnswer(reason="malformed", detail=complaint, usage=usage)
 
     async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:

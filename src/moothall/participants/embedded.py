@@ -84,7 +84,7 @@ class EmbeddedParticipant:
             return NoAnswer(reason="malformed", detail=str(error))
         except MootError as error:
             return NoAnswer(reason="error", detail=str(error))
-        return Answer(said=read.said, mends=read.mends, usage=usage, model=self._model.path.name)
+        return Answer(said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name)
 
     async def _answer_in_full(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         """Answer with a capable model: the full prompt, JSON constrained by a grammar, one correction."""
@@ -106,7 +106,7 @@ class EmbeddedParticipant:
                 fault = str(error)
                 complaint = f"\n\n({fault})"
                 continue
-            return Answer(said=read.said, mends=read.mends, usage=usage, model=self._model.path.name)
+            return Answer(said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name)
         return NoAnswer(reason="malformed", detail=fault, usage=usage)
 
     async def _generate_speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:

@@ -39,7 +39,7 @@ class FunctionParticipant:
             return NoAnswer(reason="malformed", detail=str(error))
         if brief.form.form == "text" and isinstance(said, str):
             on_text(said)
-        return Answer(said=read.said, mends=read.mends)
+        return Answer(said=read.said, corrections=read.mends)
 
     async def _call(self, brief: Brief) -> object:
         if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):

@@ -241,4 +241,4 @@ class HumanParticipant:
         if raw is None:
             return NoAnswer(reason="refused", detail="the person left")
         read: Reading = read_answer(brief, raw)
-        return Answer(said=read.said, mends=read.mends, via=name_local_door())
+        return Answer(said=read.said, corrections=read.mends, origin=name_local_door())

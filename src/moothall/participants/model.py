@@ -106,7 +106,7 @@ class ModelParticipant:
             return NoAnswer(
                 reason=to_loss(failure.kind), detail=explain_failure(failure, self._describe_endpoint()), usage=asking.usage
             )
-        return Answer(said=read.said, mends=read.mends, usage=asking.usage, model=asking.model)
+        return Answer(said=read.said, corrections=read.mends, usage=asking.usage, model=asking.model)
 
     async def ready(self) -> str | None:
         await asyncio.to_thread(_import_libraries)

@@ -103,7 +103,7 @@ class ScriptParticipant:
             return NoAnswer(reason="malformed", detail=str(error))
         text = getattr(read.said, "content", "") if brief.form.form == "text" else ""
         await self._stream(brief, text, on_text)
-        return Answer(said=read.said, mends=read.mends)
+        return Answer(said=read.said, corrections=read.mends)
 
     def _find_item(self, brief: Brief, kinds: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any] | None:
         """What a seat with these answers gives to this brief; None where it has nothing."""

@@ -44,17 +44,16 @@ def note_retry() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer in the requested shape.
-
-    `mends` says what was changed to read it, `model` which model the provider names, `via` through which door it came in where
-    that is not the seat's platform itself: `program:NAME`, `local:USER`.
-    """
+    """An answer in the requested shape."""
 
     said: object
     usage: Usage = FREE
-    mends: tuple[str, ...] = ()
+    corrections: tuple[str, ...] = ()
+    """What was changed to read it."""
     model: str = ""
-    via: str = ""
+    """The model that answered, as its provider names it."""
+    origin: str = ""
+    """The door it came in through where that is not the seat's platform itself: `program:NAME`, `local:USER`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from moothall.domain.facts import OWNER_DOOR, RELAY_DOOR
+from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN
 from moothall.domain.ids import SeatId
 from moothall.locale.catalogues import SharedReportText
 from moothall.reports.blocks import Block, Card, Line, build_section, build_table
@@ -13,11 +13,11 @@ from moothall.reports.wording import format_mends
 
 def describe_door(via: str, words: SharedReportText) -> str:
     """A door as people read it."""
-    if via.startswith(OWNER_DOOR):
-        return words.spoken_by_owner.format(door=describe_door(via.removeprefix(OWNER_DOOR), words))
+    if via.startswith(OWNER_ORIGIN):
+        return words.spoken_by_owner.format(door=describe_door(via.removeprefix(OWNER_ORIGIN), words))
     kind, _, name = via.partition(":")
-    if kind == RELAY_DOOR:
-        return words.doors[RELAY_DOOR]
+    if kind == RELAY_ORIGIN:
+        return words.doors[RELAY_ORIGIN]
     text = words.doors.get(kind)
     # A caller of the server without a token has no name.
     return via if text is None else text.format(name=name).strip(" ,，")
@@ -42,7 +42,7 @@ def _add_note(block: Block, by_line: dict[int, ReplyOrigin], noted: set[int], wo
         return block
     noted.add(origin.seq)
     came = " · ".join(part for part in (describe_door(origin.via, words) if origin.via else "", origin.model) if part)
-    is_owner = origin.via.startswith(OWNER_DOOR)
+    is_owner = origin.via.startswith(OWNER_ORIGIN)
     notes = (Line(came, "warn" if is_owner else "dim"), Line(_format_mends(origin, words), "dim"))
     return replace(block, blocks=(*block.blocks, *notes))
 

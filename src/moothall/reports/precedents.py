@@ -52,8 +52,8 @@ def _format_precedent(words: PrecedentsText, each: Precedent) -> str:
     head = words.basis if each.is_basis else words.similar
     # The outcome is one of a few words; everything else that others wrote stands in the quotation.
     outcome = words.outcomes.get(each.outcome, one_line(each.outcome)[:20])
-    lines = [head.format(decision=one_line(each.decision), date=each.date, outcome=outcome)]
-    quoted = [words.topic.format(text=each.topic), words.decided.format(text=each.decided)]
+    lines = [head.format(decision=one_line(each.decision_id), date=each.date, outcome=outcome)]
+    quoted = [words.topic.format(text=each.topic), words.decided.format(text=each.text)]
     quoted += [words.lesson.format(text=each.lesson)] if each.lesson else []
     lines.append(quote_lines("\n".join(quoted)))
     if each.is_basis and each.outcome in FAILED:

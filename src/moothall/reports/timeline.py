@@ -9,7 +9,18 @@ from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from moothall.domain.budget import Spent
-from moothall.domain.facts import AsksPut, Closed, Entry, Language, Loss, Opened, Reply, SeatLost, SessionCancelled, SessionForked
+from moothall.domain.facts import (
+    AsksSent,
+    Closed,
+    Entry,
+    Language,
+    Loss,
+    Opened,
+    Reply,
+    SeatLost,
+    SessionCancelled,
+    SessionForked,
+)
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.rulebook import Rulebook
@@ -178,9 +189,9 @@ class SessionTimeline:
             self._is_answered = True
             self.answered_at[fact.seat] = entry.seq
         # Further asks after an answer: the session went on in spite of the losses before.
-        if isinstance(fact, AsksPut) and self._is_answered:
+        if isinstance(fact, AsksSent) and self._is_answered:
             self.lost_since, self._is_answered = 0, False
-        if isinstance(fact, AsksPut):
+        if isinstance(fact, AsksSent):
             pending = self.session_state.pending
             self.asked_at = {ask: self.asked_at.get(ask, entry.at) for ask in pending}
         if isinstance(fact, SessionForked):
@@ -202,11 +213,11 @@ class SessionTimeline:
 
     def _add_origin(self, seq: int, fact: Reply) -> None:
         kind = fact.ask.split(".", 2)[1]
-        self._doors[fact.seat, kind] = fact.via
-        self._first_doors.setdefault((fact.seat, kind), fact.via)
-        if fact.via or fact.model or fact.mends:
+        self._doors[fact.seat, kind] = fact.origin
+        self._first_doors.setdefault((fact.seat, kind), fact.origin)
+        if fact.origin or fact.model or fact.corrections:
             self.origins[seq] = ReplyOrigin(
-                seq=seq, seat=fact.seat, asked_for=kind, via=fact.via, model=fact.model, mends=fact.mends
+                seq=seq, seat=fact.seat, asked_for=kind, via=fact.origin, model=fact.model, mends=fact.corrections
             )
 
 

@@ -19,7 +19,7 @@ class ConvergenceBounds:
     beta: int = 2
     quorum: float = 0.67
     diversity: float = 0.4
-    most_consensus: float = 0.9
+    max_consensus: float = 0.9
     fast_before: int = 5
 
 
@@ -61,7 +61,7 @@ def find_quorum_ideas(backers: Mapping[int, Collection[object]], active: int, th
 
 def is_too_fast(rate: float, round_number: int, bounds: ConvergenceBounds) -> bool:
     """Whether nearly all agents agree before they had time to explore (9.0.6, version 2.2)."""
-    return rate > bounds.most_consensus + _ROUNDING and round_number < bounds.fast_before
+    return rate > bounds.max_consensus + _ROUNDING and round_number < bounds.fast_before
 
 
 def judge_convergence(

@@ -68,7 +68,7 @@ class CarelessModel:
             except BadAnswer as error:
                 fault = str(error)
             else:
-                return Answer(said=read.said, mends=read.mends, usage=usage, model="careless")
+                return Answer(said=read.said, corrections=read.mends, usage=usage, model="careless")
         self.lost.append(f"{brief.ask.kind}: {fault}")
         return NoAnswer(reason="malformed", detail=fault, usage=usage)
 

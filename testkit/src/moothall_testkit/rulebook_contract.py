@@ -25,7 +25,7 @@ from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, BudgetKind, Usage
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import (
-    AsksPut,
+    AsksSent,
     AsksWithdrawn,
     BudgetExhausted,
     Closed,
@@ -167,7 +167,7 @@ def _draw_arrivals(
         arrived += arrived[:1]
     if may_interrupt and data.draw(st.integers(0, 31)) == 31:
         swaps = (Swap(seat=asks[0].seat, platform="script:other"), Swap(seat=GHOST, platform="script:other"))
-        arrived.append(SessionForked(source=_SESSION, at=len(before), swaps=swaps))
+        arrived.append(SessionForked(source=_SESSION, entry=len(before), swaps=swaps))
     return arrived or [SeatLost(ask=asks[0].id, seat=asks[0].seat, reason="timeout")]
 
 
@@ -303,12 +303,12 @@ def build_stray_facts(played: PlayedSession) -> list[Fact]:
         *(replace(fact, ask=AskId("no such ask")) for fact in replies),
         *(replace(fact, said=None) for fact in replies),
         *(replace(fact, **_find_impossible_values(fact)) for fact in own if _find_impossible_values(fact)),
-        AsksPut(asks=(AskId(""),)),
+        AsksSent(asks=(AskId(""),)),
         AsksWithdrawn(asks=(AskId("."),)),
         _build_ghost_loss(),
         InputGiven(text=""),
         BudgetExhausted(budget="tokens", spent=""),
-        SessionForked(source=_SESSION, at=10**9, swaps=(Swap(seat=GHOST, platform=""),)),
+        SessionForked(source=_SESSION, entry=10**9, swaps=(Swap(seat=GHOST, platform=""),)),
         SessionParked(reason="out", seats=(GHOST,)),
         SeatsSwapped(swaps=(Swap(seat=GHOST, platform=""),)),
         FamilyStated(seat=GHOST, family="claude"),

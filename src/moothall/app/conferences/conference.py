@@ -35,7 +35,7 @@ from moothall.app.conferences.sync_state import (
     write_sync_state,
 )
 from moothall.disk.folder import Folder, UnreadableFile
-from moothall.domain.facts import INVITED_DOOR, OWNER_DOOR, RELAY_DOOR, Language, Loss
+from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN, TOKEN_ORIGIN, Language, Loss
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.engine.engine import Engine
@@ -240,7 +240,7 @@ class ConferenceFolder:
         seat = conference.current if conference.status == "open" else conference.writers[0]
         raw = self._read_answer(seen, conference, name)
         if isinstance(raw, dict):
-            await self._engine.contribute(self.session, seat, raw, of_any=True, via=RELAY_DOOR)
+            await self._engine.contribute(self.session, seat, raw, of_any=True, via=RELAY_ORIGIN)
         else:
             await self._record_skip(seat, raw, one_line(self.folder.read(name) or ""))
 
@@ -440,8 +440,8 @@ class ConferenceFolder:
             raise Blocked(words.busy.format(role=role), self.aside.keep_text(role, text), words.kept)
         is_open = conference.status == "open"
         seat = conference.current if is_open else conference.writers[0]
-        is_owner = bool(via) and not via.startswith(INVITED_DOOR) and not conference.seat(seat).is_outside
-        door = f"{OWNER_DOOR}{via}" if is_owner and not via.startswith(OWNER_DOOR) else via
+        is_owner = bool(via) and not via.startswith(TOKEN_ORIGIN) and not conference.seat(seat).is_outside
+        door = f"{OWNER_ORIGIN}{via}" if is_owner and not via.startswith(OWNER_ORIGIN) else via
         await self._engine.contribute(self.session, seat, raw, key, of_any=True, via=door)
         after = await self.load_conference()
         self._publish(after)

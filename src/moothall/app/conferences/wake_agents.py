@@ -74,14 +74,14 @@ class FileAgentParticipant:
         usage = ended.usage if isinstance(ended, NoAnswer) else ended[1]
         if raw is not None:
             read = read_answer(brief, raw)
-            return Answer(said=read.said, mends=read.mends, usage=usage, via=self._door)
+            return Answer(said=read.said, corrections=read.mends, usage=usage, origin=self._door)
         if damage:
             return NoAnswer(reason="malformed", detail=f"it broke the files: {damage[0]}", usage=usage)
         if isinstance(ended, NoAnswer):
             return ended
         # What an agent without tools prints can be nothing but its answer.
         spoken = _parse_spoken_answer(brief, ended[0], usage, on_text, is_alone=is_without_tools(self._recipe))
-        return replace(spoken, via=self._door) if isinstance(spoken, Answer) else spoken
+        return replace(spoken, origin=self._door) if isinstance(spoken, Answer) else spoken
 
     async def _wait_for_end(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Wait for the program's end; one that has written its files gets a little more time."""
@@ -109,7 +109,7 @@ def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText,
     except BadAnswer as cause:
         return NoAnswer(reason="malformed", detail=str(cause), usage=usage)
     on_text(text)
-    return Answer(said=read.said, mends=read.mends, usage=usage)
+    return Answer(said=read.said, corrections=read.mends, usage=usage)
 
 
 def build_wake_recipe(name: str) -> Recipe:

@@ -6,7 +6,7 @@ An ask `3.speech.ada` that was answered with a request is repeated as `3~1.speec
 from dataclasses import replace
 from typing import Final
 
-from moothall.domain.facts import AsksPut, AsksWithdrawn, Entry, Fact, Reply, SeatLost
+from moothall.domain.facts import AsksSent, AsksWithdrawn, Entry, Fact, Reply, SeatLost
 from moothall.domain.ids import AskId
 from moothall.protocols.consultation.facts import CONSULT, KINDS, RECORD, ConsultationInsisted
 
@@ -51,7 +51,7 @@ def _to_inner_fact(fact: Fact) -> Fact | None:
             if isinstance(fact, _CONSULTATION_FACTS) or is_director_ask(ask):
                 return None
             return replace(fact, ask=strip_repeat_id(ask)) if "~" in ask.partition(".")[0] else fact
-        case AsksPut(asks=asks) | AsksWithdrawn(asks=asks):
+        case AsksSent(asks=asks) | AsksWithdrawn(asks=asks):
             kept = tuple(strip_repeat_id(ask) for ask in asks if not is_director_ask(ask))
             if kept == asks:
                 return fact

@@ -14,7 +14,7 @@ from typing import Any, Final
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
 from moothall.domain.facts import (
-    AsksPut,
+    AsksSent,
     AsksWithdrawn,
     Closed,
     Entry,
@@ -226,7 +226,7 @@ class ConsultingRulebook:
                 return _apply_settled_ask(after, ask)
             case SessionForked():
                 # A fork needs a token of its own: its consultations must not overwrite the records of its source.
-                origin = f"{state.token}\x1f{fact.source}\x1f{fact.at}\x1f{entry.at.isoformat()}"
+                origin = f"{state.token}\x1f{fact.source}\x1f{fact.entry}\x1f{entry.at.isoformat()}"
                 token = sha256(origin.encode()).hexdigest()[:16]
                 return fast_replace(after, token=token)
             case Reply(ask=ask) | SeatLost(ask=ask):
@@ -256,14 +256,14 @@ class ConsultingRulebook:
         )
 
 
-_ASK_FACTS = (Reply, SeatLost, AsksPut, AsksWithdrawn, SessionForked)
+_ASK_FACTS = (Reply, SeatLost, AsksSent, AsksWithdrawn, SessionForked)
 
 
 def _update_open_asks(put: tuple[AskId, ...], fact: Fact) -> tuple[AskId, ...]:
     match fact:
         case Reply(ask=ask) | SeatLost(ask=ask):
             return tuple(each for each in put if each != ask)
-        case AsksPut(asks=asks):
+        case AsksSent(asks=asks):
             return (*put, *asks)
         case AsksWithdrawn(asks=asks):
             return tuple(each for each in put if each not in asks)

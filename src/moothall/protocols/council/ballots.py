@@ -106,7 +106,7 @@ class CandidateVoices:
         voters = [seat for seat in state.seats if seat.id in self._ballots]
         # Who did not vote is passed over; where all did, nothing is picked.
         picked = None if len(voters) == len(state.seats) else [seat.id in self._ballots for seat in state.seats]
-        correlations = build_seat_correlations(state.opened.subject.bonds, voters)
+        correlations = build_seat_correlations(state.opened.subject.error_correlations, voters)
         worths = compute_worths([build_voice(seat, None, None) for seat in voters], correlations)
         places = {seat.id: place for place, seat in enumerate(state.seats)}
 

@@ -140,13 +140,13 @@ class CandidateTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilBallot:
-    """One seat's part in the tally: its last vote, or None, and its weight. Without `stated` the confidence is presumed."""
+    """One seat's part in the tally: its last vote, or None, and its weight. Without `confidence_stated` it is presumed."""
 
     seat: SeatId
     position: VotePosition | None
     confidence: float
     weight: float
-    stated: bool = True
+    confidence_stated: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ class DeliberationClosed(Closed):
     support: float | None
     turnout: float
     voters: int
-    effective: float
+    effective_voters: float
     ballots: tuple[CouncilBallot, ...] = ()
     outcome_uncertain: bool = False
     open_challenges: tuple[int, ...] = ()

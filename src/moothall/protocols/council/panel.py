@@ -36,7 +36,7 @@ def find_panel_lead(state: Council) -> PanelLead | None:
         return None
     options = len(state.opened.subject.options) or OPEN_OPTIONS
     voters = [seat for seat in state.seats if seat.id in named]
-    correlations = build_seat_correlations(state.opened.subject.bonds, voters)
+    correlations = build_seat_correlations(state.opened.subject.error_correlations, voters)
     worths = compute_independence(len(voters), lambda i, j: correlations(voters[i].id, voters[j].id))
     counts: dict[str, int] = {}
     scores: dict[str, float] = {}

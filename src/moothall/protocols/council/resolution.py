@@ -50,7 +50,7 @@ def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) ->
         support=resolution.support,
         turnout=resolution.turnout,
         voters=resolution.voters,
-        effective=resolution.effective,
+        effective_voters=resolution.effective,
         ballots=tuple(_build_ballot(voice, resolution) for voice in voices),
         outcome_uncertain=resolution.outcome_uncertain,
         open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
@@ -67,7 +67,7 @@ def compute_outcome(variant: CouncilVariant, state: Council) -> Resolution:
 
 
 def _resolve(variant: CouncilVariant, state: Council, voices: Sequence[SeatVote]) -> Resolution:
-    return variant.resolve(state, voices, build_seat_correlations(state.opened.subject.bonds, state.seats))
+    return variant.resolve(state, voices, build_seat_correlations(state.opened.subject.error_correlations, state.seats))
 
 
 def find_decided_motion(
@@ -86,7 +86,7 @@ def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVo
     if not state.votes:
         return ()
     votes = votes or CandidateVoices(state, find_voted_ids(variant, state))
-    correlations = build_seat_correlations(state.opened.subject.bonds, state.seats)
+    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
     return tuple(
         _tally_candidate(number, voices, variant.resolve(state, voices, correlations))
         for number in votes.ranking
@@ -153,7 +153,7 @@ def _build_ballot(voice: SeatVote, resolution: Resolution) -> CouncilBallot:
         position=voice.position,
         confidence=voice.confidence,
         weight=resolution.weights.get(voice.seat, 0.0),
-        stated=voice.stated or not is_siding,
+        confidence_stated=voice.stated or not is_siding,
     )
 
 

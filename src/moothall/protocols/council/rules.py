@@ -276,9 +276,9 @@ def _apply_contribution(variant: CouncilVariant, state: Council, fact: Contribut
         said=said,
         round=state.round,
         phase=phase,
-        via=fact.via,
+        via=fact.origin,
         model=fact.model,
-        mends=fact.mends,
+        mends=fact.corrections,
     )
     is_hidden = state.is_sealed or phase == "vote"
     sealed = state.sealed | {line.id} if is_hidden else state.sealed

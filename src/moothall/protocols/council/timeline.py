@@ -121,7 +121,7 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
         outcome_uncertain=closed.outcome_uncertain,
         consensus_type=closed.consensus_type,
         voters=closed.voters,
-        effective=closed.effective,
+        effective=closed.effective_voters,
         overturned=closed.overturned,
     )
     decided = timeline.state.line(closed.motion) if closed.carried else None
@@ -174,7 +174,7 @@ def _find_open_vote(council: Council, seat: SeatId) -> CouncilLine | None:
 def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> float | None:
     """Return how sure a seat said it is of its vote; None if it did not say."""
     if ballot is not None and ballot.position is not None:
-        return ballot.confidence if ballot.stated else None
+        return ballot.confidence if ballot.confidence_stated else None
     return vote.said.confidence if vote else None
 
 

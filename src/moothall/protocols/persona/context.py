@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from moothall.domain.budget import Budget
-from moothall.domain.facts import Origin, SessionCancelled, SessionImported
+from moothall.domain.facts import ImportSource, SessionCancelled, SessionImported
 from moothall.domain.ids import USER, SeatId, parse_seat_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import Seat, validate_seats
@@ -122,7 +122,7 @@ class ContextLedger:
             seed=0,
             seats=roster,
             budget=budget or Budget(),
-            origin=Origin(form="context", session=self.session),
+            imported_from=ImportSource(form="context", session=self.session),
             # Not blind: the imported contributions have been read by everyone.
             settings=PersonaSettings(blind=False),
             imported=timeline,

@@ -57,7 +57,7 @@ class Step:
     gate: bool = False
     on_reject: OnReject = "back"
     back_to: Annotated[str, MaxLen(64)] = ""
-    most: Annotated[int, Ge(0), Le(100)] = 2
+    max_rejections: Annotated[int, Ge(0), Le(100)] = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

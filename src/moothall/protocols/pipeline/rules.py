@@ -152,7 +152,7 @@ def _build_rejection(state: Pipeline, gate: Step) -> StepRejected:
     if gate.on_reject == "consult" and not state.is_review:
         return StepRejected(step=gate.name, times=times, then="consult")
     # `maker is gate`: nothing was made before this gate, so there is no step to return to.
-    is_over = gate.on_reject == "stop" or times > gate.most or maker is gate
+    is_over = gate.on_reject == "stop" or times > gate.max_rejections or maker is gate
     then: OnReject = "stop" if is_over else "back"
     return StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
 

@@ -17,7 +17,7 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
             continue
         start = names.index(step.back_to) if step.on_reject == "back" and step.back_to in names else max(0, at - 1)
         for again in range(start, at + 1):
-            times[again] += step.most
+            times[again] += step.max_rejections
     return tuple(
         ExpectedCalls(seats=(parse_seat_id(step.agent),), least=1, most=times[at], tokens_out=2 * LONG_ANSWER)
         for at, step in enumerate(steps)

@@ -138,7 +138,7 @@ def _list_of(shape: type, rows: tuple[Row, ...], most: int, asked: SwarmAsk) -> 
 def _allow_operations(asked: SwarmAsk) -> Schema:
     params: dict[str, Schema] = {
         "direction": allow_line(LONGEST_DIRECTION),
-        "amount": {"type": "number", "minimum": 0, "maximum": asked.state.settings.most_deposit},
+        "amount": {"type": "number", "minimum": 0, "maximum": asked.state.settings.max_deposit},
         "targetDirection": allow_line(LONGEST_DIRECTION),
         "reason": allow_values(REASONS),
         "evidence": allow_line(MAX_TEXT),

@@ -57,18 +57,18 @@ class SwarmSettings:
     evaporation: Annotated[float, Ge(0), Lt(1)] = 0.08
     floor: Share = 0.1
     deposit: Annotated[float, Gt(0), Le(0.3)] = 0.1
-    most_deposit: Annotated[float, Gt(0), Le(1)] = 0.3
+    max_deposit: Annotated[float, Gt(0), Le(1)] = 0.3
     agents_per_task: Annotated[int, Ge(1), Le(64)] = 3
     min_rounds: Annotated[int, Ge(1), Le(100)] = 3
     beta: Annotated[int, Ge(1), Le(100)] = 2
     quorum_threshold: Annotated[float, Gt(0), Le(1)] = 0.67
     quorum: QuorumOf = "all"
     min_diversity: Share = 0.4
-    most_consensus: Share = 0.9
+    max_consensus: Share = 0.9
     fast_before: Annotated[int, Ge(0), Le(100)] = 5
     signal_strength: Share = 0.3
     signal_seconds: Seconds = 300.0
-    most_inhibition: Share = 0.5
+    max_inhibition: Share = 0.5
     random_exploration: bool = True
     stop_signals: bool = True
     protection: bool = True
@@ -123,7 +123,7 @@ class SwarmFormed(Fact):
 
     agents: tuple[DrawnParameters, ...]
     seeded: tuple[str, ...] = ()
-    laid: tuple[ConcentrationChange, ...] = ()
+    deposited: tuple[ConcentrationChange, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +236,7 @@ class Judged(Reply):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedIdea:
-    """A text that nobody stated before, and the idea that it is assigned to. `like` is the idea's own text.
+    """A text that nobody stated before, and the idea that it is assigned to. `similar_to` is the idea's own text.
 
     `why` is the reason that a judge gave.
     """
@@ -245,7 +245,7 @@ class PlacedIdea:
     idea: int
     reason: Reason
     likeness: float | None = None
-    like: str = ""
+    similar_to: str = ""
     why: str = ""
 
 
@@ -380,7 +380,7 @@ class IdeaResolution:
     turnout: float = 0.0
     confidence: float | None = None
     voters: int = 0
-    effective: float = 0.0
+    effective_voters: float = 0.0
     outcome_uncertain: bool = False
 
 

@@ -169,7 +169,7 @@ def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
     ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
     lines = []
     for key, each in ranked[:MAX_DIRECTIONS]:
-        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
+        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.max_inhibition)
         left = f" ({compute_effective_concentration(each.concentration, strength):.4f})" if strength else ""
         lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
     return _format_section(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
@@ -325,7 +325,7 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
     ask = words.explore_outside if is_outside else words.explore
     if state.by_evidence:
         # Deposits are readings: what an amount means must be the same for all.
-        amounts = words.amounts.format(most=state.settings.most_deposit)
+        amounts = words.amounts.format(most=state.settings.max_deposit)
         ask = f"{ask}\n{amounts}" if is_outside else ask.replace("{direction, amount}", f"{{direction, {amounts}}}")
     if is_outside and state.round == 1:
         ask = f"{ask}\n{_format_choice(state, words, words.first_choice)}"

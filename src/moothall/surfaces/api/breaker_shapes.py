@@ -95,7 +95,7 @@ class ResetParams(ApiModel):
 
 class CategoryConfidenceIn(ApiModel):
     category: Annotated[str, Field(min_length=1, max_length=100)]
-    least: Score
+    min_confidence: Score
 
 
 class PolicyParams(ApiModel):
@@ -106,7 +106,7 @@ class PolicyParams(ApiModel):
     cooldown_seconds: Annotated[Seconds, Field(description="How long a circuit stays open before a probe.")] = None
     probe_seconds: Annotated[Seconds, Field(description="Deadline for the review of a probe.")] = None
     deliberate_stakes: Annotated[list[Stakes] | None, Field(max_length=4, description="Stakes never decided alone.")] = None
-    least_confidence: Annotated[Score | None, Field(description="For deciding alone at high stakes.")] = None
+    min_confidence: Annotated[Score | None, Field(description="For deciding alone at high stakes.")] = None
     deliberate_categories: Annotated[list[Short] | None, Field(max_length=200, description="Never decided alone.")] = None
     category_confidence: Annotated[
         list[CategoryConfidenceIn] | None,

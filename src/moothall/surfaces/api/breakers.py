@@ -123,7 +123,7 @@ async def set_policy(call: Call, params: PolicyParams) -> Policy:
     changes = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     if params.category_confidence is not None:
         changes["category_confidence"] = tuple(
-            CategoryConfidence(category=each.category, least=each.least) for each in params.category_confidence
+            CategoryConfidence(category=each.category, min_confidence=each.min_confidence) for each in params.category_confidence
         )
     memory = await call.moot.recall()
     return await memory.change_policy(changes, by=call.caller.name, key=params.idempotency_key)

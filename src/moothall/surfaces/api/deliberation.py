@@ -142,7 +142,7 @@ async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:
                 EarlierOut(
                     decision_id=hit.decision,
                     topic=kept.record.topic,
-                    decision=kept.record.decided,
+                    decision=kept.record.text,
                     outcome=kept.outcome,
                     snippet=hit.snippet,
                 )

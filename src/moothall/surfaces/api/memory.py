@@ -52,7 +52,7 @@ def build_decision_out(kept: RememberedDecision) -> DecisionOut:
         stakes=record.stakes,
         tags=list(record.tags),
         thread=record.thread,
-        decision=record.decided,
+        decision=record.text,
         choice=record.choice,
         strength=record.strength,
         confidence=record.confidence,
@@ -131,7 +131,7 @@ async def find_search_hit(call: Call, decision: str, score: float, snippet: str)
         score=round(score, 3),
         snippet=snippet,
         topic=kept.record.topic,
-        decision=kept.record.decided,
+        decision=kept.record.text,
         strength=kept.record.strength,
         outcome=kept.outcome,
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from pydantic import AliasChoices, BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
 
-from moothall.domain.facts import INVITED_DOOR
+from moothall.domain.facts import TOKEN_ORIGIN
 from moothall.domain.safe_text import one_line
 from moothall.errors import NotAllowed, UnknownSession
 from moothall.memory.tokens import Identity
@@ -99,7 +99,7 @@ class Caller:
     @property
     def door(self) -> str:
         """The door through which this caller's words come in: the token's id, never its secret."""
-        return f"{INVITED_DOOR}{self.token}" if self.token else self.user or "local"
+        return f"{TOKEN_ORIGIN}{self.token}" if self.token else self.user or "local"
 
     @property
     def is_named(self) -> bool:

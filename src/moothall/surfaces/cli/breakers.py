@@ -24,7 +24,7 @@ class CategoryRule(click.ParamType[dict[str, Any]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
         category, _, least = str(value).rpartition("=")
         try:
-            return {"category": category, "least": float(least)}
+            return {"category": category, "minConfidence": float(least)}
         except ValueError:
             self.fail(f"{value!r} is not a rule; write the category and a confidence from 0 to 1: security=0.8")
 
@@ -52,14 +52,14 @@ def show_permission(found: MayOut) -> Iterator[str]:
 
 def show_policy(policy: Policy) -> Iterable[str]:
     days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
-    least = [f"in {one_line(each.category)} not below {each.least:g}" for each in policy.category_confidence]
+    least = [f"in {one_line(each.category)} not below {each.min_confidence:g}" for each in policy.category_confidence]
     return [
         f"rules: {policy.failures} failures in {days:g} days open a circuit: an agent's own; that of a category or tag if "
         f"{policy.scope_sources} different sources failed, of stakes if {policy.stakes_sources} did, the global one if "
         f"{policy.global_sources} did; after {cooldown:g} h one probe is allowed, to be reviewed within {probe:g} h",
         f"never alone at stakes: {', '.join(policy.deliberate_stakes) or 'none'}; in categories: "
         f"{', '.join(map(one_line, policy.deliberate_categories)) or 'none'}; confidence: at high stakes not below "
-        f"{'; '.join((f'{policy.least_confidence:g}', *least))}",
+        f"{'; '.join((f'{policy.min_confidence:g}', *least))}",
     ]
 
 

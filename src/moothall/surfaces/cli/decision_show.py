@@ -12,7 +12,7 @@ def show_decision(each: DecisionTraceOut) -> Iterator[str]:
     yield format_decision(each)
     yield f"  {one_line(each.decision) if each.decision else 'no decision'}"
     for member in each.members:
-        first = f" first: {one_line(member.first)}" if member.first else ""
+        first = f" first: {one_line(member.first_choice)}" if member.first_choice else ""
         sure = "" if member.confidence is None else f" ({member.confidence:.2f})"
         yield f"  {member.seat} [{one_line(member.source)}]: {member.position or 'no vote'}{sure}{first}"
     yield from (f"  dissent: {one_line(text)}" for text in each.dissent)

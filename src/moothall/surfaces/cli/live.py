@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moothall.domain.facts import AsksPut, BudgetExhausted, Entry, SeatLost, SessionResumed
+from moothall.domain.facts import AsksSent, BudgetExhausted, Entry, SeatLost, SessionResumed
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded, TextDelta
@@ -137,7 +137,7 @@ class MeetingView(MovingView):
         fact = entry.fact
         words = PERSONA_REPORT[self._timeline.state.opened.language]
         match fact:
-            case AsksPut(asks=asks):
+            case AsksSent(asks=asks):
                 for ask in asks:
                     seat = SeatId(ask.split(".", 2)[2])
                     self._status[seat] = "…"

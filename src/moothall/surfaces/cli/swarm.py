@@ -127,7 +127,7 @@ def _render_form(timeline: SwarmTimeline, form: str, apart: tuple[str, ...]) -> 
 def _build_join_json(placed: Any) -> dict[str, object]:
     return {
         "text": format_cell(placed.text),
-        "takenFor": format_cell(placed.like),
+        "takenFor": format_cell(placed.similar_to),
         "reason": placed.reason,
         "likeness": placed.likeness,
     }

@@ -155,7 +155,7 @@ def _build_join(join: IdeaJoin) -> dict[str, Any]:
     placed = join.placed
     return {
         **take_fields(join, "id round"),
-        **take_fields(placed, "text idea# takenFor=like reason likeness"),
+        **take_fields(placed, "text idea# takenFor=similar_to reason likeness"),
         "measure": join.by if placed.reason == "measure" else None,
         **({"why": placed.why} if placed.reason == "judge" else {}),
     }
@@ -232,7 +232,7 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     done = timeline.completed
     if done is None:
         return None
-    resolution = "idea# consensusType carried support turnout confidence heads=voters effective"
+    resolution = "idea# consensusType carried support turnout confidence heads=voters effective=effective_voters"
     return take_fields(
         done,
         "reason converged round synthesis resolved" + (" choice" if done.choice is not None else ""),

@@ -39,7 +39,7 @@ def add_and_describe_entry(timeline: SwarmTimeline, entry: Entry) -> list[str]:
             return _describe_operations(fact, words)
         case facts.IdeasSorted():
             return [
-                f"  ≈ {one_line(each.text)} = {one_line(each.like)} ({translate_term(words, each.reason)}"
+                f"  ≈ {one_line(each.text)} = {one_line(each.similar_to)} ({translate_term(words, each.reason)}"
                 + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
                 for each in fact.placed
                 if each.reason != "new"

@@ -289,7 +289,7 @@ def _build_joins(standing: SwarmStanding) -> Iterable[Block]:
         (
             join.id,
             join.placed.text,
-            f"idea-{join.placed.idea}: {join.placed.like}",
+            f"idea-{join.placed.idea}: {join.placed.similar_to}",
             f"{translate_term(words, join.placed.reason)} ({translate_term(words, join.by)})"
             if join.placed.reason == "measure"
             else translate_term(words, join.placed.reason),

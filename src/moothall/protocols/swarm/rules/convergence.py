@@ -60,7 +60,7 @@ def compute_figures(
             beta=settings.beta,
             quorum=settings.quorum_threshold,
             diversity=settings.min_diversity,
-            most_consensus=settings.most_consensus,
+            max_consensus=settings.max_consensus,
             fast_before=settings.fast_before,
         ),
     )

@@ -35,7 +35,7 @@ def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> lis
     counts = count_active_signals(board)
     weighed = []
     for key, each in board.pheromones.items():
-        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.most_inhibition)
+        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.max_inhibition)
         value = compute_effective_concentration(each.concentration, strength)
         # Negated for the sort: the strongest first, and the key in ascending order breaks ties.
         weighed.append((-value, key, each, strength))

@@ -42,7 +42,7 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
     """Return the direction that the readings favour; None if nobody read any."""
     ratings = collect_ratings(state)
     amounts = {(key, seat): each for key, seats in state.board.readings.items() for seat, each in seats.items()}
-    factor = scale_deposits(amounts, ratings, state.settings.most_deposit)
+    factor = scale_deposits(amounts, ratings, state.settings.max_deposit)
     standings = _weigh_findings(state)
     held = _list_held_directions(state)
     readings = []

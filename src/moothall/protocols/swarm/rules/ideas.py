@@ -243,7 +243,7 @@ def _list_placed(
         before = placed.get(key)
         if before is None or before.idea != at or before.reason == "judge":
             before = _explain_judgement(state, groups, key, text, judged)
-        listed.append(replace(before, idea=numbers[at], like=names[at]))
+        listed.append(replace(before, idea=numbers[at], similar_to=names[at]))
     return tuple(listed)
 
 
@@ -432,6 +432,8 @@ def _add_verdicts(state: Swarm, placed: Collection[PlacedIdea]) -> Mapping[Pair,
     """Return the verdicts on pairs with those of this round, the oldest left out; what an author says counts as one, too."""
     if state.judge is None:
         return state.board.verdicts
-    agreed = (order_pair(normalize_idea(each.text), normalize_idea(each.like)) for each in placed if each.reason == "agreesWith")
+    agreed = (
+        order_pair(normalize_idea(each.text), normalize_idea(each.similar_to)) for each in placed if each.reason == "agreesWith"
+    )
     verdicts = {**state.board.verdicts, **_collect_verdicts(state), **dict.fromkeys(agreed, (AGREED, 1))}
     return dict([*verdicts.items()][-MAX_VERDICTS:]) if len(verdicts) > MAX_VERDICTS else verdicts

@@ -130,8 +130,8 @@ class BlackboardEditor:
         _validate_names(params, "direction", "amount")
         direction = _read_text(params, "direction", LONGEST_DIRECTION)
         amount = read_amount(params, self._settings)
-        if not 0 < amount <= self._settings.most_deposit:
-            raise OperationRefused(f"amount must be more than 0 and at most {self._settings.most_deposit:g}")
+        if not 0 < amount <= self._settings.max_deposit:
+            raise OperationRefused(f"amount must be more than 0 and at most {self._settings.max_deposit:g}")
         key = self._find_direction_key(direction)
         pheromone = self._pheromones.get(key)
         if pheromone is None and len(self._pheromones) >= MAX_DIRECTIONS:

@@ -57,7 +57,7 @@ def build_formation(state: Swarm) -> SwarmFormed:
     seeds = state.settings.directions if state.settings.mode == "hybrid" else ()
     laid = _seed_board(state, seeds).pheromones.values()
     changes = tuple(ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
-    return SwarmFormed(agents=draw_parameters(state), seeded=seeds, laid=changes)
+    return SwarmFormed(agents=draw_parameters(state), seeded=seeds, deposited=changes)
 
 
 def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
@@ -74,7 +74,7 @@ def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
     }
     # The board is built again for its structure; `laid` then sets the concentrations as they were recorded.
     board = _seed_board(state, fact.seeded)
-    return fast_replace(state, agents=agents, board=with_changes(board, fact.laid))
+    return fast_replace(state, agents=agents, board=with_changes(board, fact.deposited))
 
 
 def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:

@@ -97,7 +97,7 @@ def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
                 family=find_seat_family(seat),
             )
         )
-    correlations = build_seat_correlations(state.opened.subject.bonds, state.seats)
+    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
     resolution = resolve_open_vote(votes, correlations=correlations, rule=measure_in_proportion)
     return IdeaResolution(
         idea=idea,
@@ -107,7 +107,7 @@ def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
         turnout=round(resolution.turnout, DIGITS),
         confidence=_round_figure(resolution.confidence),
         voters=resolution.voters,
-        effective=round(resolution.effective, DIGITS),
+        effective_voters=round(resolution.effective, DIGITS),
         outcome_uncertain=resolution.outcome_uncertain,
     )
 
