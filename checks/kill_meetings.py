@@ -32,7 +32,7 @@ from moothall.participants.demo import find_script
 
 ROOT = Path(__file__).resolve().parents[1]
 CHILD = ROOT / "tests" / "acceptance" / "counted.py"
-MOST_ENTRIES = 8
+MAX_ENTRIES = 8
 LATEST = 0.02
 
 
@@ -130,7 +130,7 @@ def hold_killed(meetings: Meetings, demo: Demo, session: str, chance: random.Ran
     before, faults, outcome = asyncio.run(meetings.check(session))
     deaths, wrong, asked = 0, list(faults), 0
     while True:
-        code = meetings.run(session, len(before.splitlines()) + chance.randint(0, MOST_ENTRIES), chance.uniform(0, LATEST))
+        code = meetings.run(session, len(before.splitlines()) + chance.randint(0, MAX_ENTRIES), chance.uniform(0, LATEST))
         record, faults, outcome = asyncio.run(meetings.check(session))
         wrong += [f"false alarm: {fault}" for fault in faults]
         if not record.startswith(before):

@@ -11,7 +11,7 @@ from checks.obedient_model import ObedientModel
 from checks.stage import DEADLINE, MOOT, Stage, installed
 from tests.acceptance.outside_agents.obedient_agent import find_tools
 
-from moothall.surfaces.api.toolsets import MOST_TOOLS
+from moothall.surfaces.api.toolsets import MAX_TOOLS
 from moothall.surfaces.invitations.settings_edit import parse_toml
 from moothall_testkit.stub_server import StubServer
 
@@ -88,5 +88,5 @@ def test_claude_code_and_codex_take_the_seats_they_are_invited_to(
     for seat, follower in model.followers.items():
         assert follower.result is not None, seat
         assert {name for name, _ in follower.called} == find_tools(follower.prompt)
-        assert len(model.shown[seat]) <= MOST_TOOLS
+        assert len(model.shown[seat]) <= MAX_TOOLS
         print(seat, [name for name, _ in follower.called])

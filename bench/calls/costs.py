@@ -30,7 +30,7 @@ from moothall_testkit.prompt_size import count_tokens
 T = TypeVar("T")
 
 FIRST_SECONDS, READ_PER_SECOND, WRITTEN_PER_SECOND = 0.5, 3_000, 60
-LEAST_CACHED: Final = 1_024
+MIN_CACHED: Final = 1_024
 SEATS, TURNS = 5, 10
 TOPIC: Final = "Should the team move its invoices from files on a shared disk to a database now, or wait for the new hire?"
 SPEECH: Final = (
@@ -109,7 +109,7 @@ class PricedModel:
         """Answer a prompt, which takes as long as reading and writing takes."""
         known = max((count_equal(prompt, other) for other in self._earlier), default=0) if self.is_caching else 0
         reused = count_tokens(prompt[:known])
-        reused = reused if reused >= LEAST_CACHED else 0
+        reused = reused if reused >= MIN_CACHED else 0
         sent, said = count_tokens(prompt), count_tokens(answer)
         self.calls, self.sent, self.cached, self.said = self.calls + 1, self.sent + sent, self.cached + reused, self.said + said
         await asyncio.sleep(FIRST_SECONDS + (sent - reused) / READ_PER_SECOND + said / WRITTEN_PER_SECOND)

@@ -24,7 +24,7 @@ from moothall.scoring.trust import (
 )
 
 FOLDS: Final = 5
-LEAST_TRUST: Final = 0.01
+MIN_TRUST: Final = 0.01
 
 LESS: Final = 0.4
 """Makes 0.2 of the presumed 0.5: how far open answers that are wrong are wrong alike."""
@@ -81,7 +81,7 @@ def compute_evidence(trust: float) -> float:
 
     The rule before votes weighed in log-odds: in proportion to trust.
     """
-    return max(trust, LEAST_TRUST) / NEUTRAL_TRUST
+    return max(trust, MIN_TRUST) / NEUTRAL_TRUST
 
 
 def neutral(_seat: str, _category: str) -> float:

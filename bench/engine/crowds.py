@@ -29,7 +29,7 @@ PHASES: Final = ("propose", "support", "synthesize")
 AIM_CPU_MS: Final = 3.0
 AIM_P99_MS: Final = 200.0
 AIM_GROWTH: Final = 1.2
-LONGEST_IDLE_SECONDS: Final = 2.0
+MAX_IDLE_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Connection:
         """Make one call and return its result; raises RuntimeError if it is refused."""
         host, _, port = self._address.partition(":")
         # The server ends connections that were idle for a while, and agents that speak in turn may be on a busy machine.
-        if self._streams is None or time.monotonic() > self._used_at + LONGEST_IDLE_SECONDS:
+        if self._streams is None or time.monotonic() > self._used_at + MAX_IDLE_SECONDS:
             self._streams = await asyncio.open_connection(host, int(port), limit=2**24)
         reader, writer = self._streams
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()

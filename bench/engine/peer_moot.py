@@ -44,8 +44,8 @@ from moothall.protocols.persona.facts import (
 )
 from moothall.protocols.persona.rules import RULES
 from moothall.protocols.roundtable.facts import (
+    MAX_ROUNDS,
     MODERATOR,
-    MOST_ROUNDS,
     ConferenceOpened,
     Minutes,
     RoundtableSettings,
@@ -103,7 +103,7 @@ def opened(variant: str, turns: int) -> Opened:
         return RingOpened(topic="bench", language="en", seed=1, seats=ROSTER, turns=turns)
     if variant == "roundtable":
         # At most a hundred rounds: more turns have more speakers.
-        speakers = max(SEATS, -(-turns // MOST_ROUNDS))
+        speakers = max(SEATS, -(-turns // MAX_ROUNDS))
         seats = tuple(Seat(id=SeatId(f"seat-{number}"), platform="bench") for number in range(speakers))
         rounds = RoundtableSettings(max_rounds=turns // speakers)
         moderator = Seat(id=MODERATOR, platform="bench")

@@ -16,7 +16,7 @@ from bench.web.viewers import Served, serve
 
 BATCH = 20
 MARKS = 10
-MOST_BYTES = 1_024
+MAX_BYTES = 1_024
 """What a session may cost for good: its line in decision memory, without what was said."""
 SAID = "Yes, it is enough for us. " * 80
 """Two thousand characters, as a model writes them."""
@@ -64,8 +64,8 @@ def main() -> None:
             print(f"| {done:,} | {marks[-1][1]:.1f} | {cpu:.1f} |", flush=True)
     (first, start), (last, end) = marks[len(marks) // 2 - 1], marks[-1]
     each = (end - start) * 1_048_576 / max(1, last - first)
-    met = "met" if each <= MOST_BYTES else "MISSED"
-    print(f"\nFrom {first:,} to {last:,} sessions: {each:,.0f} bytes for each ({met}: ≤ {MOST_BYTES:,}).")
+    met = "met" if each <= MAX_BYTES else "MISSED"
+    print(f"\nFrom {first:,} to {last:,} sessions: {each:,.0f} bytes for each ({met}: ≤ {MAX_BYTES:,}).")
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from moothall.participants.weights import fetch_weights
 from moothall.ports.participant import Answer, NoAnswer
 from moothall_testkit.careless_model import CarelessModel
 
-MOST_BRIEFS = 5
-MOST_TOKENS = 160
+MAX_BRIEFS = 5
+MAX_TOKENS = 160
 MODELS = Path(__file__).resolve().parents[2] / ".cache" / "models"
 
 
@@ -33,7 +33,7 @@ async def collect_briefs(protocol: str) -> Mapping[str, list[Brief]]:
     class Keeping(CarelessModel):
         async def __call__(self, brief: Brief) -> Answer | NoAnswer:
             briefs = kept.setdefault(brief.ask.kind, [])
-            if len(briefs) < MOST_BRIEFS:
+            if len(briefs) < MAX_BRIEFS:
                 briefs.append(brief)
             return await super().__call__(brief)
 
@@ -54,7 +54,7 @@ def answer(model: LocalModel, brief: Brief, seed: int) -> str:
     messages = [{"role": "system", "content": brief.system}, {"role": "user", "content": build_user_prompt(brief)[:9_000]}]
     sampling = {"temperature": 0.7, "seed": seed}
     done = model.complete(
-        messages, max_tokens=MOST_TOKENS, sampling=sampling, on_text=lambda text: None, is_cancelled=lambda: False
+        messages, max_tokens=MAX_TOKENS, sampling=sampling, on_text=lambda text: None, is_cancelled=lambda: False
     )
     return done.text
 

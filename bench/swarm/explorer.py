@@ -28,7 +28,7 @@ from moothall.protocols.swarm.answers import (
 
 FOLLOW: Final = 0.70
 UNCOVERED: Final = 0.15
-MOST_DEPOSIT: Final = 0.3
+MAX_DEPOSIT: Final = 0.3
 
 _MARK = re.compile(r"^\| (\d\.\d{4})(?: \((\d\.\d{4})\))? (\S+)$", re.MULTILINE)
 _VOTED = re.compile(r"^\| (\d+)\. (\S+)$", re.MULTILINE)
@@ -101,7 +101,7 @@ class Explorer:
 
     def _report(self, told: Message) -> RoundReport:
         direction = self._direction(told)
-        amount = min(max(self._manner.scale * self.readings.look(direction), 0.001), MOST_DEPOSIT)
+        amount = min(max(self._manner.scale * self.readings.look(direction), 0.001), MAX_DEPOSIT)
         deposit = Operation(operation="deposit_pheromone", params={"direction": direction, "amount": amount})
         held = self.held(told.board)
         return RoundReport(

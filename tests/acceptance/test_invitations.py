@@ -15,7 +15,7 @@ from tests.acceptance.doors import Cli, held
 from tests.acceptance.mcp_doors import Json, Server, plain, sdk, serving
 from tests.acceptance.outside_agents.obedient_agent import find_tools, follow_prompt
 
-from moothall.surfaces.api.toolsets import MOST_TOKENS, MOST_TOOLS, estimate_tokens
+from moothall.surfaces.api.toolsets import MAX_TOKENS, MAX_TOOLS, estimate_tokens
 from moothall.surfaces.invitations.agent_clients import CLIENTS
 
 RUNS: dict[str, tuple[str, ...]] = {
@@ -89,9 +89,9 @@ def test_every_clients_invitation_names_tools_that_its_token_is_shown_and_that_w
         async with sdk(server, "auto", token) as reached:
             tools = (await reached.list_tools()).tools
             assert find_tools(prompt) <= {tool.name for tool in tools}, client
-            assert len(tools) <= MOST_TOOLS
+            assert len(tools) <= MAX_TOOLS
             sent = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
-            assert estimate_tokens(sent) <= MOST_TOKENS
+            assert estimate_tokens(sent) <= MAX_TOKENS
             first = next(word for word in re.findall(r"\w+", prompt) if word in {tool.name for tool in tools})
             plain(await reached.call_tool(first, {}))
 

@@ -13,7 +13,7 @@ from moothall.app.conferences.unattended import Relay
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting
-from moothall.protocols.roundtable.prompts import LONGEST_RECORD
+from moothall.protocols.roundtable.prompts import MAX_RECORD_LENGTH
 
 A_MINUTE = 60.0
 TOO_LONG = 100.0
@@ -276,7 +276,7 @@ def test_what_a_moderator_reads_with_join_is_bounded(desk: Desk) -> None:
     for number in range(60):
         desk.say("ab"[number % 2], speech("x", f"{number} " + "word " * 1_000))
     found = desk.run(desk.hall.join("cache", "moderator"))
-    assert len(found.agenda) + sum(len(name) + len(text) for name, text in found.speeches) <= LONGEST_RECORD
+    assert len(found.agenda) + sum(len(name) + len(text) for name, text in found.speeches) <= MAX_RECORD_LENGTH
     assert found.speeches[-1][0] == "060_b.md"
     assert found.shortened != ()
     assert found.earlier + len(found.speeches) == 60

@@ -17,7 +17,7 @@ from tests.acceptance.tables import MINUTES_TEXT, Desk, digests, fresh, speech
 from moothall.errors import FolderDamaged, SessionClosed, UnknownConference
 
 KILLED = -signal.SIGKILL
-MOST_STEPS = 400
+MAX_STEPS = 400
 
 
 class Fragile:
@@ -79,7 +79,7 @@ def test_a_speaker_that_dies_at_any_step_has_spoken_whole_or_not_at_all(fragile:
     """R-6: turn.json is always JSON; whoever looks next finds both or neither; the same speech again is one speech."""
     desk.new("a", "b", rounds=100)
     outcomes = set()
-    for step in range(1, MOST_STEPS):
+    for step in range(1, MAX_STEPS):
         role, before = desk.turn()["current_speaker"], desk.speeches()
         text = speech(role, fresh())
         is_killed = fragile.die(step, "say", "cache", "--as", role, stdin=text)
@@ -105,7 +105,7 @@ def test_a_moderator_that_dies_at_any_step_has_concluded_whole_or_not_at_all(
     fragile: Fragile, desk: Desk, tmp_path: Path
 ) -> None:
     """R-6, R-9: the minutes likewise."""
-    for step in range(1, MOST_STEPS, 4):
+    for step in range(1, MAX_STEPS, 4):
         desk.name, desk.folder = f"c{step}", desk.root / ".roundtable" / f"c{step}"
         desk.new("a", rounds=1)
         desk.say("a")
@@ -123,7 +123,7 @@ def test_a_moderator_that_dies_at_any_step_has_concluded_whole_or_not_at_all(
 
 def test_whoever_begins_a_conference_and_dies_can_begin_it_again(fragile: Fragile, desk: Desk) -> None:
     """R-12: at any step: either the conference is there, or its name is free."""
-    for step in range(1, MOST_STEPS, 4):
+    for step in range(1, MAX_STEPS, 4):
         desk.name, desk.folder = f"c{step}", desk.root / ".roundtable" / f"c{step}"
         words = ("new", desk.name, "Which?", "--role", "a", "--role", "b", "--rounds", "1")
         is_killed = fragile.die(step, *words)
@@ -141,7 +141,7 @@ def test_whoever_begins_a_conference_and_dies_can_begin_it_again(fragile: Fragil
 def test_whoever_skips_a_role_and_dies_has_skipped_it_once_or_not_at_all(fragile: Fragile, desk: Desk) -> None:
     """R-6, R-10"""
     desk.new("a", "b", rounds=100)
-    for step in range(1, MOST_STEPS, 3):
+    for step in range(1, MAX_STEPS, 3):
         role, before = desk.turn()["current_speaker"], len(desk.speeches())
         is_killed = fragile.die(step, "skip", "cache", "--as", role, "--why", "it dies")
         taken = desk.status().conference.taken
@@ -160,7 +160,7 @@ def test_whoever_repairs_and_dies_has_lost_nothing(fragile: Fragile, desk: Desk)
     desk.new("a", "b", rounds=3)
     desk.say("a")
     desk.say("b")
-    for step in range(1, MOST_STEPS, 7):
+    for step in range(1, MAX_STEPS, 7):
         desk.put("turn.json", f'{{"torn": {step}')
         desk.put("007_stranger.md", speech("stranger", fresh()))
         desk.put("001_a.md", speech("a", fresh()))
@@ -265,7 +265,7 @@ INCOMPLETE = "## Summary\nWe spoke.\n"
 def test_whoever_gives_an_input_and_dies_has_given_it_once_or_not_at_all(fragile: Fragile, desk: Desk) -> None:
     """R-6, R-13: entry, file and turn.json are all there, or none of them."""
     desk.new("a", "b", rounds=100)
-    for step in range(1, MOST_STEPS, 3):
+    for step in range(1, MAX_STEPS, 3):
         before = len(desk.status().conference.inputs)
         is_killed = fragile.die(step, "input", "cache", f"Input {step}.")
         found = desk.status().conference
@@ -284,7 +284,7 @@ def test_whoever_gives_an_input_and_dies_has_given_it_once_or_not_at_all(fragile
 @pytest.mark.parametrize("door", ["command", "files"])
 def test_minutes_that_come_back_to_whoever_dies_come_back_once(fragile: Fragile, desk: Desk, door: str) -> None:
     """R-6, R-9: killed at any step, no text is lost, and the next minutes end the conference."""
-    for step in range(1, MOST_STEPS, 5):
+    for step in range(1, MAX_STEPS, 5):
         desk.name, desk.folder = f"c{step}", desk.root / ".roundtable" / f"c{step}"
         desk.new("a", rounds=1)
         desk.say("a")

@@ -278,7 +278,7 @@ def test_a_pipe_in_the_place_of_a_file_holds_nobody_up(desk: Desk) -> None:
 
 def test_a_name_that_is_no_text_is_set_aside(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """R-11"""
-    monkeypatch.setattr("moothall.app.conferences.conference.MOST_REPAIRS", 5)
+    monkeypatch.setattr("moothall.app.conferences.conference.MAX_REPAIRS", 5)
     Path(os.fsdecode(os.fsencode(desk.folder) + b"/004_\xff.md")).write_text("odd")
     desk.repair()
     desk.go_on()

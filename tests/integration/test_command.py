@@ -19,8 +19,8 @@ from moothall.domain.facts import Language, Loss
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
 from moothall.participants import subprocess_runner
-from moothall.participants.agent_recipes import LONGEST_ARGUMENT, Recipe
-from moothall.participants.command import LONGEST_COMPLAINT, CommandParticipant
+from moothall.participants.agent_recipes import MAX_ARGUMENT_LENGTH, Recipe
+from moothall.participants.command import MAX_COMPLAINT_LENGTH, CommandParticipant
 from moothall.participants.prompt_assembly import build_correction, build_user_prompt
 from moothall.participants.subprocess_runner import MARK
 from moothall.ports.participant import Answer, NoAnswer
@@ -149,7 +149,7 @@ def test_words_around_the_prompt_stay(tmp_path: Path) -> None:
 
 def test_a_prompt_that_fits_into_no_argument_is_told(tmp_path: Path) -> None:
     wanted, table = replace(brief("intent"), own="长" * 40_000), fake(tmp_path, [INTENT], "{prompt}")
-    told = f"the prompt has more than {LONGEST_ARGUMENT} bytes, and the agent takes it as an argument"
+    told = f"the prompt has more than {MAX_ARGUMENT_LENGTH} bytes, and the agent takes it as an argument"
     assert table.respond(wanted) == NoAnswer(reason="error", detail=f"{sys.executable} cannot be run: {told}")
 
 
@@ -294,7 +294,7 @@ def test_its_complaints_are_told_as_one_harmless_line_that_is_not_long(tmp_path:
     found = shell(tmp_path, program).respond(brief("speech"))
     assert isinstance(found, NoAnswer)
     assert found.detail.endswith("long complaint [31mthe end")
-    assert len(found.detail) == len("sh ended with 1: ") + LONGEST_COMPLAINT
+    assert len(found.detail) == len("sh ended with 1: ") + MAX_COMPLAINT_LENGTH
 
 
 def test_a_code_does_not_hide_what_went_wrong(tmp_path: Path) -> None:

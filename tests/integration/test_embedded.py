@@ -132,7 +132,7 @@ def test_the_embedded_model_sits_in_every_protocol_and_loses_nothing_to_shape(
 ) -> None:
     """M-1: its words are poor, its shapes are right, also where they are cut off."""
     # A tenth of what it may write: how long it speaks says nothing of the shapes, and each word takes a while.
-    monkeypatch.setattr(embedded, "MOST_TOKENS", 16)
+    monkeypatch.setattr(embedded, "MAX_TOKENS", 16)
     settings = {"swarm": {"max_rounds": 1, "collisions": 0}, "roundtable": {"max_rounds": 1}}.get(protocol, {})
     seats = {"ada": "embedded", "bob": "embedded"} | ({"moderator": "embedded"} if protocol == "roundtable" else {})
 

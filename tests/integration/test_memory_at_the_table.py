@@ -17,7 +17,7 @@ from moothall.domain.topic import Precedent
 from moothall.locale.catalogues import PRECEDENTS
 from moothall.memory.facts import DecisionRecorded, Outcome
 from moothall.ports.participant import Answer, NoAnswer
-from moothall.reports.precedents import LONGEST_MEMORY, format_precedents
+from moothall.reports.precedents import MAX_MEMORY_LENGTH, format_precedents
 from moothall_testkit.careless_model import CarelessModel
 
 QUESTION = "Should the billing service move to a new database?"
@@ -160,7 +160,7 @@ def test_memory_is_bounded_and_what_others_wrote_is_always_quoted(
 ) -> None:
     """D-16: whatever an earlier decision says, its lines cannot pass as Moot's own."""
     text = format_precedents(language, build_precedents(texts, outcome, is_basis=is_basis))
-    assert len(text) <= LONGEST_MEMORY
+    assert len(text) <= MAX_MEMORY_LENGTH
     words = PRECEDENTS[language]
     heading, *lines = text.split("\n")
     assert heading == words.heading

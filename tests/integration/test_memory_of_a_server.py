@@ -19,14 +19,18 @@ FEW = 4
 """How many sessions each bounded cache may hold here."""
 CACHES = (
     "moothall.engine.sessions.KNOWN_SESSIONS",
-    "moothall.app.folded_sessions.MOST_LIVE",
-    "moothall.app.session_list.MOST_KEPT",
-    "moothall.surfaces.api.view_store.MOST_VIEWS",
-    "moothall.ledgers.sqlite.MOST_HEADS",
+    "moothall.app.folded_sessions.MAX_LIVE",
+    "moothall.app.session_list.MAX_KEPT",
+    "moothall.surfaces.api.view_store.MAX_VIEWS",
+    "moothall.ledgers.sqlite.MAX_HEADS",
     "moothall.protocols.council.validation.KEPT_STATES",
 )
 REMEMBERED = ("RememberedDecision", "DecisionRecorded")
 """The objects that decision memory has for a session, one of each; the members of all decisions are shared."""
+
+
+WORDS = "Yes, it is."
+"""What each session argues: the process may hold records of other tests."""
 
 
 async def hold_sessions(client: httpx2.AsyncClient, count: int) -> list[str]:
@@ -40,7 +44,7 @@ async def hold_sessions(client: httpx2.AsyncClient, count: int) -> list[str]:
     for number in range(count):
         opened = await call("moot.openSession", topic=f"Is {number} enough?", protocol="debate", seats=["ada", "bob"])
         session = opened["sessionId"]
-        said = {"participant": "ada", "type": "propose", "text": "Yes, it is. " * 50, "confidence": 0.8}
+        said = {"participant": "ada", "type": "propose", "text": f"{WORDS} " * 50, "confidence": 0.8}
         await call("cstp.contribute", deliberationId=session, **said)
         await call("moot.getView", sessionId=session)
         await call("cstp.closeDeliberation", deliberationId=session, force=True)
@@ -94,6 +98,6 @@ def test_of_a_session_that_has_ended_a_server_keeps_its_line_in_decision_memory_
                 grown = {kind: number for kind, number in (count_objects() - before).items() if number > 3 * FEW}
                 assert grown == dict.fromkeys(REMEMBERED, count)
                 assert find_keyed(first) == ["RememberedDecision"]
-                assert not any(record.search_text for record in gc.get_objects() if isinstance(record, DecisionRecorded))
+                assert not any(WORDS in record.search_text for record in gc.get_objects() if isinstance(record, DecisionRecorded))
 
     run_with_deadline(work())

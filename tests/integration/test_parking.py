@@ -14,7 +14,7 @@ from tests.support.outages import CONSULTING, DEADLINE, PIPELINE, SCENES, Provid
 from tests.support.typing_person import TypingPerson
 
 from moothall.app.moot import Moot
-from moothall.app.parking import FIRST_SECONDS, JITTER, LONGEST_SECONDS, iterate_delays
+from moothall.app.parking import FIRST_SECONDS, JITTER, MAX_SECONDS, iterate_delays
 from moothall.domain.budget import Spent
 from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Fact, Reply, SeatLost, SeatsSwapped, SessionParked
 from moothall.domain.ids import SeatId, SessionId
@@ -456,7 +456,7 @@ def test_a_fork_of_a_session_that_lost_its_seats_begins_before_the_losses(scene:
 def test_the_pauses_double_up_to_five_minutes_and_differ_between_sessions() -> None:
     """M-5: the same session waits the same way each time."""
     found = [delay for delay, _ in zip(iterate_delays(1), range(9), strict=False)]
-    plain = [min(FIRST_SECONDS * 2**number, LONGEST_SECONDS) for number in range(9)]
+    plain = [min(FIRST_SECONDS * 2**number, MAX_SECONDS) for number in range(9)]
     assert all(abs(delay - each) <= JITTER / 2 * each for delay, each in zip(found, plain, strict=True))
     assert found == [delay for delay, _ in zip(iterate_delays(1), range(9), strict=False)]
     assert found != [delay for delay, _ in zip(iterate_delays(2), range(9), strict=False)]

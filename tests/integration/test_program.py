@@ -19,8 +19,8 @@ from moothall.participants import subprocess_runner
 from moothall.participants.subprocess_runner import (
     GRACE_SECONDS,
     MARK,
-    MOST_COMPLAINT,
-    MOST_OUTPUT,
+    MAX_COMPLAINT,
+    MAX_OUTPUT,
     ProcessResult,
     find_strays,
     run_program,
@@ -162,7 +162,7 @@ def test_both_streams_are_read_at_once_and_the_end_of_its_complaints_is_kept(tmp
     program = f"import sys\n{lines}\nprint('end', file=sys.stderr)"
     done = run(tmp_path, *PYTHON, program)
     assert (done.code, len(done.out), done.is_flooded) == (0, 1_000_000, False)
-    assert (len(done.err), done.err[-8:]) == (MOST_COMPLAINT, "eee\nend\n")
+    assert (len(done.err), done.err[-8:]) == (MAX_COMPLAINT, "eee\nend\n")
 
 
 def test_complaints_in_no_encoding_are_still_text(tmp_path: Path) -> None:
@@ -171,14 +171,14 @@ def test_complaints_in_no_encoding_are_still_text(tmp_path: Path) -> None:
 
 
 def test_as_much_as_is_taken_is_no_flood(tmp_path: Path) -> None:
-    done = run(tmp_path, "head", "-c", str(MOST_OUTPUT), "/dev/zero")
-    assert (done.code, len(done.out), done.is_flooded) == (0, MOST_OUTPUT, False)
-    assert run(tmp_path, "head", "-c", str(MOST_OUTPUT + 1), "/dev/zero").is_flooded
+    done = run(tmp_path, "head", "-c", str(MAX_OUTPUT), "/dev/zero")
+    assert (done.code, len(done.out), done.is_flooded) == (0, MAX_OUTPUT, False)
+    assert run(tmp_path, "head", "-c", str(MAX_OUTPUT + 1), "/dev/zero").is_flooded
 
 
 def test_a_flood_is_stopped(tmp_path: Path) -> None:
     done = run(tmp_path, "sh", "-c", "echo $$ > pid; exec yes")
-    assert (done.code, len(done.out), done.is_flooded) == (-signal.SIGTERM, MOST_OUTPUT, True)
+    assert (done.code, len(done.out), done.is_flooded) == (-signal.SIGTERM, MAX_OUTPUT, True)
     assert is_soon(lambda: not is_running(int(written(tmp_path / "pid"))))
 
 
@@ -191,7 +191,7 @@ def test_a_flood_is_stopped_at_once(tmp_path: Path) -> None:
         "while True:\n count += os.write(1, b'y' * 65536)"
     )
     assert run(tmp_path, *PYTHON, program).is_flooded
-    assert int(written(tmp_path / "count")) < 10 * MOST_OUTPUT
+    assert int(written(tmp_path / "count")) < 10 * MAX_OUTPUT
 
 
 # What cannot be run

@@ -410,7 +410,7 @@ def test_a_failure_to_remember_stops_nobody_else(caplog: pytest.LogCaptureFixtur
 
 def test_at_the_end_whoever_is_still_asked_is_let_go_and_nothing_runs_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """D-16: the session is whole and free; another process takes it up and ends it."""
-    monkeypatch.setattr(local, "LONGEST_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(local, "MAX_WAIT_SECONDS", 0.05)
 
     async def work() -> None:
         house, ends = engine(), Ends()

@@ -146,7 +146,7 @@ def test_a_damaged_session_is_said_each_time(tmp_path: Path) -> None:
 
 def test_few_lines_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many sessions there are, a server keeps a bounded number of lines."""
-    monkeypatch.setattr(session_list, "MOST_KEPT", 1)
+    monkeypatch.setattr(session_list, "MAX_KEPT", 1)
     environ = build_environ(tmp_path)
     hold_two(environ)
     lines, _ = list_lines(environ)

@@ -8,7 +8,7 @@ import pytest
 
 from moothall import Moot
 from moothall.app.deliberations import Deliberations
-from moothall.app.solo_decisions import LONGEST_PROPOSAL, SoloAnswer, SoloDecision, SoloDecisions, list_reviewers
+from moothall.app.solo_decisions import MAX_PROPOSAL_LENGTH, SoloAnswer, SoloDecision, SoloDecisions, list_reviewers
 from moothall.domain.ids import SeatId
 from moothall.errors import BadSetting
 from moothall.memory.breakers import SoloVerdict
@@ -58,9 +58,11 @@ def test_the_longest_decision_is_taken_and_one_character_more_is_refused() -> No
     async def work() -> None:
         async with Moot(environ=MEMORY) as moot:
             solo = SoloDecisions(moot)
-            assert (await solo.decide(wish(stakes="low", decision="x" * LONGEST_PROPOSAL))).result.is_allowed
-            with pytest.raises(BadSetting, match=f"has {LONGEST_PROPOSAL + 1} characters; at most {LONGEST_PROPOSAL} are taken"):
-                await solo.decide(wish(stakes="low", decision="x" * (LONGEST_PROPOSAL + 1)))
+            assert (await solo.decide(wish(stakes="low", decision="x" * MAX_PROPOSAL_LENGTH))).result.is_allowed
+            with pytest.raises(
+                BadSetting, match=f"has {MAX_PROPOSAL_LENGTH + 1} characters; at most {MAX_PROPOSAL_LENGTH} are taken"
+            ):
+                await solo.decide(wish(stakes="low", decision="x" * (MAX_PROPOSAL_LENGTH + 1)))
 
     hold(work())
 

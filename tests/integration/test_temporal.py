@@ -83,6 +83,10 @@ def test_a_worker_of_another_build_takes_what_one_cannot_run(environ: dict[str, 
     run_with_deadline(work())
 
 
+EVENTS_OF_AN_ADVANCE = 12
+"""Of a Temporal history, for one wake: its signal, its workflow tasks and its activity."""
+
+
 async def is_at_rest(handle: WorkflowHandle[Any, Any]) -> bool:
     """Whether a workflow has taken in all that it was told, and waits for a signal."""
     found = (await handle.describe()).raw_description
@@ -94,7 +98,7 @@ def test_a_long_session_continues_as_a_new_workflow(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch, rests: bool
 ) -> None:
     """N-2: its history stays short, also if it is always woken while it runs, and no wake is lost on the way."""
-    monkeypatch.setattr(temporal_queue, "MOST_EVENTS", 10)
+    monkeypatch.setattr(temporal_queue, "MAX_EVENTS", 10)
 
     async def work() -> None:
         ada, ended = GatedParticipant(), EndedSessions()
@@ -115,8 +119,10 @@ def test_a_long_session_continues_as_a_new_workflow(
             assert (ended.sessions, ada.calls) == ([session], 4)
             await handle.result()
             described = await handle.describe()
-            assert described.raw_description.workflow_execution_info.first_run_id != described.run_id
-            # Without that it has 12 for each of its wakes, of which a slow machine makes more.
+            is_continued = described.raw_description.workflow_execution_info.first_run_id != described.run_id
+            # Wakes that all come during the first advance are one: the session then ends with a history that is short enough.
+            assert is_continued or (not rests and described.history_length <= 10 + EVENTS_OF_AN_ADVANCE)
+            # Without that it has those of an advance for each of its wakes, of which a slow machine makes more.
             assert described.history_length < 50
 
     run_with_deadline(work())

@@ -43,7 +43,7 @@ SESSION: Final = SessionId("think_20240520_001")
 TOPIC: Final = "Should we adopt HSM?"
 PASS: Final = Contribution(type="pass")
 
-_MOST_COMPUTED: Final = 100
+_MAX_COMPUTED: Final = 100
 
 
 def build_seat(
@@ -261,7 +261,7 @@ class DeliberationRun:
         self.state = self.rules.evolve(self.state, entry)
 
     def _settle(self) -> None:
-        for _ in range(_MOST_COMPUTED):
+        for _ in range(_MAX_COMPUTED):
             computed = [effect.fact for effect in self.rules.decide(self.state) if isinstance(effect, Record)]
             if not computed:
                 self.ever_asked.update({ask.id: ask for ask in self.asks})

@@ -38,7 +38,7 @@ START: Final = datetime(2024, 5, 20, 10, 0, 0, tzinfo=UTC)
 SESSION: Final = SessionId("think_20240520_001")
 TOPIC: Final = "Should we lay off 20 %?"
 
-_MOST_COMPUTED: Final = 100
+_MAX_COMPUTED: Final = 100
 
 
 def build_seat(
@@ -197,7 +197,7 @@ class MeetingRun:
         self.state = RULES.evolve(self.state, entry)
 
     def _settle(self) -> None:
-        for _ in range(_MOST_COMPUTED):
+        for _ in range(_MAX_COMPUTED):
             computed = [effect.fact for effect in RULES.decide(self.state) if isinstance(effect, Record)]
             if not computed:
                 return

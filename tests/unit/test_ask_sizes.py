@@ -7,7 +7,7 @@ from bench.calls.asks import PROTOCOLS, measure_asks
 
 from moothall.domain.facts import Language
 
-MOST_TOKENS = 350
+MAX_TOKENS = 350
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -16,4 +16,4 @@ def test_what_an_ask_sends_beyond_its_matter_is_short(protocol: str, language: L
     """M-4"""
     measured = asyncio.run(measure_asks(protocol, language))
     assert len(measured) >= 2
-    assert {kind: most for kind, most in measured.items() if not 60 < most <= MOST_TOKENS} == {}
+    assert {kind: most for kind, most in measured.items() if not 60 < most <= MAX_TOKENS} == {}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from moothall.surfaces.api.chat_request import (
-    LONGEST_CONVERSATION,
+    MAX_CONVERSATION_LENGTH,
     ChatRefused,
     ChatRequest,
     digest_request,
@@ -58,7 +58,7 @@ def test_a_long_conversation_is_cut_at_its_beginning() -> None:
     """The newest messages and the client's instructions are kept; how many are left out is told."""
     earlier = [("user" if at % 2 else "assistant", f"message {at} " + "x" * 1_000) for at in range(40)]
     found = read_question(chat(("system", "Be brief."), *earlier, "And now?"))
-    assert len(found.conversation) <= LONGEST_CONVERSATION + 100
+    assert len(found.conversation) <= MAX_CONVERSATION_LENGTH + 100
     assert found.conversation.startswith("instructions of the chat client:\n| Be brief.\n(")
     assert "earlier messages are left out)" in found.conversation
     assert "message 39 " in found.conversation

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moothall.domain.claims import LONGEST_CLAIM, cut_text, extract_claim
+from moothall.domain.claims import MAX_CLAIM_LENGTH, cut_text, extract_claim
 
 POLITE = "Thank you all, this has been a rich exchange and I have learned a great deal from every one of you. "
 FRIENDLY = "感谢各位的精彩发言，我从大家的讨论中学到了很多东西，这是一次难得的交流。"
@@ -51,7 +51,7 @@ def test_a_sentence_that_is_too_long_gives_its_clauses() -> None:
 def test_a_claim_is_one_short_line_of_the_texts_own_words(text: str) -> None:
     """P-8"""
     claim = extract_claim(text)
-    assert len(claim) <= LONGEST_CLAIM
+    assert len(claim) <= MAX_CLAIM_LENGTH
     assert "\n" not in claim
     assert bool(claim.strip("… ")) == bool(text.strip("… \n"))
     line = " ".join(text.split())

@@ -31,7 +31,7 @@ from moothall.protocols.consultation.facts import (
 )
 from moothall.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
 from moothall.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
-from moothall.protocols.consultation.rules import MOST_FILINGS, ConsultingRulebook
+from moothall.protocols.consultation.rules import MAX_FILINGS, ConsultingRulebook
 from moothall.protocols.consultation.state import Consultation, ConsultingState
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.pipeline.facts import GateVerdict
@@ -220,7 +220,7 @@ def test_the_loss_of_the_consulted_is_recorded_and_the_first_goes_on_knowing_it(
 def test_an_answer_that_cannot_be_recorded_is_not_used() -> None:
     """C-8"""
     room = Room().put().requests(asks_for()).advises()
-    for _ in range(MOST_FILINGS):
+    for _ in range(MAX_FILINGS):
         room.put(SeatLost(ask=room.ask.id, seat=DIRECTOR.id, reason="error", detail="no room"))
     assert ConsultationFailed(consultation=1, reason="unrecorded") in room.facts
     assert room.ask.id == "1~1.speech.ada"

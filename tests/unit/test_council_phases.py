@@ -30,7 +30,7 @@ from moothall.protocols.council.facts import (
     PhaseBegun,
     SpeakingOrder,
 )
-from moothall.protocols.council.rules import MOST_CONTRIBUTIONS
+from moothall.protocols.council.rules import MAX_CONTRIBUTIONS
 from moothall.protocols.council.timeline import PassedTurn, build_dissent
 
 # D-7: the phases
@@ -410,7 +410,7 @@ def test_a_later_vote_replaces_an_earlier_one_and_both_lines_stay() -> None:
 def test_no_seat_may_speak_for_ever() -> None:
     """D-6"""
     table = proposed(debate(*AWAY))
-    for _ in range(MOST_CONTRIBUTIONS - 1):
+    for _ in range(MAX_CONTRIBUTIONS - 1):
         table.say_unchecked("ada", support(2))
     assert (table.invited, table.asked) == ([], ["2.argue.bob", "2.argue.cy"])
     assert table.say(bob=PASS, cy=PASS).asked == ["3.synthesize.ada", "3.synthesize.bob", "3.synthesize.cy"]

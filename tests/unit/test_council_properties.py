@@ -63,7 +63,7 @@ LASTING = settings(
 )
 KITS = {plugin.name: plugin for plugin in (DEBATE, ADVISORY, CONSENSUS)}
 SESSION = SessionId("think_20240520_001")
-MOST_INTERRUPTIONS = 12
+MAX_INTERRUPTIONS = 12
 
 TEXTS = st.sampled_from(
     (
@@ -244,7 +244,7 @@ class Sitting:
             if snapshot.is_closed:
                 break
             assert batch.asks, "a session that is not closed waits for nobody"
-            happened = self._other(batch) if others < MOST_INTERRUPTIONS and self.data.draw(st.integers(0, 2)) == 2 else None
+            happened = self._other(batch) if others < MAX_INTERRUPTIONS and self.data.draw(st.integers(0, 2)) == 2 else None
             others += happened is not None
             if happened is None:
                 arrived = [self._answer(snapshot, self.data.draw(st.sampled_from(batch.asks)))]

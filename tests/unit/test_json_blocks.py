@@ -30,7 +30,7 @@ from moothall.reports.blocks import (
     Strong,
     Table,
 )
-from moothall.reports.json_blocks import LONGEST_QUOTE, encode_block, encode_blocks
+from moothall.reports.json_blocks import MAX_QUOTE_LENGTH, encode_block, encode_blocks
 
 ADA = SeatId("ada")
 HOSTILE = (
@@ -112,8 +112,8 @@ def test_long_words_are_cut_and_marked() -> None:
     """W-8: a line of a megabyte neither breaks the page nor is sent to everybody."""
     found = encode_block(Quote("x" * 1_000_000))
     assert found["cut"] is True
-    assert len(found["html"]) < LONGEST_QUOTE + 100
-    assert "cut" not in encode_block(Quote("x" * LONGEST_QUOTE))
+    assert len(found["html"]) < MAX_QUOTE_LENGTH + 100
+    assert "cut" not in encode_block(Quote("x" * MAX_QUOTE_LENGTH))
     assert len(json.dumps(encode_block(Line("y" * 1_000_000)))) < 30_000
 
 

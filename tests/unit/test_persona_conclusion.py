@@ -24,7 +24,7 @@ from moothall.protocols.persona.facts import (
     TurnPassed,
     WeighedStand,
 )
-from moothall.protocols.persona.rules import MOST_TURNS, RULES
+from moothall.protocols.persona.rules import MAX_TURNS, RULES
 from moothall.protocols.persona.state import DECIDERS
 from moothall.protocols.persona.timeline import build_decision
 
@@ -187,8 +187,8 @@ def test_a_turn_that_nobody_took_counts_against_the_budget() -> None:
 def test_a_meeting_without_a_turn_budget_ends_all_the_same() -> None:
     """P-14"""
     table = MeetingRun(ADA, BOB)
-    effects = RULES.decide(replace(table.state, turn=MOST_TURNS + 1))
-    assert [getattr(effect, "fact", None) for effect in effects] == [TalkEnded(turn=MOST_TURNS + 1, reason="turns")]
+    effects = RULES.decide(replace(table.state, turn=MAX_TURNS + 1))
+    assert [getattr(effect, "fact", None) for effect in effects] == [TalkEnded(turn=MAX_TURNS + 1, reason="turns")]
 
 
 @pytest.mark.parametrize("budget", ["tokens", "money", "time"])

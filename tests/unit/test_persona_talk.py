@@ -12,11 +12,11 @@ from tests.support.play_persona import MeetingRun, bid_silence, bid_to_speak, bu
 from moothall.codec.answers import parse_answer
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget, BudgetKind
-from moothall.domain.context import LONGEST_UTTERANCE, MOST_DIGESTS
+from moothall.domain.context import MAX_DIGESTS, MAX_UTTERANCE_LENGTH
 from moothall.domain.effects import Ask
 from moothall.domain.facts import BudgetExhausted
 from moothall.domain.ids import USER, AskId, SeatId, ask_id, daily_id, daily_prefix, parse_seat_id, parse_session_id
-from moothall.domain.roster import MOST_SEATS, Swap, swap_seats, validate_seats, validate_swaps
+from moothall.domain.roster import MAX_SEATS, Swap, swap_seats, validate_seats, validate_swaps
 from moothall.errors import BadAnswer, BadName, BadRoster, BadSetting
 from moothall.ports.plugin import Plan
 from moothall.protocols.persona.facts import (
@@ -56,7 +56,7 @@ def test_seats_with_ids_of_their_own_sit_together() -> None:
         ([replace(ADA, patience=0.0)], "seat 'ada' has the patience 0.0"),
         ([replace(ADA, patience=math.inf)], "seat 'ada' has the patience inf"),
         ([], "0 seats"),
-        ([build_seat(f"s{number}") for number in range(MOST_SEATS + 1)], f"{MOST_SEATS + 1} seats"),
+        ([build_seat(f"s{number}") for number in range(MAX_SEATS + 1)], f"{MAX_SEATS + 1} seats"),
     ],
 )
 def test_seats_that_cannot_sit_together_are_refused(seats: list[object], why: str) -> None:
@@ -335,9 +335,9 @@ def test_the_digest_keeps_the_question_and_what_moved_most() -> None:
     for number in range(60):
         table.turn(("ada", "bob")[number % 2], f"Speech {number}.", score=1.0 if number in {5, 9} else 0.4)
     memory = table.state.memory
-    assert len(memory.older) == MOST_DIGESTS
+    assert len(memory.older) == MAX_DIGESTS
     assert {1, 7, 11} <= {gist.id for gist in memory.older}
-    assert memory.left_out == 61 - 6 - MOST_DIGESTS
+    assert memory.left_out == 61 - 6 - MAX_DIGESTS
     assert f"({memory.left_out} older entries left out)" in table.brief("ada").shared
 
 
@@ -356,7 +356,7 @@ def test_what_a_seat_receives_stays_bounded_as_the_meeting_grows() -> None:
 def test_an_endless_speech_is_shown_cut_and_kept_whole() -> None:
     """P-8"""
     table = MeetingRun(ADA, BOB).turn("ada", "x" * 20_000)
-    assert len(table.brief("bob").shared) < LONGEST_UTTERANCE + 300
+    assert len(table.brief("bob").shared) < MAX_UTTERANCE_LENGTH + 300
     assert table.timeline.lines[-1].content == "x" * 20_000
 
 

@@ -11,9 +11,9 @@ from tests.support.play_persona import START, MeetingRun, bid_silence, bid_to_sp
 
 from moothall.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
 from moothall.domain.context import (
-    LONGEST_DIGEST,
-    LONGEST_UTTERANCE,
-    MOST_DIGESTS,
+    MAX_DIGEST_LENGTH,
+    MAX_DIGESTS,
+    MAX_UTTERANCE_LENGTH,
     ContextWindow,
     Utterance,
     clip_utterance,
@@ -246,8 +246,8 @@ def test_one_line_is_one_line() -> None:
         ("Version 3.5 is out", "Version 3.5 is out"),
         ("", ""),
         ("。x", "。x"),
-        ("x" * LONGEST_DIGEST, "x" * LONGEST_DIGEST),
-        ("x" * (LONGEST_DIGEST + 1), "x" * (LONGEST_DIGEST - 1) + "…"),
+        ("x" * MAX_DIGEST_LENGTH, "x" * MAX_DIGEST_LENGTH),
+        ("x" * (MAX_DIGEST_LENGTH + 1), "x" * (MAX_DIGEST_LENGTH - 1) + "…"),
     ],
 )
 def test_a_gist_is_the_first_sentence_on_one_line(text: str, line: str) -> None:
@@ -265,15 +265,15 @@ def test_a_gist_says_something(text: str) -> None:
 @given(st.text(max_size=500))
 def test_a_gist_is_never_long(text: str) -> None:
     """P-8"""
-    assert len(extract_first_sentence(text)) <= LONGEST_DIGEST
+    assert len(extract_first_sentence(text)) <= MAX_DIGEST_LENGTH
 
 
 def test_a_long_contribution_is_clipped_and_says_so() -> None:
     """P-8"""
-    whole = Utterance(id=2, speaker=SeatId("ada"), text="x" * LONGEST_UTTERANCE)
+    whole = Utterance(id=2, speaker=SeatId("ada"), text="x" * MAX_UTTERANCE_LENGTH)
     assert clip_utterance(whole) == whole
-    longer = replace(whole, text="x" * (LONGEST_UTTERANCE + 7))
-    assert clip_utterance(longer) == replace(whole, text="x" * LONGEST_UTTERANCE + "… [+7]")
+    longer = replace(whole, text="x" * (MAX_UTTERANCE_LENGTH + 7))
+    assert clip_utterance(longer) == replace(whole, text="x" * MAX_UTTERANCE_LENGTH + "… [+7]")
 
 
 def test_what_falls_out_of_the_window_becomes_a_line_of_the_digest() -> None:
@@ -293,10 +293,10 @@ def test_what_falls_out_of_the_window_becomes_a_line_of_the_digest() -> None:
 def test_of_the_digest_the_least_moving_goes_and_the_oldest_of_equals() -> None:
     """P-8"""
     memory = ContextWindow(window=1)
-    weights = [0.0, 0.5, 0.2, 0.2, *[0.9] * (MOST_DIGESTS - 3), 0.9, 0.9]
+    weights = [0.0, 0.5, 0.2, 0.2, *[0.9] * (MAX_DIGESTS - 3), 0.9, 0.9]
     for number, weight in enumerate(weights, 1):
         memory = memory.add(Utterance(id=number, speaker=USER, text="x"), weight)
-    assert [line.id for line in memory.older] == [1, 2, *range(5, MOST_DIGESTS + 3)]
+    assert [line.id for line in memory.older] == [1, 2, *range(5, MAX_DIGESTS + 3)]
     assert memory.left_out == 2
 
 
@@ -496,7 +496,7 @@ def test_a_resume_moves_deadlines_past_all_the_time_nobody_ran_the_session() -> 
 
 # What an ask costs
 
-MOST_TOKENS = 350
+MAX_TOKENS = 350
 
 
 def _count_tokens(text: str) -> float:
@@ -531,7 +531,7 @@ def test_what_an_ask_sends_beyond_the_matter_is_short(kind: str, language: Langu
     brief = table.brief({"intent_of_the_decider": "c", "draft": "c"}.get(kind, "a"))
     assert brief.ask.kind == kind.partition("_")[0]
     sent = f"{brief.system}\n{build_user_prompt(brief)}"
-    assert _count_tokens(sent) <= MOST_TOKENS, sent
+    assert _count_tokens(sent) <= MAX_TOKENS, sent
 
 
 def test_a_seat_is_told_who_sits_there_what_is_left_and_what_it_said() -> None:

@@ -13,7 +13,7 @@ from moothall.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, pa
 from moothall.protocols.roundtable.names import RESERVED
 from moothall.protocols.roundtable.sections import find_missing_sections
 from moothall.protocols.roundtable.state import Status
-from moothall.protocols.roundtable.turn_file import KINDS, LONGEST_PROMPT, parse_turn_file
+from moothall.protocols.roundtable.turn_file import KINDS, MAX_PROMPT_LENGTH, parse_turn_file
 
 LANGUAGES = ("en", "zh")
 
@@ -37,7 +37,7 @@ def test_the_guide_tells_everything_that_an_agent_needs(language: Language) -> N
     assert words.wake.replace("{role}", "{current_speaker}").replace("{prompt}", "{prompt_for_speaker}").replace(
         "{conference}", "{conference}" if language == "en" else "{会议名}"
     ) in re.sub(r"\s+", " ", guide)
-    assert str(LONGEST_PROMPT) in guide.replace(",", "")
+    assert str(MAX_PROMPT_LENGTH) in guide.replace(",", "")
     for name in RESERVED:
         assert name in guide or name.upper() in guide
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from moothall.errors import BadName
 from moothall.protocols.roundtable.files import format_speech_file_name, parse_speech_file_name
-from moothall.protocols.roundtable.names import DEVICES, MOST_BYTES, RESERVED, validate_conference_name, validate_role_name
+from moothall.protocols.roundtable.names import DEVICES, MAX_BYTES, RESERVED, validate_conference_name, validate_role_name
 
 TAKEN = (
     "cache",
@@ -79,7 +79,7 @@ def test_whatever_is_taken_is_one_plain_file_name(name: str) -> None:
     assert name[0] not in ".-"
     assert not set(name) & set('/\\\0\n\r:*?"<>| .')
     assert len(format_speech_file_name(999_999, name).encode()) <= 255 - len("10000_.draft-0123456789abcdef")
-    assert len(name.encode()) <= MOST_BYTES
+    assert len(name.encode()) <= MAX_BYTES
     assert name.casefold() not in RESERVED | DEVICES
 
 

@@ -9,7 +9,7 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import quote_lines
 from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSettings
-from moothall.protocols.roundtable.prompts import LONGEST_RECORD
+from moothall.protocols.roundtable.prompts import MAX_RECORD_LENGTH
 from moothall.protocols.roundtable.report import build_roundtable_report
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import extract_minutes_section, find_missing_minutes
@@ -43,8 +43,8 @@ def test_the_largest_conference_fits_into_what_the_moderator_is_sent() -> None:
     """R-9: 63 speakers, 100 rounds: 60,000 characters in all, and it says what was shortened and where the file is."""
     run = hold(63, 100, 200)
     brief = RULES.brief(run.state, run.ask)
-    assert measure(brief) <= LONGEST_RECORD
-    assert measure(brief) > LONGEST_RECORD * 0.8
+    assert measure(brief) <= MAX_RECORD_LENGTH
+    assert measure(brief) > MAX_RECORD_LENGTH * 0.8
     # Each role's last speech is there, the newest whole.
     assert all(f"[{number} role{(number - 1) % 63}, " in brief.shared for number in range(6238, 6301))
     assert "| We take Redis, number 6300." in brief.shared
@@ -57,7 +57,7 @@ def test_few_long_speeches_fit_as_well(filler: int) -> None:
     """R-9: a short conference is read whole; of long speeches each role's last ones are shown as far as they fit."""
     run = hold(3, 2, filler)
     brief = RULES.brief(run.state, run.ask)
-    assert measure(brief) <= LONGEST_RECORD
+    assert measure(brief) <= MAX_RECORD_LENGTH
     assert ("shortened" in brief.shared or "digest" in brief.shared) == (filler == 49_000)
     assert all(f"We take Redis, number {number}." in brief.shared for number in range(1, 7))
 
@@ -68,7 +68,7 @@ def test_a_long_agenda_and_long_instructions_leave_it_bounded() -> None:
     for _ in range(4):
         run.give_input("n\n" * 9_000)
     run.put(RULES.forms["minutes"].reply(ask=run.ask.id, seat=run.ask.seat, said=run_minutes("m\n" * 20_000)))
-    assert measure(RULES.brief(run.state, run.ask)) <= LONGEST_RECORD
+    assert measure(RULES.brief(run.state, run.ask)) <= MAX_RECORD_LENGTH
 
 
 @settings(max_examples=60, deadline=None)

@@ -12,8 +12,8 @@ from moothall.surfaces.api.methods import TABLE, TOOLS
 from moothall.surfaces.api.shapes import ContributeParams, OpenParams, ParticipantIn
 from moothall.surfaces.api.toolsets import (
     ALL_TOOLS,
-    MOST_TOKENS,
-    MOST_TOOLS,
+    MAX_TOKENS,
+    MAX_TOOLS,
     SEAT_TOOLS,
     SESSION_OBSERVER_TOOLS,
     SESSION_OWNER_TOOLS,
@@ -30,8 +30,8 @@ ROLES = [role for role in list_roles() if role.tools != ALL_TOOLS]
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.role)
 def test_no_role_is_shown_more_than_an_agent_can_read(role: RoleTools) -> None:
     """D-5: at most eight tools and three thousand tokens."""
-    assert role.count == len(set(role.tools)) <= MOST_TOOLS
-    assert role.tokens <= MOST_TOKENS
+    assert role.count == len(set(role.tools)) <= MAX_TOOLS
+    assert role.tokens <= MAX_TOKENS
 
 
 @pytest.mark.parametrize("kind", SEAT_TOOLS)

@@ -17,7 +17,7 @@ from moothall.app.conferences.wake_agents import (
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import quote_lines
-from moothall.participants.agent_recipes import AGENTS, GEMINI_LOOKS, LONGEST_ARGUMENT, OPENCODE_LOOKS, Recipe, find_recipe
+from moothall.participants.agent_recipes import AGENTS, GEMINI_LOOKS, MAX_ARGUMENT_LENGTH, OPENCODE_LOOKS, Recipe, find_recipe
 from moothall.protocols.roundtable.facts import RoundtableSettings
 from moothall.protocols.roundtable.rules import RULES
 
@@ -109,14 +109,14 @@ def test_who_takes_the_prompt_as_an_argument_gets_as_much_of_the_record_as_fits(
     """Linux takes no more than 128 KiB as one argument; the sentence, and what is asked, are never cut."""
     asked = brief(agenda="缓存" * 24_000)
     told = build_wake_text(OTHER, asked, WAKE)
-    assert LONGEST_ARGUMENT - 3 <= len(told.encode()) <= LONGEST_ARGUMENT
+    assert MAX_ARGUMENT_LENGTH - 3 <= len(told.encode()) <= MAX_ARGUMENT_LENGTH
     assert told.startswith(f"{WAKE}\n\n")
     assert told.endswith(f"\n（此处有删节，其余见文件。）\n\n{asked.own}")
     assert asked.shared in build_wake_text(replace(OTHER, words="{prompt}"), asked, WAKE)
 
 
 def test_a_prompt_that_would_not_fit_without_the_record_is_the_wake_alone() -> None:
-    told = build_wake_text(OTHER, replace(brief(), own="长" * LONGEST_ARGUMENT), WAKE)
+    told = build_wake_text(OTHER, replace(brief(), own="长" * MAX_ARGUMENT_LENGTH), WAKE)
     assert told.startswith(f"{WAKE}\n\n")
     assert len(told) < 1_000
 

@@ -14,7 +14,7 @@ export interface Draft {
 }
 
 /** Views of earlier entries that are kept. */
-const MOST_KEPT = 40;
+const MAX_KEPT = 40;
 const REFETCH = 150;
 
 export class Meeting {
@@ -138,7 +138,7 @@ export class Meeting {
       past.set(at, { view, items });
       for (const [key, each] of past) {
         // Only what is on the screen is worth fetching whole.
-        if (key === at || (past.size <= MOST_KEPT && each.items.isWhole)) continue;
+        if (key === at || (past.size <= MAX_KEPT && each.items.isWhole)) continue;
         each.items.close();
         past.delete(key);
       }

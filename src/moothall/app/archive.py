@@ -24,7 +24,7 @@ from moothall.memory.head_book import ArchivedSession, HeadBook, open_head_regis
 if TYPE_CHECKING:
     from moothall.app.moot import Moot
 
-LEAST_AGE: Final = timedelta(days=1)
+MIN_AGE: Final = timedelta(days=1)
 """Ids that Moot chooses name the day: a session of today must not give its number away."""
 
 
@@ -47,7 +47,7 @@ def explain_archived(session: str, archived: ArchivedSession) -> str:
 
 async def archive_sessions(moot: "Moot", age: timedelta, word: str = "", *, is_tried: bool = False) -> ArchiveReport:
     """Move sessions that closed longer ago than `age` into a new file; with `is_tried` only say which. Raises BadSetting."""
-    if age < LEAST_AGE:
+    if age < MIN_AGE:
         raise BadSetting("only sessions that ended at least a day ago are archived: --older-than 1d or longer")
     if not is_tried:
         # What was decided stays in memory.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from moothall.domain.consult import MOST_PER_SEAT, MOST_PER_SESSION, ConsultRules
+from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION, ConsultRules
 from moothall.domain.effects import AnswerForm
 from moothall.errors import BadSetting
 from moothall.participants.record_writer import validate_project
@@ -29,7 +29,7 @@ class Consult:
 
 def build_consult_rules(wanted: Consult) -> ConsultRules:
     """Build the recorded rules; raises BadSetting."""
-    for what, count, most in (("seat", wanted.per_seat, MOST_PER_SEAT), ("session", wanted.per_session, MOST_PER_SESSION)):
+    for what, count, most in (("seat", wanted.per_seat, MAX_PER_SEAT), ("session", wanted.per_session, MAX_PER_SESSION)):
         if not 0 <= count <= most:
             raise BadSetting(f"{count} consultations per {what}; expected 0 to {most}")
     if not 0 < wanted.patience <= 31_536_000:

@@ -18,8 +18,8 @@ from moothall.ports.plugin import AnyPlugin
 from moothall.reports.outline import OutlineCache
 
 PAGE: Final = 200
-MOST_LIVE: Final = 64
-MOST_PAST: Final = 8
+MAX_LIVE: Final = 64
+MAX_PAST: Final = 8
 """How many folds up to an earlier entry are kept: going forward from one costs only what lies between."""
 
 
@@ -75,7 +75,7 @@ class FoldedSessions:
                 past = None
             past = await self._read_on(session, past, at)
             self._past[session] = past
-            if len(self._past) > MOST_PAST:
+            if len(self._past) > MAX_PAST:
                 self._past.popitem(last=False)
             return past
 
@@ -83,7 +83,7 @@ class FoldedSessions:
         known = self._live.pop(session, None)
         found = await self._read_on(session, known, None)
         self._live[session] = found
-        if len(self._live) > MOST_LIVE:
+        if len(self._live) > MAX_LIVE:
             self._live.popitem(last=False)
         if found.timeline.closed is not None:
             await self._moot.add_settlements(found.timeline)

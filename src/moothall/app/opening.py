@@ -18,8 +18,8 @@ from moothall.domain.durations import parse_duration
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.language import detect_language
-from moothall.domain.roster import DEMO, HELPING_SEATS, MOST_SEATS, WEEK_SECONDS, Seat, parse_kind, validate_seats
-from moothall.domain.topic import LONGEST_FILE, ContextFile, Topic, build_context, build_topic
+from moothall.domain.roster import DEMO, HELPING_SEATS, MAX_SEATS, WEEK_SECONDS, Seat, parse_kind, validate_seats
+from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile, Topic, build_context, build_topic
 from moothall.errors import BadRoster, BadSetting, SessionExists, UnknownDecision
 from moothall.ports.plugin import AnyPlugin, Plan
 
@@ -157,8 +157,8 @@ def read_context_file(given: str | Path | ContextFile) -> ContextFile:
         return given
     path = Path(given)
     try:
-        if path.stat().st_size > 4 * LONGEST_FILE:
-            raise BadSetting(f"{path} is too large; at most {LONGEST_FILE} characters of a file are taken")
+        if path.stat().st_size > 4 * MAX_FILE_LENGTH:
+            raise BadSetting(f"{path} is too large; at most {MAX_FILE_LENGTH} characters of a file are taken")
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as cause:
         raise BadSetting(f"{path} is not a text file in UTF-8") from cause
@@ -183,7 +183,7 @@ async def _build_roster(moot: "Moot", language: Language, options: Options) -> t
         (await moot.discover()).best if missing else ()
     )
     # The protocol has the last word on how many sit there; some seat helpers beside a full table.
-    return validate_seats(assign_seats(chosen, words, platforms, moot.seating.kinds), most=MOST_SEATS + HELPING_SEATS), chosen
+    return validate_seats(assign_seats(chosen, words, platforms, moot.seating.kinds), most=MAX_SEATS + HELPING_SEATS), chosen
 
 
 def _build_seat(moot: "Moot", name: str, filled: SeatFiller) -> Seat:

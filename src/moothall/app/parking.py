@@ -14,9 +14,9 @@ from moothall.engine.session_loop import ParticipantFactory
 from moothall.engine.snapshot import Snapshot
 
 FIRST_SECONDS: Final = 5.0
-LONGEST_SECONDS: Final = 300.0
+MAX_SECONDS: Final = 300.0
 JITTER: Final = 0.2
-LONGEST_OUTAGE: Final = 604_800.0
+MAX_OUTAGE: Final = 604_800.0
 """For how long, in seconds, a parked session is looked at again unless somebody says otherwise: a week."""
 CHECK_SECONDS: Final = 120.0
 """How long `ready` may take, including imports on a busy machine; a participant's requests have their own deadlines."""
@@ -32,14 +32,14 @@ def iterate_delays(seed: int) -> Iterator[float]:
     """Yield how long to wait before each look: doubling up to five minutes, spread so that sessions do not look all at once."""
     delay, number = FIRST_SECONDS, 0
     while True:
-        yield min(delay, LONGEST_SECONDS) * (1 + JITTER * (random_unit(seed, "parking", number) - 0.5))
-        delay, number = min(2 * delay, LONGEST_SECONDS), number + 1
+        yield min(delay, MAX_SECONDS) * (1 + JITTER * (random_unit(seed, "parking", number) - 0.5))
+        delay, number = min(2 * delay, MAX_SECONDS), number + 1
 
 
 def find_retry_delay(snapshot: Snapshot, tries: int, now: datetime, delays: Delays = iterate_delays) -> float | None:
     """In how many seconds a parked session is looked at again after so many looks; None once it has been parked too long."""
     state = snapshot.session_state
-    if (now - state.at).total_seconds() > LONGEST_OUTAGE:
+    if (now - state.at).total_seconds() > MAX_OUTAGE:
         return None
     return next(islice(delays(state.opened.seed), tries, None))
 
@@ -64,7 +64,7 @@ async def run_through_outages(
     while True:
         started = loop.time()
         snapshot = await engine.run(session, seating, wait_outside=ends - started)
-        if delays is None or loop.time() - started > LONGEST_SECONDS:
+        if delays is None or loop.time() - started > MAX_SECONDS:
             # It went on for a while: this outage is another one.
             delays = iterate_delays(snapshot.session_state.opened.seed)
         while snapshot.session_state.parked is not None:

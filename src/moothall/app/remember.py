@@ -17,10 +17,10 @@ from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.independence import compute_correlation, find_seat_family, presume_correlation
 from moothall.scoring.positions import VotePosition
 
-LONGEST_TEXT: Final = 60_000
-LONGEST_SOURCE: Final = 500
-MOST_ITEMS: Final = 100
-MOST_CORRELATED: Final = 16
+MAX_TEXT_LENGTH: Final = 60_000
+MAX_SOURCE_LENGTH: Final = 500
+MAX_ITEMS: Final = 100
+MAX_CORRELATED: Final = 16
 """Up to how many seats the shared records of all pairs are looked up."""
 
 _VERDICTS: dict[str, VotePosition] = {
@@ -50,16 +50,16 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
         members=_build_members(decision, timeline.session_state.seats, opened.neutral),
-        dissent=tuple(voice.text for voice in decision.dissent[:MOST_ITEMS]),
-        open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MOST_ITEMS]),
-        search_text="\n".join(line.content for line in timeline.lines)[:LONGEST_TEXT],
+        dissent=tuple(voice.text for voice in decision.dissent[:MAX_ITEMS]),
+        open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]),
+        search_text="\n".join(line.content for line in timeline.lines)[:MAX_TEXT_LENGTH],
         built_on=subject.built_on,
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),
         strength=decision.strength,
         obligations=tuple(
-            RecordedObligation(by=each.seat, text=each.text, due=each.due) for each in decision.obligations[:MOST_ITEMS]
+            RecordedObligation(by=each.seat, text=each.text, due=each.due) for each in decision.obligations[:MAX_ITEMS]
         ),
     )
 
@@ -75,7 +75,7 @@ def _build_members(decision: Decision, seats: Sequence[Seat], neutral: frozenset
 
 
 def _build_member(seat: Seat, position: SeatPosition | None, *, is_neutral: bool) -> Member:
-    source, kind = seat.source[:LONGEST_SOURCE], find_seat_family(seat)[:LONGEST_SOURCE]
+    source, kind = seat.source[:MAX_SOURCE_LENGTH], find_seat_family(seat)[:MAX_SOURCE_LENGTH]
     member = Member(source=source, seat=seat.id, family=kind, is_neutral=is_neutral)
     if position is None:
         return member
@@ -102,7 +102,7 @@ async def with_recorded_trust(memory: DecisionMemory, seats: Sequence[Seat], cat
 
 async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat]) -> tuple[ErrorCorrelation, ...]:
     """Return the error correlations of the pairs of seats that have a shared record (D-20)."""
-    if len(seats) > MOST_CORRELATED:
+    if len(seats) > MAX_CORRELATED:
         return ()
     correlations = []
     pairs = await memory.pair_correlations([seat.source for seat in seats])

@@ -10,7 +10,7 @@ from moothall.domain.language import detect_language
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadRoster, BadSetting
 from moothall.protocols.swarm.agent_names import agent_name
-from moothall.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR
+from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR
 
 DEFAULT_AGENTS: Final = 5
 DEFAULT_TIME: Final = "60m"
@@ -31,10 +31,10 @@ def build_swarm_seats(given: Sequence[Seat], count: int | None, *, has_panel: bo
         raise BadRoster("a panel sets the number of explorers; give agents or panel, not both")
     if has_panel:
         return list(given)
-    wanted = count or (len(explorers) if len(explorers) >= FEWEST_AGENTS else DEFAULT_AGENTS)
+    wanted = count or (len(explorers) if len(explorers) >= MIN_AGENTS else DEFAULT_AGENTS)
     if len(explorers) > wanted:
         raise BadRoster(f"{len(explorers)} explorers are seated, but the number of agents is {wanted}")
-    names = [SeatId(agent_name(number)) for number in range(1, MOST_AGENTS * 2)]
+    names = [SeatId(agent_name(number)) for number in range(1, MAX_AGENTS * 2)]
     free = [name for name in names if name not in explorers][: wanted - len(explorers)]
     filled = [Seat(id=name, platform="") for name in free]
     # The usual order of names, whichever of them was given a platform.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN_SECONDS: Final = 1.0
 """How soon to retry a session that another process runs, or that could not be written."""
-LONGEST_WAIT_SECONDS: Final = 3_600.0
+MAX_WAIT_SECONDS: Final = 3_600.0
 
 RUNNER: Final = "MOOT_RUNNER"
 """The variable that says who runs a server's sessions: `local` (the default) or `workers`."""
@@ -209,7 +209,7 @@ class LocalRunner:
         if not deadlines:
             return
         wait = (min(deadlines) - datetime.now(UTC)).total_seconds()
-        delay = min(max(0.0, wait), LONGEST_WAIT_SECONDS)
+        delay = min(max(0.0, wait), MAX_WAIT_SECONDS)
         loop = asyncio.get_running_loop()
         # A context of its own: what a deadline starts does not belong to the call that came before it.
         self._alarms[snapshot.session] = loop.call_later(delay, self.wake, snapshot.session, context=Context())

@@ -28,7 +28,7 @@ Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stop
 
 FORM: Final = [1, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
-MOST_KEPT: Final = 5_000
+MAX_KEPT: Final = 5_000
 _KEPT: Final = ("protocol", "topic", "status", "is_hosted", "is_demo", "parked", "standing", "choice", "strength")
 
 
@@ -98,7 +98,7 @@ class SessionList:
             if kept.outcome is not None and kept.outcome.standing != "damaged" and kept.line.protocol in OWN_PROTOCOLS
         }
         # With those that this process did not look at: the newest are the last.
-        newest = dict(list({**self._stored, **lines}.items())[-MOST_KEPT:])
+        newest = dict(list({**self._stored, **lines}.items())[-MAX_KEPT:])
         with suppress(OSError):
             make_private_folder(self._path.parent)
             write_private(self._path, json.dumps({"form": FORM, "lines": newest}), over=True)
@@ -114,7 +114,7 @@ class SessionList:
 
     def _keep(self, kept: _KeptLine, *, is_new: bool = True) -> _KeptLine:
         # The oldest goes: what is listed again comes back.
-        if kept.line.session not in self._kept and len(self._kept) >= MOST_KEPT:
+        if kept.line.session not in self._kept and len(self._kept) >= MAX_KEPT:
             del self._kept[next(iter(self._kept))]
         self._kept[kept.line.session] = kept
         self._has_news |= is_new

@@ -27,10 +27,10 @@ from moothall.app.option_kinds import (
     TextsKind,
 )
 from moothall.domain.budget import DEFAULT_TURNS
-from moothall.domain.consult import MOST_PER_SEAT, MOST_PER_SESSION
+from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language
-from moothall.domain.roster import MOST_PATIENCE, Seat
-from moothall.domain.topic import LONGEST_LABEL, MOST_FILES, MOST_LABELS, ContextFile, Stakes
+from moothall.domain.roster import MAX_PATIENCE, Seat
+from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, ContextFile, Stakes
 from moothall.errors import BadSetting
 from moothall.locale.texts import list_languages
 
@@ -167,7 +167,9 @@ class Options(TypedDict, total=False):
     category: Annotated[
         str | None,
         SessionOption(
-            TextKind(LONGEST_LABEL), "The category of the question; trust is kept per category.", "问题的类别；信任按类别记录。"
+            TextKind(MAX_LABEL_LENGTH),
+            "The category of the question; trust is kept per category.",
+            "问题的类别；信任按类别记录。",
         ),
     ]
     stakes: Annotated[
@@ -179,13 +181,13 @@ class Options(TypedDict, total=False):
     tags: Annotated[
         Sequence[str] | None,
         SessionOption(
-            TextsKind(MOST_LABELS, LONGEST_LABEL), "A tag of the decision.", "决定的标签。", flag="--tag", metavar="TAG"
+            TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), "A tag of the decision.", "决定的标签。", flag="--tag", metavar="TAG"
         ),
     ]
     options: Annotated[
         Sequence[str] | None,
         SessionOption(
-            TextsKind(MOST_LABELS, LONGEST_LABEL),
+            TextsKind(MAX_LABELS, MAX_LABEL_LENGTH),
             "One of the possible answers, if they are known.",
             "可选答案之一（如已知）。",
             flag="--option",
@@ -196,7 +198,7 @@ class Options(TypedDict, total=False):
     thread: Annotated[
         str | None,
         SessionOption(
-            TextKind(LONGEST_LABEL),
+            TextKind(MAX_LABEL_LENGTH),
             "The thread of decisions that it joins.",
             "所加入的决策线程。",
             metavar="THREAD",
@@ -206,7 +208,7 @@ class Options(TypedDict, total=False):
     built_on: Annotated[
         Sequence[str] | None,
         SessionOption(
-            TextsKind(MOST_LABELS, LONGEST_LABEL),
+            TextsKind(MAX_LABELS, MAX_LABEL_LENGTH),
             "An earlier decision that this one builds on.",
             "本决定所依据的先前决定。",
             metavar="DECISION",
@@ -216,7 +218,7 @@ class Options(TypedDict, total=False):
     files: Annotated[
         Sequence[str | Path | ContextFile] | None,
         SessionOption(
-            FilesKind(MOST_FILES),
+            FilesKind(MAX_FILES),
             "A text file that every seat reads with the question: data, never instructions.",
             "每个席位随问题一起阅读的文本文件：是资料，不是指令。",
             flag="--file",
@@ -259,7 +261,7 @@ class Options(TypedDict, total=False):
     patience: Annotated[
         float | str | None,
         SessionOption(
-            DurationKind(MOST_PATIENCE),
+            DurationKind(MAX_PATIENCE),
             "Deadline for answers of mailbox seats. Default: 7d.",
             "外部席位作答的期限。默认：7d。",
             is_rare=True,
@@ -277,7 +279,7 @@ class Options(TypedDict, total=False):
     consult_limit: Annotated[
         int | None,
         SessionOption(
-            CountKind(0, MOST_PER_SEAT),
+            CountKind(0, MAX_PER_SEAT),
             "Consultations of one seat (default 3); implies consult.",
             "每个席位的咨询次数（默认 3）；隐含允许咨询。",
             refused=_NOT_CONSULTING,
@@ -287,7 +289,7 @@ class Options(TypedDict, total=False):
     consult_total: Annotated[
         int | None,
         SessionOption(
-            CountKind(0, MOST_PER_SESSION),
+            CountKind(0, MAX_PER_SESSION),
             "Consultations in total (default 24); implies consult.",
             "咨询总次数（默认 24）；隐含允许咨询。",
             refused=_NOT_CONSULTING,

@@ -15,9 +15,9 @@ from moothall.domain.topic import Stakes
 from moothall.errors import BadName, BadSetting, OutOfTurn, SessionClosed, SessionExists
 from moothall.memory.commands import Permission, SoloResult
 
-MOST_INVITED: Final = 2
-LONGEST_PROPOSAL: Final = 20_000
-MOST_CHOICE_WORDS: Final = 5
+MAX_INVITED: Final = 2
+MAX_PROPOSAL_LENGTH: Final = 20_000
+MAX_CHOICE_WORDS: Final = 5
 REVIEWER: Final = "reviewer"
 """The seat that is held free for whoever reviews, where nobody with a record is known."""
 PROPOSER: Final = "proposer"
@@ -69,8 +69,8 @@ class SoloDecisions:
 
         Raises BadSetting, BadName, BadRoster for reviewers who failed themselves, UnknownDecision, KeyReused.
         """
-        if len(wanted.decision) > LONGEST_PROPOSAL:
-            raise BadSetting(f"the decision has {len(wanted.decision)} characters; at most {LONGEST_PROPOSAL} are taken")
+        if len(wanted.decision) > MAX_PROPOSAL_LENGTH:
+            raise BadSetting(f"the decision has {len(wanted.decision)} characters; at most {MAX_PROPOSAL_LENGTH} are taken")
         named = [parse_seat_id(name) for name in wanted.reviewers]
         found = await (await self._moot.recall()).decide_alone(
             wanted.agent,
@@ -123,7 +123,7 @@ class SoloDecisions:
 
 def list_reviewers(permission: Permission) -> list[SeatId]:
     """Those who would be asked to review: the most trusted who come from outside and can take a seat."""
-    return [seat for name in permission.reviewers if (seat := _parse_seat(name))][:MOST_INVITED]
+    return [seat for name in permission.reviewers if (seat := _parse_seat(name))][:MAX_INVITED]
 
 
 def _name_free_seat(agent: SeatId) -> SeatId:
@@ -139,7 +139,7 @@ def _build_session_id(wanted: SoloDecision) -> str:
 def _shorten_to_choice(decision: str) -> str:
     """A decision of a few words is its own label: positions can be compared by it."""
     line = one_line(decision)
-    return line if len(line.split()) <= MOST_CHOICE_WORDS and len(line) <= 100 else ""
+    return line if len(line.split()) <= MAX_CHOICE_WORDS and len(line) <= 100 else ""
 
 
 def _parse_seat(source: str) -> SeatId | None:

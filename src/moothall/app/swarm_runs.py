@@ -29,7 +29,7 @@ from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 
 RUNS: Final = "swarm-runs"
 TEMPLATE: Final = ".template"
-MOST_SUFFIXES: Final = 10_000
+MAX_SUFFIXES: Final = 10_000
 
 log = logging.getLogger("moot")
 
@@ -102,11 +102,11 @@ def _find_own_folder(base: Path, timeline: SwarmTimeline) -> Path:
     """Return the session's folder: its existing one, else a new one under the first free name."""
     base.mkdir(parents=True, exist_ok=True)
     name, config = folder_name(timeline.opened_at, timeline.state.opened.topic), render_run_config(timeline)
-    for number in range(1, MOST_SUFFIXES):
+    for number in range(1, MAX_SUFFIXES):
         path = base / (name if number == 1 else f"{name}-{number}")
         if _is_own(path, config) or (not path.exists() and _make_folder(path, config)):
             return path
-    raise OSError(0, f"there are already {MOST_SUFFIXES} runs with this name", str(base / name))
+    raise OSError(0, f"there are already {MAX_SUFFIXES} runs with this name", str(base / name))
 
 
 def _is_own(path: Path, config: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from moothall.app.environment import resolve_vectors_path
 from moothall.app.validation import validate_topic
-from moothall.memory.decision_search import MOST_ENCODED
+from moothall.memory.decision_search import MAX_ENCODED
 from moothall.memory.search import Document, SearchIndex
 from moothall.memory.tokenize import strip_question
 from moothall.participants.meaning_index import build_meaning_index
@@ -20,5 +20,5 @@ async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[s
     likeness: Sequence[float] = ()
     if meaning is not None and texts:
         meaning.add_texts([strip_question(topic) for topic, _ in texts.values()])
-        likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MOST_ENCODED)
+        likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MAX_ENCODED)
     return [hit.decision for hit in index.search(validate_topic(query), len(texts), lambda _: True, likeness)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 EXTRA: Final = f"traces need extra packages: {describe_install('otel')}"
-LONGEST_VALUE: Final = 200
+MAX_VALUE_LENGTH: Final = 200
 LAST_SECONDS: Final = 2.0
 """How long a process that ends waits for its last spans to be taken."""
 
@@ -66,7 +66,7 @@ class _NotedSpan:
 
     def note(self, **attributes: Value) -> None:
         for name, value in attributes.items():
-            self._span.set_attribute(f"moot.{name}", value[:LONGEST_VALUE] if isinstance(value, str) else value)
+            self._span.set_attribute(f"moot.{name}", value[:MAX_VALUE_LENGTH] if isinstance(value, str) else value)
 
 
 @contextmanager

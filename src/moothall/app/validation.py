@@ -12,7 +12,7 @@ from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin
 
-LONGEST_TOPIC: Final = 20_000
+MAX_TOPIC_LENGTH: Final = 20_000
 
 
 def validate_topic(topic: str) -> str:
@@ -20,8 +20,8 @@ def validate_topic(topic: str) -> str:
     question = fix_surrogates(topic).strip()
     if not question:
         raise BadSetting('the topic is empty; write a question, such as "Should we …?"')
-    if len(question) > LONGEST_TOPIC:
-        raise BadSetting(f"the topic has {len(question)} characters; the limit is {LONGEST_TOPIC}")
+    if len(question) > MAX_TOPIC_LENGTH:
+        raise BadSetting(f"the topic has {len(question)} characters; the limit is {MAX_TOPIC_LENGTH}")
     return question
 
 

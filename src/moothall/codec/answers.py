@@ -20,8 +20,8 @@ from moothall.errors import BadAnswer
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>")
-LONGEST_PASS = 40
-LONGEST_ANSWER = 100_000
+MAX_PASS_LENGTH = 40
+MAX_ANSWER_LENGTH = 100_000
 
 
 @runtime_checkable
@@ -81,8 +81,8 @@ def parse_answer(form: AnswerForm, raw: object) -> object:
 def _parse(
     form: AnswerForm, raw: object, schema: Schema, fills: Mapping[str, object], *, is_strict: bool
 ) -> tuple[object, list[str]]:
-    if isinstance(raw, str) and len(raw) > LONGEST_ANSWER:
-        raise BadAnswer(f"the answer has {len(raw)} characters; at most {LONGEST_ANSWER} are taken")
+    if isinstance(raw, str) and len(raw) > MAX_ANSWER_LENGTH:
+        raise BadAnswer(f"the answer has {len(raw)} characters; at most {MAX_ANSWER_LENGTH} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
     parser = LenientParser(schema, fills, infer=form.infer, is_strict=is_strict)
@@ -115,7 +115,7 @@ def _parse(
 def _says_pass(schema: Schema, raw: object) -> bool:
     """Whether a few words pass, where a pass is offered: they are no contribution of that text."""
     offered = schema.get("properties", {}).get("type", {}).get("enum", ())
-    return "pass" in offered and isinstance(raw, str) and len(raw) <= LONGEST_PASS and is_pass(raw.strip())
+    return "pass" in offered and isinstance(raw, str) and len(raw) <= MAX_PASS_LENGTH and is_pass(raw.strip())
 
 
 def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> object | None:

@@ -10,7 +10,7 @@ from moothall.domain.records import StoredRecord
 
 HEADS: Final = SessionId("_heads")
 """The name of the register."""
-MOST_HEADS: Final = 1_000
+MAX_HEADS: Final = 1_000
 """How many heads one record holds at most."""
 
 
@@ -39,8 +39,8 @@ def seal_heads(end: ChainEnd, now: int, heads: Mapping[SessionId, HeadHash]) -> 
     """
     lines = [[session, head.seq, head.hash.hex()] for session, head in heads.items()]
     records: list[StoredRecord] = []
-    for start in range(0, len(lines), MOST_HEADS):
-        fields = {"fact": "heads.registered", "heads": lines[start : start + MOST_HEADS]}
+    for start in range(0, len(lines), MAX_HEADS):
+        fields = {"fact": "heads.registered", "heads": lines[start : start + MAX_HEADS]}
         body = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
         # Time never runs backwards in a register.
         seq, at = end.seq + 1, max(end.at, now)

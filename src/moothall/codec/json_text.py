@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from moothall.codec.value_words import is_empty
 
-MOST_STARTS: Final = 200
+MAX_STARTS: Final = 200
 """At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
-LONGEST_REPAIRED: Final = 30_000
-LONGEST_KEPT_NAME: Final = 64
+MAX_REPAIRED_LENGTH: Final = 30_000
+MAX_KEPT_NAME_LENGTH: Final = 64
 _NO_LETTERS: Final = re.compile(r"[\W_]+")
 # The possessive `*+` prevents backtracking through a long run of spaces after the fence.
 _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -54,7 +54,7 @@ def extract_object(text: str) -> dict[str, object] | None:
 def fold_name(name: str) -> str:
     """Return the form in which names of fields are compared: `movedBy` is `moved_by`."""
     # Only short ones are kept: names of fields are, and what else stands in their place need not stay in memory.
-    return _fold_short_name(name) if len(name) <= LONGEST_KEPT_NAME else _NO_LETTERS.sub("", name).casefold()
+    return _fold_short_name(name) if len(name) <= MAX_KEPT_NAME_LENGTH else _NO_LETTERS.sub("", name).casefold()
 
 
 @lru_cache(maxsize=1_024)
@@ -66,7 +66,7 @@ def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], lis
     doubled: list[str] = []
     decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _join_pairs(pairs, doubled))
     found: list[dict[str, object]] = []
-    for _ in range(MOST_STARTS):
+    for _ in range(MAX_STARTS):
         if start < 0:
             break
         try:
@@ -91,7 +91,7 @@ def _repair(source: str) -> FoundObject | None:
     from json_repair import repair_json
 
     try:
-        value = repair_json(_BARE_LINE.sub(r"\1\2", source[:LONGEST_REPAIRED]), return_objects=True)
+        value = repair_json(_BARE_LINE.sub(r"\1\2", source[:MAX_REPAIRED_LENGTH]), return_objects=True)
     except (RecursionError, ValueError):
         return None
     if isinstance(value, list):

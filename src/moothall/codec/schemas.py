@@ -18,7 +18,7 @@ from moothall.locale.catalogues import ANSWER_FORM
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
 # Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
 _LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern"})
-MOST_SHOWN: Final = 24
+MAX_SHOWN: Final = 24
 """How many allowed values of a field a prompt lists."""
 
 
@@ -175,5 +175,5 @@ def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, languag
 
 
 def _describe_values(values: Sequence[object], language: Language) -> str:
-    shown = [json.dumps(each, ensure_ascii=False) for each in values[:MOST_SHOWN]]
-    return " | ".join([*shown, *([ANSWER_FORM[language].more_values] if len(values) > MOST_SHOWN else [])])
+    shown = [json.dumps(each, ensure_ascii=False) for each in values[:MAX_SHOWN]]
+    return " | ".join([*shown, *([ANSWER_FORM[language].more_values] if len(values) > MAX_SHOWN else [])])

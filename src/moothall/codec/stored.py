@@ -20,7 +20,7 @@ Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 FindKinds = Callable[[str | type[Fact]], Mapping[str, type[Fact]]]
 
 
-MOST_CHECKED = 1_024
+MAX_CHECKED = 1_024
 # The kind stands first, and is followed by a field that is not the version, or by nothing.
 _HEAD = re.compile(rb'\{"fact":"([a-z0-9_.]+)"(?!,"v":)[,}]')
 _ADAPTERS: dict[type[Fact], TypeAdapter[Fact]] = {}
@@ -113,7 +113,7 @@ class FactCodec:
         except ValidationError as cause:
             raise _refuse(fact, cause) from cause
         # Kept for `encode`, which follows, unless the answer came too late: then it is dropped with the next ones.
-        if len(self._checked) >= MOST_CHECKED:
+        if len(self._checked) >= MAX_CHECKED:
             self._checked.clear()
         self._checked[id(fact)] = (fact, fields)
 

@@ -8,7 +8,7 @@ from typing import Final
 from moothall.domain.topic import normalize_label
 from moothall.domain.vocabulary import CHINESE_DIGITS, CHOICE_WORDS, DEGREES, EMPTY_WORDS, ONES, TENS
 
-LONGEST_VALUE: Final = 200
+MAX_VALUE_LENGTH: Final = 200
 _TRUE: Final = frozenset({"yes", "1", *CHOICE_WORDS["yes"]})
 _FALSE: Final = frozenset({"no", "0", *CHOICE_WORDS["no"]})
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)")
@@ -52,7 +52,7 @@ def read_integer(value: object) -> int | None:
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
-    if not isinstance(value, str) or len(value) > LONGEST_VALUE:
+    if not isinstance(value, str) or len(value) > MAX_VALUE_LENGTH:
         return None
     match = _LINE.fullmatch(value.replace("＃", "#").strip(" \t\n\"'`*#()[]{}.,;:（）【】"))
     if match is not None:
@@ -88,7 +88,7 @@ def _read_number(value: object) -> float | None:
         return None
     if isinstance(value, int | float):
         return float(value)
-    if not isinstance(value, str) or len(value) > LONGEST_VALUE:
+    if not isinstance(value, str) or len(value) > MAX_VALUE_LENGTH:
         return None
     text = unicodedata.normalize("NFKC", value).casefold()
     numbers = [float(each.replace(",", ".")) for each in _NUMBER.findall(text)]

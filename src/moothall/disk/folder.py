@@ -17,7 +17,7 @@ from typing import Final
 from moothall.disk.locks import take_lock
 from moothall.errors import BadName, SessionBusy, WorldError
 
-LONGEST_FILE: Final = 400_000
+MAX_FILE_LENGTH: Final = 400_000
 """The most bytes that are read of one file."""
 
 LOCK_SECONDS: Final = 30.0
@@ -120,9 +120,9 @@ class Folder:
             raise UnreadableFile("no plain file")
         with os.fdopen(descriptor, "rb") as file:
             # One byte more than the limit shows that a file is too large, without reading it all.
-            raw = file.read(LONGEST_FILE + 1)
-        if len(raw) > LONGEST_FILE:
-            raise UnreadableFile(f"more than {LONGEST_FILE} bytes")
+            raw = file.read(MAX_FILE_LENGTH + 1)
+        if len(raw) > MAX_FILE_LENGTH:
+            raise UnreadableFile(f"more than {MAX_FILE_LENGTH} bytes")
         return raw
 
     def _is_link(self, name: str) -> bool:

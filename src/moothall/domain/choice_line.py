@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import LONGEST_LABEL
+from moothall.domain.topic import MAX_LABEL_LENGTH
 
 # Bounded, because it is searched in text from outside; also `[CHOICE: PostgreSQL]`, bold or behind a bullet.
 _CHOICE: Final = re.compile(
@@ -17,7 +17,7 @@ def extract_choice(text: str) -> str:
     """Return the answer in the last such line; empty if there is none, or if it is no label but an essay."""
     found = [match["label"] for match in _CHOICE.finditer(text)]
     label = one_line(found[-1]).strip(_WRAPPED) if found else ""
-    return label if len(label) <= LONGEST_LABEL else ""
+    return label if len(label) <= MAX_LABEL_LENGTH else ""
 
 
 def drop_choice(text: str) -> str:

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-LONGEST_CLAIM: Final = 240
+MAX_CLAIM_LENGTH: Final = 240
 _HEAD: Final = 3_000
 _TAIL: Final = 1_000
 """How much of a text is looked at, from its beginning and from its end: this bounds the work on one entry."""
@@ -71,7 +71,7 @@ _LEAST: Final = 2.0
 
 # A session that is looked at is folded twice, by its rules and by its timeline.
 @lru_cache(maxsize=1_024)
-def extract_claim(text: str, longest: int = LONGEST_CLAIM) -> str:
+def extract_claim(text: str, longest: int = MAX_CLAIM_LENGTH) -> str:
     """Return what a text claims on one line: all of a short one, otherwise its stand, figures and reason; `…` marks what is left
     out."""
     read = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]} … {text[-_TAIL:]}"

@@ -16,8 +16,8 @@ from moothall.domain.ids import SeatId
 ConsultKind = Literal["knowledge", "confirmation", "feedback"]
 ConsultText = Annotated[str, MaxLen(8_000)]
 
-MOST_PER_SEAT: Final = 100
-MOST_PER_SESSION: Final = 1_000
+MAX_PER_SEAT: Final = 100
+MAX_PER_SESSION: Final = 1_000
 
 # Both languages and full-width punctuation: models mix them freely. Leading `*` allows for a request in bold Markdown.
 _REQUEST = re.compile(
@@ -58,8 +58,8 @@ class ConsultRules:
 
     folder: str
     token: str
-    per_seat: Annotated[int, Ge(0), Le(MOST_PER_SEAT)] = 3
-    per_session: Annotated[int, Ge(0), Le(MOST_PER_SESSION)] = 24
+    per_seat: Annotated[int, Ge(0), Le(MAX_PER_SEAT)] = 3
+    per_session: Annotated[int, Ge(0), Le(MAX_PER_SESSION)] = 24
     gate: bool = False
     patience: Annotated[float, Gt(0), Le(31_536_000)] = 300.0
 

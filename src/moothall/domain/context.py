@@ -8,15 +8,15 @@ from moothall.domain.claims import extract_claim
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 
-LONGEST_UTTERANCE = 2_000
+MAX_UTTERANCE_LENGTH = 2_000
 """The most characters of one contribution that a prompt shows; the ledger keeps the whole text."""
 
-LONGEST_DIGEST = 160
+MAX_DIGEST_LENGTH = 160
 # Full stops end a sentence only before a space and not after common abbreviations or a single letter ("e.g.", initials).
 _END = re.compile(r"[。！？]|[.!?](?<!\b[A-Za-z].)(?<!\bvs.)(?<!\bDr.)(?<!\bMr.)(?<!\bMs.)(?<!\betc.)(?<!\bMrs.) ")
 # The marker of a list item is skipped first, so that the full stop in "1." does not end the sentence.
 _ITEM = re.compile(r"(?:\(?\d{1,3}[.)、]|[-*•])\s*")
-MOST_DIGESTS = 12
+MAX_DIGESTS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,8 @@ class ContextWindow:
     left_out: int = 0
     weights: tuple[float, ...] = ()
     room: int = 0
-    longest: int = LONGEST_UTTERANCE
-    digests: int = MOST_DIGESTS
+    longest: int = MAX_UTTERANCE_LENGTH
+    digests: int = MAX_DIGESTS
 
     def __hash__(self) -> int:
         # Deliberately weak: it still separates the windows of one session, and no text is hashed for every prompt.
@@ -98,7 +98,7 @@ class ContextWindow:
         return self.recent[-1] if self.recent else None
 
 
-def clip_utterance(utterance: Utterance, longest: int = LONGEST_UTTERANCE) -> Utterance:
+def clip_utterance(utterance: Utterance, longest: int = MAX_UTTERANCE_LENGTH) -> Utterance:
     """Return the entry with its text cut to this many characters."""
     if len(utterance.text) <= longest:
         return utterance
@@ -106,14 +106,14 @@ def clip_utterance(utterance: Utterance, longest: int = LONGEST_UTTERANCE) -> Ut
 
 
 def extract_first_sentence(text: str) -> str:
-    """Return the first sentence of a text on one line, cut to `LONGEST_DIGEST`."""
+    """Return the first sentence of a text on one line, cut to `MAX_DIGEST_LENGTH`."""
     # Four times the limit is enough to find a sentence end, and keeps the regular expression off very long texts.
-    line = " ".join(text[: 4 * LONGEST_DIGEST].split())
+    line = " ".join(text[: 4 * MAX_DIGEST_LENGTH].split())
     item = _ITEM.match(line)
     end = _END.search(line, item.end() if item else 1)
     if end:
         line = line[: end.end()].rstrip()
-    return line if len(line) <= LONGEST_DIGEST else f"{line[: LONGEST_DIGEST - 1]}…"
+    return line if len(line) <= MAX_DIGEST_LENGTH else f"{line[: MAX_DIGEST_LENGTH - 1]}…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ SeatId = NewType("SeatId", str)
 AskId = NewType("AskId", str)
 
 USER: Final = SeatId("USER")
-LONGEST_SEAT: Final = 64
-LONGEST_SESSION: Final = 80
+MAX_SEAT_LENGTH: Final = 64
+MAX_SESSION_LENGTH: Final = 80
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -22,8 +22,8 @@ def parse_seat_id(text: str) -> SeatId:
     """Validate a seat id: letters and digits of any script, `_` and `-`; raises BadName."""
     # NFC first: the same name typed as composed or decomposed characters must be one seat.
     name = unicodedata.normalize("NFC", text.strip())
-    if not name or len(name) > LONGEST_SEAT:
-        raise BadName(f"seat id {text[:80]!r} must have 1 to {LONGEST_SEAT} characters")
+    if not name or len(name) > MAX_SEAT_LENGTH:
+        raise BadName(f"seat id {text[:80]!r} must have 1 to {MAX_SEAT_LENGTH} characters")
     # Mn and Mc are combining marks: many scripts (Devanagari, Thai) cannot write a word without them.
     if not all(char.isalnum() or char in "_-" or unicodedata.category(char) in {"Mn", "Mc"} for char in name):
         raise BadName(f"seat id {text!r} may hold letters and digits of any script, '_' and '-', nothing else")
@@ -35,9 +35,9 @@ def parse_seat_id(text: str) -> SeatId:
 def parse_session_id(text: str) -> SessionId:
     """Validate a session id: ASCII letters, digits, `_` and `-`; raises BadName."""
     # ASCII only: session ids become file names and parts of URLs.
-    if not isinstance(text, str) or len(text) > LONGEST_SESSION or not _SESSION.fullmatch(text):
+    if not isinstance(text, str) or len(text) > MAX_SESSION_LENGTH or not _SESSION.fullmatch(text):
         raise BadName(
-            f"session id {str(text)[:100]!r} must have 1 to {LONGEST_SESSION} ASCII letters, digits, '_' or '-', "
+            f"session id {str(text)[:100]!r} must have 1 to {MAX_SESSION_LENGTH} ASCII letters, digits, '_' or '-', "
             "beginning with a letter or digit"
         )
     return SessionId(text)

@@ -28,14 +28,14 @@ UNNAMED_MINDS: Final = frozenset({MAILBOX, HUMAN, SCRIPT, FUNCTION, DEMO})
 Sessions are folded by this, so it depends on what is recorded alone, never on which plugins are installed.
 """
 
-MOST_SEATS: Final = 64
+MAX_SEATS: Final = 64
 HELPING_SEATS: Final = 2
 """Seats that a protocol may add to a full roster: one validator and one similarity measure."""
 
-LONGEST_ROLE: Final = 20_000
-LONGEST_FAMILY: Final = 100
-MOST_WEIGHT: Final = 1e6
-MOST_PATIENCE: Final = 10 * 31_536_000.0
+MAX_ROLE_LENGTH: Final = 20_000
+MAX_FAMILY_LENGTH: Final = 100
+MAX_WEIGHT: Final = 1e6
+MAX_PATIENCE: Final = 10 * 31_536_000.0
 WEEK_SECONDS: Final = 604_800.0
 """How long a session waits for an answer from outside, by default."""
 
@@ -87,7 +87,7 @@ class Swap:
     platform: str
 
 
-def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_SEATS) -> tuple[Seat, ...]:
+def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SEATS) -> tuple[Seat, ...]:
     """Validate a roster and return it; raises BadRoster with the first reason why it is not valid."""
     roster = tuple(
         replace(seat, stance=fix_surrogates(seat.stance), instructions=fix_surrogates(seat.instructions)) for seat in seats
@@ -98,18 +98,18 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_S
     for seat in roster:
         if parse_seat_id(seat.id) != seat.id:
             raise BadRoster(f"seat id {seat.id!r} must be written {parse_seat_id(seat.id)!r}")
-        if len(seat.stance) + len(seat.instructions) > LONGEST_ROLE:
-            raise BadRoster(f"seat {seat.id!r}: stance and instructions have more than {LONGEST_ROLE} characters")
+        if len(seat.stance) + len(seat.instructions) > MAX_ROLE_LENGTH:
+            raise BadRoster(f"seat {seat.id!r}: stance and instructions have more than {MAX_ROLE_LENGTH} characters")
         # Case-insensitive: prompts and files name seats, and "Ada" beside "ada" would be ambiguous for a reader.
         key = seat.id.casefold()
         if key in seen:
             raise BadRoster(f"two seats are called {seen[key]!r} and {seat.id!r}; each needs an id of its own")
         seen[key] = seat.id
-        if not 0 < seat.weight <= MOST_WEIGHT:
+        if not 0 < seat.weight <= MAX_WEIGHT:
             raise BadRoster(
-                f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0 (at most {MOST_WEIGHT:g})"
+                f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0 (at most {MAX_WEIGHT:g})"
             )
-        if seat.patience is not None and not 0 < seat.patience <= MOST_PATIENCE:
+        if seat.patience is not None and not 0 < seat.patience <= MAX_PATIENCE:
             raise BadRoster(
                 f"seat {seat.id!r} has the patience {seat.patience}; it must be more than 0 seconds and at most ten years"
             )
@@ -117,9 +117,9 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MOST_S
             raise BadRoster(f"seat {seat.id!r} has the trust {seat.trust}; it must lie between 0 and 1")
         if seat.accuracy is not None and not 0 <= seat.accuracy <= 1:
             raise BadRoster(f"seat {seat.id!r} has the accuracy {seat.accuracy}; it must lie between 0 and 1")
-        if len(seat.family) > LONGEST_FAMILY or not (seat.family.isprintable() and seat.family == seat.family.strip()):
+        if len(seat.family) > MAX_FAMILY_LENGTH or not (seat.family.isprintable() and seat.family == seat.family.strip()):
             raise BadRoster(
-                f"seat {seat.id!r} has the family {seat.family!r}; expected a name of at most {LONGEST_FAMILY} characters"
+                f"seat {seat.id!r} has the family {seat.family!r}; expected a name of at most {MAX_FAMILY_LENGTH} characters"
             )
     return roster
 

@@ -27,7 +27,7 @@ from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR, Seat
 from moothall.domain.running_time import PendingAsk, compute_running_time, is_waiting_outside, update_pending
 
-MOST_ATTEMPTS: Final = 10
+MAX_ATTEMPTS: Final = 10
 """How often an ask is sent again after the process that held it died."""
 
 REMEMBERED_KEYS: Final = 64

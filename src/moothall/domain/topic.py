@@ -12,11 +12,11 @@ from moothall.errors import BadSetting
 
 Stakes = Literal["low", "medium", "high", "critical"]
 
-LONGEST_LABEL: Final = 100
-MOST_LABELS: Final = 32
-MOST_FILES: Final = 8
-LONGEST_FILE: Final = 60_000
-LONGEST_CONTEXT: Final = 120_000
+MAX_LABEL_LENGTH: Final = 100
+MAX_LABELS: Final = 32
+MAX_FILES: Final = 8
+MAX_FILE_LENGTH: Final = 60_000
+MAX_CONTEXT_LENGTH: Final = 120_000
 """Characters of the files that are given with a question: each seat is sent them with every ask."""
 
 
@@ -98,20 +98,20 @@ def build_context(given: Iterable[tuple[str, str]]) -> tuple[ContextFile, ...]:
     """Validate files that are given with a question (name and text) and return them; raises BadSetting."""
     found = []
     for name, text in given:
-        label = one_line(fix_surrogates(name))[:LONGEST_LABEL] or "?"
+        label = one_line(fix_surrogates(name))[:MAX_LABEL_LENGTH] or "?"
         if not text.strip():
             raise BadSetting(f"the file {label!r} is empty; leave it out")
-        if len(text) > LONGEST_FILE:
+        if len(text) > MAX_FILE_LENGTH:
             raise BadSetting(
-                f"the file {label!r} has {len(text)} characters; at most {LONGEST_FILE} are taken: give the part that matters"
+                f"the file {label!r} has {len(text)} characters; at most {MAX_FILE_LENGTH} are taken: give the part that matters"
             )
         found.append(ContextFile(name=label, text=fix_surrogates(text)))
-    if len(found) > MOST_FILES:
-        raise BadSetting(f"{len(found)} files; at most {MOST_FILES} are taken")
+    if len(found) > MAX_FILES:
+        raise BadSetting(f"{len(found)} files; at most {MAX_FILES} are taken")
     size = sum(len(each.text) for each in found)
-    if size > LONGEST_CONTEXT:
+    if size > MAX_CONTEXT_LENGTH:
         raise BadSetting(
-            f"the files have {size} characters together; at most {LONGEST_CONTEXT} are taken: every seat reads them all"
+            f"the files have {size} characters together; at most {MAX_CONTEXT_LENGTH} are taken: every seat reads them all"
         )
     return tuple(found)
 
@@ -132,8 +132,8 @@ def _parse_stakes(text: str) -> Stakes:
 
 def _validate_label(what: str, text: str) -> str:
     label = one_line(fix_surrogates(text))
-    if len(label) > LONGEST_LABEL:
-        raise BadSetting(f"the {what} {label[:40]!r}… has {len(label)} characters; at most {LONGEST_LABEL} are taken")
+    if len(label) > MAX_LABEL_LENGTH:
+        raise BadSetting(f"the {what} {label[:40]!r}… has {len(label)} characters; at most {MAX_LABEL_LENGTH} are taken")
     return label
 
 
@@ -146,6 +146,6 @@ def _validate_labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
     labels = tuple(known.values())
     if "" in labels:
         raise BadSetting(f"a {what} is empty")
-    if len(labels) > MOST_LABELS:
-        raise BadSetting(f"{len(labels)} of {what}; at most {MOST_LABELS} are taken")
+    if len(labels) > MAX_LABELS:
+        raise BadSetting(f"{len(labels)} of {what}; at most {MAX_LABELS} are taken")
     return labels

@@ -18,10 +18,10 @@ from moothall.domain.facts import (
 )
 from moothall.domain.ids import SeatId, SessionId, daily_id, daily_prefix
 from moothall.domain.records import StoredRecord
-from moothall.domain.roster import HELPING_SEATS, MOST_SEATS, Seat, Swap, validate_seats, validate_swaps
+from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, Swap, validate_seats, validate_swaps
 from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.events import EntryAdded, Event, EventQueue
-from moothall.engine.outside_answers import LONGEST_KEY, LONGEST_REASON, OutsideAnswers
+from moothall.engine.outside_answers import MAX_KEY_LENGTH, MAX_REASON_LENGTH, OutsideAnswers
 from moothall.engine.replay import Replay, ReplayResult, replay_records
 from moothall.engine.session_loop import ParticipantFactory, SessionRun
 from moothall.engine.snapshot import Snapshot
@@ -33,7 +33,7 @@ from moothall.errors import (
     UnknownSeat,
 )
 
-LONGEST_INPUT = 20_000
+MAX_INPUT_LENGTH = 20_000
 
 CheckFamily = Callable[[Snapshot, Seat], None]
 """Raises if a seat may not state another model family now."""
@@ -115,10 +115,10 @@ class Engine(OutsideAnswers):
         """Record a message of the user; None if it is already recorded under this key. Raises SessionClosed, KeyReused."""
         if not text.strip():
             raise BadSetting("the input is empty; say what the meeting should hear")
-        if len(text) > LONGEST_INPUT:
-            raise BadSetting(f"the input has {len(text)} characters; at most {LONGEST_INPUT} are taken")
-        if len(key) > LONGEST_KEY:
-            raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
+        if len(text) > MAX_INPUT_LENGTH:
+            raise BadSetting(f"the input has {len(text)} characters; at most {MAX_INPUT_LENGTH} are taken")
+        if len(key) > MAX_KEY_LENGTH:
+            raise BadSetting(f"the key has {len(key)} characters; at most {MAX_KEY_LENGTH} are taken")
         # Optimistic: `_append` returns None when another writer was first; then the key is checked again on the new state.
         while True:
             snapshot = await self.load_snapshot(session)
@@ -135,7 +135,7 @@ class Engine(OutsideAnswers):
         """End a session without a conclusion; raises SessionClosed if it has ended already."""
         while True:
             entry = await self._append(
-                await self.load_snapshot(session), SessionCancelled(reason=fix_surrogates(reason)[:LONGEST_REASON])
+                await self.load_snapshot(session), SessionCancelled(reason=fix_surrogates(reason)[:MAX_REASON_LENGTH])
             )
             if entry is not None:
                 return entry
@@ -217,7 +217,7 @@ class Engine(OutsideAnswers):
         """
         replayed = replay_records(self._writer, session, list(records))
         # An export can come from a protocol that added helping seats to a full roster.
-        validate_seats(replayed.snapshot.session_state.opened.seats, most=MOST_SEATS + HELPING_SEATS)
+        validate_seats(replayed.snapshot.session_state.opened.seats, most=MAX_SEATS + HELPING_SEATS)
         try:
             await self._world.append(session, records)
         except SeqConflict as cause:

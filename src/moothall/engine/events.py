@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from moothall.domain.facts import Entry
 from moothall.domain.ids import AskId, SeatId, SessionId
 
-MOST_WAITING = 10_000
+MAX_WAITING = 10_000
 """How many events a slow watcher may lag before it loses text deltas; entries are read again from the ledger."""
 
 
@@ -71,7 +71,7 @@ class EventHub:
 
     def subscribe(self, session: SessionId) -> EventQueue:
         """A queue of what happens from now on; what is being produced comes first, as far as it has got."""
-        queue: EventQueue = asyncio.Queue(MOST_WAITING)
+        queue: EventQueue = asyncio.Queue(MAX_WAITING)
         for pieces in self._texts.get(session, {}).values():
             queue.put_nowait(replace(pieces[0], text="".join(piece.text for piece in pieces)))
         for wait in self._waits.get(session, {}).values():

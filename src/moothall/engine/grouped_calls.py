@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-LARGEST_GROUP: Final = 500
+MAX_GROUP: Final = 500
 
 
 class GroupedCalls(Generic[K, V]):
@@ -33,7 +33,7 @@ class GroupedCalls(Generic[K, V]):
         group: list[tuple[K, asyncio.Future[V]]] = []
         try:
             while self._waiting:
-                group, self._waiting = self._waiting[:LARGEST_GROUP], self._waiting[LARGEST_GROUP:]
+                group, self._waiting = self._waiting[:MAX_GROUP], self._waiting[MAX_GROUP:]
                 await self._perform_group(group)
         finally:
             self._task = None

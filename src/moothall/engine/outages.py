@@ -13,7 +13,7 @@ from moothall.ports.participant import Participant
 
 PROBE_SECONDS = 30.0
 """How long a participant may take to say whether it is ready, beside one that is out; its own requests have shorter deadlines."""
-LONGEST_REASON = 500
+MAX_REASON_LENGTH = 500
 
 
 @dataclass(slots=True)
@@ -103,4 +103,4 @@ def build_parking(held: Sequence[SeatLost], shared: Iterable[SeatId], unready: M
         seats_of.setdefault(one_line(cause), []).append(seat)
     reason = "; ".join(f"{', '.join(dict.fromkeys(seats))}: {cause}" for cause, seats in seats_of.items())
     seats = tuple(dict.fromkeys((*(fact.seat for fact in held), *sorted(shared), *unready)))
-    return SessionParked(reason=reason[:LONGEST_REASON], seats=seats, usage=sum((fact.usage for fact in held), FREE))
+    return SessionParked(reason=reason[:MAX_REASON_LENGTH], seats=seats, usage=sum((fact.usage for fact in held), FREE))

@@ -33,8 +33,8 @@ from moothall.errors import (
     UnknownSeat,
 )
 
-LONGEST_KEY = 200
-LONGEST_REASON = 2_000
+MAX_KEY_LENGTH = 200
+MAX_REASON_LENGTH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class OutsideAnswers(Sessions):
                 ask = next((each for each in before.asks if each.seat == seat), None)
                 if ask is None:
                     raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
-                fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:LONGEST_REASON])
+                fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:MAX_REASON_LENGTH])
                 lost, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
                 # The entry just written sets `ran_at` to now, so no pause is left to record.
                 after = self._compute_step(lost, is_left=False)
@@ -159,7 +159,7 @@ class OutsideAnswers(Sessions):
                 if snapshot.is_closed:
                     raise SessionClosed(f"session {session!r} has ended already")
                 called, written = self._writer.write(
-                    snapshot, self._world.clock.now(), CloseCalled(by=fix_surrogates(by)[:LONGEST_KEY])
+                    snapshot, self._world.clock.now(), CloseCalled(by=fix_surrogates(by)[:MAX_KEY_LENGTH])
                 )
                 after = self._compute_step(called, is_left=not await self.is_running(session))
                 if await self._commit(after.snapshot, [written, *after.written]):
@@ -176,8 +176,8 @@ class OutsideAnswers(Sessions):
         *,
         via: str,
     ) -> Entry | None:
-        if len(key) > LONGEST_KEY:
-            raise BadSetting(f"the key has {len(key)} characters; at most {LONGEST_KEY} are taken")
+        if len(key) > MAX_KEY_LENGTH:
+            raise BadSetting(f"the key has {len(key)} characters; at most {MAX_KEY_LENGTH} are taken")
         key = fix_surrogates(key)
         async with self._queue(session):
             while True:
@@ -265,7 +265,14 @@ def _read_outside(rules: AnswerRules, raw: object) -> Reading:
 def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) -> Reply:
     read = _read_outside(rules, raw)
     return build_reply(
-        rules.form, ask.id, ask.seat, read.said, FREE, key=key, corrections=read.mends, origin=fix_surrogates(via)[:LONGEST_KEY]
+        rules.form,
+        ask.id,
+        ask.seat,
+        read.said,
+        FREE,
+        key=key,
+        corrections=read.mends,
+        origin=fix_surrogates(via)[:MAX_KEY_LENGTH],
     )
 
 

@@ -14,11 +14,11 @@ from moothall.domain.running_time import PendingAsk
 from moothall.ports.clock import Clock
 
 BEAT_SECONDS: Final = 1.0
-LEAST_SECONDS: Final = 2.0
+MIN_SECONDS: Final = 2.0
 """A beat that is late by less than this is a busy machine's."""
 # Wall time that runs ahead of the monotonic clock by more than this means that the machine was suspended or its clock was set.
 LEAP_SECONDS: Final = 60.0
-MOST_PAUSES: Final = 256
+MAX_PAUSES: Final = 256
 
 
 class Pause(NamedTuple):
@@ -37,7 +37,7 @@ class PauseWatch:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._pauses: deque[Pause] = deque(maxlen=MOST_PAUSES)
+        self._pauses: deque[Pause] = deque(maxlen=MAX_PAUSES)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._seen = (0.0, 0.0)
         self.count = 0
@@ -63,7 +63,7 @@ class PauseWatch:
         ticks, wall = time.perf_counter(), time.time()
         stood, leapt = ticks - self._seen[0], wall - self._seen[1]
         late = (leapt if leapt - stood > LEAP_SECONDS else stood) - BEAT_SECONDS
-        if late > LEAST_SECONDS:
+        if late > MIN_SECONDS:
             now = self._clock.now()
             self._pauses.append(Pause(now - timedelta(seconds=late), now))
             self.count += 1

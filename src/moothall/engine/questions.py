@@ -19,7 +19,7 @@ from moothall.ports.telemetry import Span
 
 Response = Answer | NoAnswer
 
-LONGEST_DETAIL: Final = 500
+MAX_DETAIL_LENGTH: Final = 500
 
 CANCELLED: Final = frozenset(("timeout", "withdrawn", "stopped"))
 """Why the run loop ends an ask, for whoever counts."""
@@ -142,4 +142,4 @@ def _note_response(span: Span, response: object) -> None:
 
 
 def _shorten(detail: str) -> str:
-    return fix_surrogates(str(detail))[:LONGEST_DETAIL]
+    return fix_surrogates(str(detail))[:MAX_DETAIL_LENGTH]

@@ -12,7 +12,7 @@ from moothall.domain.effects import Ask
 from moothall.domain.facts import Fact, SeatLost, SessionResumed
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
-from moothall.domain.session_state import MOST_ATTEMPTS
+from moothall.domain.session_state import MAX_ATTEMPTS
 from moothall.engine.context import EngineContext
 from moothall.engine.events import EntryAdded
 from moothall.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
@@ -32,7 +32,7 @@ LISTEN_AGAIN_SECONDS = 0.2
 LEDGER_SECONDS = 30.0
 """For how long a ledger that is away is tried again before the run ends with one sentence."""
 FIRST_RETRY_SECONDS = 0.25
-LONGEST_RETRY_SECONDS = 4.0
+MAX_RETRY_SECONDS = 4.0
 GRACE_SECONDS = 2.0
 """How long a cancelled participant may take to stop."""
 FROZEN_SECONDS: Final = 1.0
@@ -251,7 +251,7 @@ class SessionRun:
                     self._world.outages.tell(error, f"trying again for {LEDGER_SECONDS:.0f} s")
             self._world.telemetry.counts.ledger_retries += 1
             await asyncio.sleep(delay)
-            delay = min(2 * delay, LONGEST_RETRY_SECONDS)
+            delay = min(2 * delay, MAX_RETRY_SECONDS)
 
     def _withdraw(self) -> None:
         pending = self.snapshot.session_state.pending
@@ -274,9 +274,9 @@ class SessionRun:
             if pending is None or (self._arrived and any(getattr(fact, "ask", None) == ask.id for fact in self._arrived)):
                 continue
             # A participant that kills the process each time (out of memory, a native crash) must not do so forever.
-            if pending.attempts > MOST_ATTEMPTS:
+            if pending.attempts > MAX_ATTEMPTS:
                 self._record_response(
-                    ask, NoAnswer(reason="gave_up", detail=f"put {MOST_ATTEMPTS} times, each time the process ended")
+                    ask, NoAnswer(reason="gave_up", detail=f"put {MAX_ATTEMPTS} times, each time the process ended")
                 )
                 continue
             if pending.attempts > 1:
@@ -351,7 +351,7 @@ class SessionRun:
     def _ends_without(self, lost: list[SeatLost]) -> bool:
         """Whether the session would end if these asks were lost, and whatever it asks the same seats alone after that, too."""
         snapshot, now, out = self.snapshot, self._world.clock.now(), {fact.seat for fact in lost}
-        for _ in range(MOST_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             after = step(self._world.writer, snapshot, lost, now, self._outside, since=now)
             if after.snapshot.is_closed or not {ask.seat for ask in after.asks} <= out:
                 return after.snapshot.is_closed

@@ -12,7 +12,7 @@ from moothall.domain.ids import AskId, SeatId
 from moothall.engine.snapshot import RecordWriter, Snapshot, WrittenEntry
 
 _ANSWERS: Final = (Reply, SeatLost)
-MOST_STEPS = 10_000
+MAX_STEPS = 10_000
 """How many facts in a row a rulebook may compute before it is considered faulty."""
 
 
@@ -46,7 +46,7 @@ def step(
             continue
         if not batch.snapshot.is_closed:
             _write(writer, batch, now, fact)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         if batch.snapshot.is_closed:
             return batch
         # The budget comes before every decision, so that the rulebook never asks for more once a limit is reached.

@@ -26,15 +26,15 @@ from moothall.ledgers.validation import check_order
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
 """How long waiters rely on notifications before the database is queried for all of them."""
-LARGEST_GROUP: Final = 1_000
-MOST_NAMED: Final = 50
+MAX_GROUP: Final = 1_000
+MAX_NAMED: Final = 50
 """How many sessions one notification names: PostgreSQL allows 8,000 bytes, and a name has at most 80."""
-MOST_NOTIFIED: Final = 10_000
+MAX_NOTIFIED: Final = 10_000
 """How many sessions are remembered with the position of their last notification."""
 COMMAND_SECONDS: Final = 60.0
 RECONNECT_SECONDS: Final = 0.5
 
-MOST_DEADLOCKS: Final = 10
+MAX_DEADLOCKS: Final = 10
 GATHER_SECONDS: Final = 0.02
 """How long a due registration waits for others that are due at the same time."""
 
@@ -422,7 +422,7 @@ class PostgresLedger:
         self._position += 1
         self._notified[session] = self._position
         self._notified.move_to_end(session)
-        if len(self._notified) > MOST_NOTIFIED:
+        if len(self._notified) > MAX_NOTIFIED:
             _, self._deaf_until = self._notified.popitem(last=False)
         self._wake_waiting(session, head)
 
@@ -439,7 +439,7 @@ class PostgresLedger:
                 await self._has_queued.wait()
             # Group commit: everything that queued during the last transaction shares the next one, so one fsync serves many
             # appends.
-            group, self._queue = self._queue[:LARGEST_GROUP], self._queue[LARGEST_GROUP:]
+            group, self._queue = self._queue[:MAX_GROUP], self._queue[MAX_GROUP:]
             try:
                 with _translate_errors():
                     results = await self._commit(group)
@@ -510,10 +510,10 @@ class PostgresLedger:
     async def _insert(self, batches: Mapping[SessionId, Sequence[StoredRecord]]) -> set[SessionId]:
         """Write the batches that start directly after their session's head; return their sessions."""
         columns = _build_columns(batches)
-        for _ in range(MOST_DEADLOCKS):
+        for _ in range(MAX_DEADLOCKS):
             try:
                 writer = await self._open_writer()
-                rows = await writer.fetch(_APPEND, *columns, CHANNEL, MOST_NAMED)
+                rows = await writer.fetch(_APPEND, *columns, CHANNEL, MAX_NAMED)
                 return {SessionId(name) for row in rows for name in row["ids"].split("\n")}
             except asyncpg.exceptions.DeadlockDetectedError:
                 continue

@@ -22,7 +22,7 @@ from moothall.errors import LedgerUnavailable
 from moothall.ledgers.postgres import translate_errors
 
 TASK: Final = "moot.advance"
-MOST_FETCHED: Final = 16
+MAX_FETCHED: Final = 16
 """How many jobs are fetched at once: few enough that the other workers get their share."""
 RETURN_SECONDS: Final = 3.0
 """How often a worker returns jobs that it has and does not run."""
@@ -149,7 +149,7 @@ class QueueWorker:
                 # Not beside a fetch: what that brings is not in `_running` yet.
                 await self._connector.fetch(_RETURN, self._number, list(self._running), TASK)
                 self._return_at = asyncio.get_running_loop().time() + RETURN_SECONDS
-            wanted = min(MOST_FETCHED, self._concurrency - len(self._running))
+            wanted = min(MAX_FETCHED, self._concurrency - len(self._running))
             rows = await self._connector.fetch(_FETCH, self._queues, self._number, wanted, TASK) if wanted else []
             for row in rows:
                 session = SessionId(json.loads(row["args"])["session"])

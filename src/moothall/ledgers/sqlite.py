@@ -49,8 +49,8 @@ SLOWEST_COUNTED: Final = 0.05
 BUSY_PAUSE: Final = 1.0
 """How long commits stay on the thread after another process held the file, and appends in groups after a second session wrote."""
 POLL_SECONDS: Final = 0.2
-LARGEST_GROUP: Final = 1_000
-MOST_HEADS: Final = 4_096
+MAX_GROUP: Final = 1_000
+MAX_HEADS: Final = 4_096
 
 _NUMBER = "SELECT number FROM sessions WHERE id = ?"
 _NEWEST = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
@@ -233,7 +233,7 @@ class SqliteLedger:
         return None if newest is None else self._remember_head(session, _SessionHead(row[0], newest[0]))
 
     def _remember_head(self, session: SessionId, head: _SessionHead) -> _SessionHead:
-        if len(self._heads) >= MOST_HEADS:
+        if len(self._heads) >= MAX_HEADS:
             self._heads.clear()
         self._heads[session] = head
         return head
@@ -341,11 +341,11 @@ class SqliteLedger:
 
     def _flush(self) -> None:
         """Commit the pending appends: on the event loop if the disk is fast, else on the writer's thread."""
-        group, self._pending = self._pending[:LARGEST_GROUP], self._pending[LARGEST_GROUP:]
+        group, self._pending = self._pending[:MAX_GROUP], self._pending[MAX_GROUP:]
         wanted = [(each.session, each.records) for each in group]
         is_quick = self._pace <= QUICK_SECONDS and self._loop.time() >= self._busy_until
         # A large group would block the loop even on a fast disk.
-        if is_quick and sum(len(each.records) for each in group) <= LARGEST_GROUP:
+        if is_quick and sum(len(each.records) for each in group) <= MAX_GROUP:
             try:
                 results = self._commit(wanted, wait=False)
             except _Busy:

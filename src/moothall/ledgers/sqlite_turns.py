@@ -24,8 +24,8 @@ except (
 ):  # pragma: no cover - Windows: turns are taken at random there, and the one that has written is not asked to wait
     fcntl = None  # type: ignore[assignment]
 
-SHORTEST_NAP: Final = 0.0001
-LONGEST_NAP: Final = 0.0008
+MIN_NAP: Final = 0.0001
+MAX_NAP: Final = 0.0008
 LOOK_SECONDS: Final = 0.005
 """How often is looked whether others wait, while nobody does: a look costs as much as a tenth of a commit."""
 CROWDED_SECONDS: Final = 1.0
@@ -56,7 +56,7 @@ class WriteTurns:
         with self._show_waiting():
             while True:
                 if is_to_nap:
-                    time.sleep(random.uniform(SHORTEST_NAP, LONGEST_NAP))  # noqa: S311
+                    time.sleep(random.uniform(MIN_NAP, MAX_NAP))  # noqa: S311
                 try:
                     connection.execute("BEGIN IMMEDIATE")
                     return

@@ -11,7 +11,7 @@ from moothall.domain.records import StorageReport, StoredRecord
 from moothall.errors import SeqConflict
 from moothall.ledgers.sqlite_file import apply_migrations
 
-MOST_FAULTS: Final = 20
+MAX_FAULTS: Final = 20
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
 _HEADS: Final = "SELECT id, head, head_hash FROM sessions WHERE head > 0"
 _REMOVED: Final = (
@@ -24,7 +24,7 @@ def inspect(connection: sqlite3.Connection, session: SessionId | None) -> Storag
     """Check the file with SQLite's own checks, compare its tables with what they should be, and read the heads beside them."""
     if session is not None:
         return StorageReport([], _select_heads(connection, f"{_HEADS} AND id = ?", session))
-    faults = [f"SQLite: {row[0]}" for row in connection.execute(f"PRAGMA integrity_check({MOST_FAULTS})") if row[0] != "ok"]
+    faults = [f"SQLite: {row[0]}" for row in connection.execute(f"PRAGMA integrity_check({MAX_FAULTS})") if row[0] != "ok"]
     if any(True for _ in connection.execute("PRAGMA foreign_key_check")):
         faults.append("entries of a session that is not in the list of sessions")
     if connection.execute(_SCHEMA).fetchall() != _build_schema():

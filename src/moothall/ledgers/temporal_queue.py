@@ -49,8 +49,8 @@ PART_SECONDS: Final = 3.0
 """For how long a worker that stops takes leave of Temporal."""
 FORWARD_AGAIN_SECONDS: Final = 15
 """After how long a job is signalled again that no worker has taken: a signal may get lost with the server that had it."""
-LONGEST_FORWARD: Final = 100
-LONGEST_RUN: Final = timedelta(days=365)
+MAX_FORWARD_LENGTH: Final = 100
+MAX_RUN: Final = timedelta(days=365)
 UNHEARD: Final = timedelta(seconds=30)
 """How long a task queue of one build may have no worker before its sessions are left to the sweep."""
 STICKY: Final = timedelta(seconds=2)
@@ -62,7 +62,7 @@ POLLS: Final = 2
 SELDOM: Final = timedelta(seconds=10)
 SOON_ATTEMPTS: Final = 30
 """How often a session that another worker has is tried again after a second, because that one may be dead; then seldom."""
-MOST_EVENTS: Final = 1_000
+MAX_EVENTS: Final = 1_000
 """After how many events a workflow continues as a new one, so that its history stays short."""
 CHANGED: Final = "procrastinate_any_queue_v1"
 """Where PostgreSQL notifies of new jobs and of those that are to be cancelled."""
@@ -133,7 +133,7 @@ class SessionWorkflow:
             # What nobody could run is found by the sweep, and signalled again.
             with suppress(ActivityError):
                 is_over = await self._advance(session, task_queue, heartbeat)
-            if not is_over and workflow.info().get_current_history_length() > MOST_EVENTS:
+            if not is_over and workflow.info().get_current_history_length() > MAX_EVENTS:
                 workflow.continue_as_new(args=[session, *(self._wake or ())])
 
     async def _advance(self, session: str, task_queue: str, heartbeat: float) -> bool:
@@ -143,7 +143,7 @@ class SessionWorkflow:
             result_type=bool,
             task_queue=task_queue,
             schedule_to_start_timeout=None if task_queue == workflow.info().task_queue else UNHEARD,
-            start_to_close_timeout=LONGEST_RUN,
+            start_to_close_timeout=MAX_RUN,
             heartbeat_timeout=timedelta(seconds=heartbeat),
             retry_policy=RetryPolicy(backoff_coefficient=1.0),
         )
@@ -343,12 +343,12 @@ class TemporalQueue(PostgresQueue):
         """Signal Temporal for the jobs that wait; whether there may be more of them."""
         queues = [COMMON_QUEUE, self._queue]
         with translate_errors():
-            jobs = await self._open_pool().fetch(_FORWARD, queues, FORWARD_AGAIN_SECONDS, LONGEST_FORWARD, timeout=lease)
+            jobs = await self._open_pool().fetch(_FORWARD, queues, FORWARD_AGAIN_SECONDS, MAX_FORWARD_LENGTH, timeout=lease)
         results = await asyncio.gather(*(self._signal(job, lease) for job in jobs), return_exceptions=True)
         errors = [error for error in results if isinstance(error, BaseException)]
         if not errors:
             self._is_away = self._is_away and not jobs
-            return len(jobs) == LONGEST_FORWARD
+            return len(jobs) == MAX_FORWARD_LENGTH
         failed = [job["id"] for job, error in zip(jobs, results, strict=True) if error is not None]
         await self.execute(_FORWARD_SOON, failed, timeout=lease)
         for error in errors:

@@ -17,7 +17,7 @@ from moothall.memory.breakers import FAILED
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.scoring.choices import tally_votes
 
-LONGEST_CHOICE: Final = 60
+MAX_CHOICE_LENGTH: Final = 60
 """Characters of a choice that is compared; members are asked for one to five words, and an essay equals nothing."""
 _YES_OR_NO: Final = {"是": "yes", "是的": "yes", "否": "no", "不": "no", "不是": "no"}
 
@@ -109,7 +109,7 @@ def _list_options(kept: RememberedDecision) -> frozenset[str]:
 def _read_choice(text: str, options: frozenset[str]) -> str:
     """Return the label that a choice is compared by; "" if it is none."""
     label = _fold_label(text)
-    is_choice = label in options if options else len(label) <= LONGEST_CHOICE
+    is_choice = label in options if options else len(label) <= MAX_CHOICE_LENGTH
     return label if is_choice else ""
 
 

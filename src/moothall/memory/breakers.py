@@ -19,7 +19,7 @@ from typing import Final, Literal, get_args
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.errors import BadSetting
 from moothall.memory.facts import Outcome, Policy
-from moothall.memory.validation import LONGEST_NAME, LONGEST_WINDOW
+from moothall.memory.validation import MAX_NAME_LENGTH, MAX_WINDOW
 
 CircuitState = Literal["closed", "open", "half_open"]
 ScopeKind = Literal["category", "stakes", "agent", "tag"]
@@ -27,7 +27,7 @@ ScopeKind = Literal["category", "stakes", "agent", "tag"]
 GLOBAL: Final = "global"
 FAILED: Final[frozenset[Outcome]] = frozenset({"failure", "abandoned"})
 CAREFUL: Final[frozenset[Stakes]] = frozenset({"high", "critical"})
-_KEPT: Final = timedelta(seconds=LONGEST_WINDOW)
+_KEPT: Final = timedelta(seconds=MAX_WINDOW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,11 +117,11 @@ def parse_scope(text: str) -> str:
     if not colon and normalize_label(kind) == GLOBAL:
         return GLOBAL
     for known in get_args(ScopeKind):
-        if known == normalize_label(kind) and normalize_label(of) and of.isprintable() and len(of) <= LONGEST_NAME:
+        if known == normalize_label(kind) and normalize_label(of) and of.isprintable() and len(of) <= MAX_NAME_LENGTH:
             return build_scope(known, of)
     raise BadSetting(
-        f"unknown scope {str(text)[:LONGEST_NAME]!r}; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME, "
-        f"the name printable and of 1 to {LONGEST_NAME} characters"
+        f"unknown scope {str(text)[:MAX_NAME_LENGTH]!r}; expected global, category:NAME, stakes:NAME, agent:NAME or tag:NAME, "
+        f"the name printable and of 1 to {MAX_NAME_LENGTH} characters"
     )
 
 

@@ -160,7 +160,7 @@ class DecisionMemory:
 
     async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
         """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
-        validation.validate_nonempty_text("topic", topic, validation.LONGEST_TEXT)
+        validation.validate_nonempty_text("topic", topic, validation.MAX_TEXT_LENGTH)
         validation.validate_count("limit", limit)
         return await self._search.find_similar(topic, limit, category)
 
@@ -259,7 +259,7 @@ class DecisionMemory:
             decision_id="",
             source=validation.validate_name("source", source),
             topic=validation.validate_nonempty_text("topic", topic),
-            text=validation.validate_nonempty_text("decided", decided, validation.LONGEST_TEXT),
+            text=validation.validate_nonempty_text("decided", decided, validation.MAX_TEXT_LENGTH),
             confidence=validation.validate_share("confidence", confidence),
             category=validation.validate_optional_name("category", category),
             stakes=validation.validate_choice("stakes", stakes, validation.STAKES),

@@ -28,11 +28,11 @@ from moothall.ports.similarity import MeaningIndex
 NAME: Final = SessionId("_memory")
 BATCH: Final = 100
 """How many decisions are indexed before other tasks may run."""
-MOST_ENCODED, MOST_ENCODED_AT_OPENING = 200, 50
+MAX_ENCODED, MAX_ENCODED_AT_OPENING = 200, 50
 """How many decisions get their vectors in one search, and while a session is opened: ten to twenty milliseconds each, once."""
 _DECIDED: Final = ("text", "choice")
 _ARGUED: Final = ("options", "dissent", "open_questions", "tags", "category", "search_text")
-LEAST_KEPT: Final = 50
+MIN_KEPT: Final = 50
 """How many decisions the file may lack, and one in twenty: to index these takes no longer than to write the file."""
 
 
@@ -83,14 +83,14 @@ class DecisionSearch:
     async def search(self, query: str, limit: int, category: str | None) -> list[SearchHit]:
         """Return the decisions that match the query by words or by meaning, best first."""
         index = await self._load()
-        likeness = await self._measure_likeness(index, query, MOST_ENCODED)
+        likeness = await self._measure_likeness(index, query, MAX_ENCODED)
         ranking = index.full.rank_by_query(query, limit, _build_filter(index, category), likeness)
         return await self._build_hits(index, ranking)
 
     async def find_similar(self, topic: str, limit: int, category: str | None) -> list[SearchHit]:
         """Return earlier decisions on a similar topic, best first."""
         index = await self._load()
-        likeness = await self._measure_likeness(index, topic, MOST_ENCODED_AT_OPENING)
+        likeness = await self._measure_likeness(index, topic, MAX_ENCODED_AT_OPENING)
         ranking = index.headlines.rank_by_topic(topic, limit, _build_filter(index, category), likeness)
         return await self._build_hits(index, ranking, is_short=True)
 
@@ -117,7 +117,7 @@ class DecisionSearch:
             # Other tasks may run while a long index is built.
             for _ in index.index_in_batches():
                 await asyncio.sleep(0)
-            if self._path is not None and len(index.decisions) - self._kept >= max(LEAST_KEPT, len(index.decisions) // 20):
+            if self._path is not None and len(index.decisions) - self._kept >= max(MIN_KEPT, len(index.decisions) // 20):
                 self._kept = len(index.decisions)
                 await asyncio.to_thread(write_index, self._path, self._dump(index))
             return index

@@ -25,7 +25,7 @@ from moothall.memory.facts import (
 from moothall.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
 from moothall.memory.threads import Threads
 
-MOST_SHARED: Final = 4_096
+MAX_SHARED: Final = 4_096
 
 
 class MemoryState:
@@ -110,7 +110,7 @@ def _slim_record(record: DecisionRecorded) -> DecisionRecorded:
     return replace(record, search_text="", head="", protocol=kind, strength=worth, consensus_type=kin, members=members)
 
 
-@lru_cache(maxsize=MOST_SHARED)
+@lru_cache(maxsize=MAX_SHARED)
 def _share_member(member: Member) -> Member:
     """Return the first member that was equal to this one."""
     return member

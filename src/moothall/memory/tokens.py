@@ -22,12 +22,12 @@ from moothall.ports.ledger import Ledger
 
 NAME: Final = "_access"
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
-LONGEST_LIFE: Final = timedelta(days=3660)
+MAX_LIFE: Final = timedelta(days=3660)
 
 TICKET: Final = "moott"
 LOGIN: Final = "mootc"
 TICKET_LIFE: Final = timedelta(minutes=15)
-LONGEST_LOGIN: Final = timedelta(days=30)
+MAX_LOGIN: Final = timedelta(days=30)
 
 DenialReason = Literal["unknown", "expired", "revoked"]
 
@@ -149,7 +149,7 @@ class TokenStore:
         def choose_facts(state: AccessState) -> Sequence[Fact]:
             if name in state.tokens:
                 return ()
-            expires = self._clock.now() + LONGEST_LIFE
+            expires = self._clock.now() + MAX_LIFE
             return (TokenIssued(id=name, digest=_digest(secret), role="owner", session="", seat="", expires=expires, note=note),)
 
         identity = self._identify(await self._register.append(choose_facts), secret)
@@ -182,7 +182,7 @@ class TokenStore:
 
     async def issue_ticket(self, token: str, lasts: timedelta = TICKET_LIFE) -> IssuedToken:
         """Issue a secret that gives one browser a login with the rights of a token; raises UnknownToken, BadSetting."""
-        if not timedelta(0) < lasts <= LONGEST_LIFE:
+        if not timedelta(0) < lasts <= MAX_LIFE:
             raise BadSetting(f"a ticket that lasts {lasts} is none; it must last more than nothing")
         issued: list[IssuedToken] = []
 
@@ -209,7 +209,7 @@ class TokenStore:
             token, ticket = granted
             drawn = _generate_secret(LOGIN, state.logins)
             found.append(drawn)
-            expires = min(token.expires, self._clock.now() + LONGEST_LOGIN)
+            expires = min(token.expires, self._clock.now() + MAX_LOGIN)
             return (LoginStarted(id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket),)
 
         await self._register.append(choose_facts)
@@ -301,10 +301,8 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
 
 def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
     validation.validate_choice("role", role, ROLES)
-    if not timedelta(0) < lasts <= LONGEST_LIFE:
-        raise BadSetting(
-            f"a token that lasts {lasts} is none; it must last more than nothing and at most {LONGEST_LIFE.days} days"
-        )
+    if not timedelta(0) < lasts <= MAX_LIFE:
+        raise BadSetting(f"a token that lasts {lasts} is none; it must last more than nothing and at most {MAX_LIFE.days} days")
     if session:
         parse_session_id(session)
     if role == "seat" and not (session and seat):

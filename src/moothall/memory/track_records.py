@@ -24,7 +24,7 @@ from moothall.scoring.trust import (
 )
 
 CAME_TRUE: Final[Mapping[Outcome, float]] = {"success": 1.0, "partial": 0.5, "failure": 0.0}
-FEWEST_SHARED: Final = 3
+MIN_SHARED: Final = 3
 """With fewer shared cases a correlation says nothing."""
 
 
@@ -143,7 +143,7 @@ def compute_pair_correlation(one: Iterable[Score], other: Iterable[Score]) -> tu
     """
     theirs = {score.decision: score.brier for score in other if score.brier is not None}
     shared = [(score.brier, theirs[score.decision]) for score in one if score.brier is not None and score.decision in theirs]
-    if len(shared) < FEWEST_SHARED:
+    if len(shared) < MIN_SHARED:
         return len(shared), None
     return len(shared), _compute_pearson(shared)
 

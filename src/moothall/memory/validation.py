@@ -12,13 +12,13 @@ from moothall.errors import BadSetting
 from moothall.memory.facts import DecisionRecorded, Member, ObligationState, Outcome, Policy, ThreadStatus
 from moothall.scoring.positions import VotePosition
 
-LONGEST_NAME: Final = 100
-LONGEST_SOURCE: Final = 500
-LONGEST_LINE: Final = 4_000
-LONGEST_TEXT: Final = 100_000
-MOST_ITEMS: Final = 200
-LONGEST_WINDOW: Final = 366 * 24 * 3600.0
-LEAST_SOURCES: Final = 2
+MAX_NAME_LENGTH: Final = 100
+MAX_SOURCE_LENGTH: Final = 500
+MAX_LINE_LENGTH: Final = 4_000
+MAX_TEXT_LENGTH: Final = 100_000
+MAX_ITEMS: Final = 200
+MAX_WINDOW: Final = 366 * 24 * 3600.0
+MIN_SOURCES: Final = 2
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -31,14 +31,14 @@ STATUSES: Final[tuple[ThreadStatus, ...]] = get_args(ThreadStatus)
 POSITIONS: Final[tuple[VotePosition, ...]] = get_args(VotePosition)
 
 
-def validate_nonempty_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
+def validate_nonempty_text(what: str, value: str, longest: int = MAX_LINE_LENGTH) -> str:
     """Validate a text that must not be empty."""
     if not validate_text(what, value, longest).strip():
         raise BadSetting(f"{what} is empty; say something")
     return value
 
 
-def validate_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
+def validate_text(what: str, value: str, longest: int = MAX_LINE_LENGTH) -> str:
     """Validate a text that may be empty, but not too long or broken."""
     if not isinstance(value, str):
         raise BadSetting(f"{what} must be a text, not {type(value).__name__}")
@@ -51,9 +51,9 @@ def validate_text(what: str, value: str, longest: int = LONGEST_LINE) -> str:
 
 def validate_name(what: str, value: str) -> str:
     """Validate a short printable name."""
-    validate_text(what, value, LONGEST_NAME)
+    validate_text(what, value, MAX_NAME_LENGTH)
     if not value.strip() or one_line(value) != value:
-        raise BadSetting(f"{what} {value!r} must have 1 to {LONGEST_NAME} printable characters on one line")
+        raise BadSetting(f"{what} {value!r} must have 1 to {MAX_NAME_LENGTH} printable characters on one line")
     return value
 
 
@@ -68,8 +68,8 @@ def validate_names(what: str, values: Sequence[str]) -> tuple[str, ...]:
 
 
 def validate_list_size(what: str, values: Sequence[object]) -> None:
-    if isinstance(values, str) or len(values) > MOST_ITEMS:
-        raise BadSetting(f"{what} must be a list of at most {MOST_ITEMS}")
+    if isinstance(values, str) or len(values) > MAX_ITEMS:
+        raise BadSetting(f"{what} must be a list of at most {MAX_ITEMS}")
 
 
 def validate_choice(what: str, value: str, known: tuple[C, ...]) -> C:
@@ -100,26 +100,26 @@ def validate_count(what: str, value: int, most: int = 1_000) -> int:
 def validate_decision(fact: DecisionRecorded) -> DecisionRecorded:
     """Validate every field of the fact; raises BadSetting or BadName."""
     parse_session_id(fact.session)
-    validate_nonempty_text("topic", fact.topic, LONGEST_TEXT)
+    validate_nonempty_text("topic", fact.topic, MAX_TEXT_LENGTH)
     validate_name("protocol", fact.protocol)
     validate_optional_name("category", fact.category)
     validate_choice("stakes", fact.stakes, STAKES)
     validate_names("tags", fact.tags)
     validate_optional_name("thread", fact.thread)
-    validate_text("decided", fact.text or "", LONGEST_TEXT)
-    validate_text("text", fact.search_text, LONGEST_TEXT)
+    validate_text("decided", fact.text or "", MAX_TEXT_LENGTH)
+    validate_text("text", fact.search_text, MAX_TEXT_LENGTH)
     validate_optional_share("confidence", fact.confidence)
     for what, texts in (("options", fact.options), ("dissent", fact.dissent), ("open questions", fact.open_questions)):
         validate_list_size(what, texts)
         for text in texts:
-            validate_text(what, text, LONGEST_TEXT)
+            validate_text(what, text, MAX_TEXT_LENGTH)
     for what, text in (("choice", fact.choice), ("consensus type", fact.consensus_type), ("head", fact.head)):
         validate_text(what, text)
     validate_list_size("obligations", fact.obligations)
     for obligation in fact.obligations:
         validate_nonempty_text("obligation", obligation.text)
-        validate_nonempty_text("who set an obligation", obligation.by, LONGEST_SOURCE)
-        validate_text("due", obligation.due, LONGEST_NAME)
+        validate_nonempty_text("who set an obligation", obligation.by, MAX_SOURCE_LENGTH)
+        validate_text("due", obligation.due, MAX_NAME_LENGTH)
     validate_names("built on", fact.built_on)
     validate_list_size("members", fact.members)
     for member in fact.members:
@@ -130,9 +130,9 @@ def validate_decision(fact: DecisionRecorded) -> DecisionRecorded:
 
 
 def _validate_member(member: Member) -> None:
-    validate_nonempty_text("source", member.source, LONGEST_SOURCE)
-    validate_nonempty_text("seat", member.seat, LONGEST_SOURCE)
-    validate_text("family", member.family, LONGEST_SOURCE)
+    validate_nonempty_text("source", member.source, MAX_SOURCE_LENGTH)
+    validate_nonempty_text("seat", member.seat, MAX_SOURCE_LENGTH)
+    validate_text("family", member.family, MAX_SOURCE_LENGTH)
     validate_text("first choice", member.first_choice)
     validate_optional_share("first confidence", member.first_confidence)
     validate_optional_share("confidence", member.confidence)
@@ -148,8 +148,8 @@ def validate_policy(policy: Policy) -> Policy:
         ("cooldown_seconds", policy.cooldown_seconds),
         ("probe_seconds", policy.probe_seconds),
     ):
-        if not math.isfinite(seconds) or not 0 < seconds <= LONGEST_WINDOW:
-            raise BadSetting(f"{what} is {seconds!r}; it must be more than 0 and at most {LONGEST_WINDOW:.0f}")
+        if not math.isfinite(seconds) or not 0 < seconds <= MAX_WINDOW:
+            raise BadSetting(f"{what} is {seconds!r}; it must be more than 0 and at most {MAX_WINDOW:.0f}")
     for stakes in policy.deliberate_stakes:
         validate_choice("stakes", stakes, STAKES)
     validate_share("min_confidence", policy.min_confidence)
@@ -169,8 +169,6 @@ def validate_policy(policy: Policy) -> Policy:
         ("global_sources", policy.global_sources),
     ):
         # With one source, the failures of one would stop everyone.
-        if validate_count(what, number) < LEAST_SOURCES:
-            raise BadSetting(
-                f"{what} is {number}; at least {LEAST_SOURCES} different sources must fail before others are stopped"
-            )
+        if validate_count(what, number) < MIN_SOURCES:
+            raise BadSetting(f"{what} is {number}; at least {MIN_SOURCES} different sources must fail before others are stopped")
     return policy

@@ -25,11 +25,11 @@ from moothall.errors import BadPanel, UnknownPlatform
 Output = Literal["text", "json", "jsonl"]
 
 FAILED: Final = "it failed"
-MOST_STARTS: Final = 200
-MOST_TOKENS: Final = 10**9
-MOST_DOLLARS: Final = 10**6
-LONGEST_SESSION: Final = 200
-LONGEST_ARGUMENT: Final = 120_000
+MAX_STARTS: Final = 200
+MAX_TOKENS: Final = 10**9
+MAX_DOLLARS: Final = 10**6
+MAX_SESSION_LENGTH: Final = 200
+MAX_ARGUMENT_LENGTH: Final = 120_000
 """The most bytes of one argument (Linux accepts 128 KiB)."""
 
 
@@ -100,7 +100,7 @@ def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
     return AgentOutput(
         text=answer.strip(),
         # The id is passed back as an argument on resume, so an odd one is not used.
-        session=session if isinstance(session, str) and session.isprintable() and len(session) <= LONGEST_SESSION else "",
+        session=session if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH else "",
         tokens_in=_read_count(documents, recipe.tokens_in),
         tokens_out=_read_count(documents, recipe.tokens_out),
         dollars=_read_dollars(documents, recipe.dollars),
@@ -127,7 +127,7 @@ def _parse_documents(output: Output, text: str) -> list[Any]:
 def _find_json_document(text: str) -> list[Any]:
     """Return the first JSON document in a text, whatever is logged around it; raises ValueError."""
     decoder = json.JSONDecoder()
-    starts = [at for at, char in enumerate(text) if char in "{["][:MOST_STARTS]
+    starts = [at for at, char in enumerate(text) if char in "{["][:MAX_STARTS]
     other: list[Any] = []
     for start in starts:
         try:
@@ -181,12 +181,12 @@ def _format_value(value: Any) -> str:
 def _read_count(documents: list[Any], path: str) -> int:
     count = _find_last_value(documents, (path,)) if path else None
     # Bounded: the numbers come from another program and are added to a budget.
-    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST_TOKENS else 0
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MAX_TOKENS else 0
 
 
 def _read_dollars(documents: list[Any], path: str) -> float | None:
     amount = _find_last_value(documents, (path,)) if path else None
-    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MOST_DOLLARS:
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MAX_DOLLARS:
         return None
     return float(amount)
 
@@ -194,7 +194,7 @@ def _read_dollars(documents: list[Any], path: str) -> float | None:
 def _read_model(documents: list[Any], paths: tuple[str, ...]) -> str:
     found = _find_last_value(documents, paths)
     names = list(found) if isinstance(found, dict) else [found]
-    return one_line(", ".join(name for name in names if isinstance(name, str)))[:LONGEST_SESSION]
+    return one_line(", ".join(name for name in names if isinstance(name, str)))[:MAX_SESSION_LENGTH]
 
 
 def load_recipe(path: Path) -> Recipe:

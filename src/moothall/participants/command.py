@@ -20,14 +20,14 @@ from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
-from moothall.participants.agent_recipes import FAILED, LONGEST_ARGUMENT, AgentOutput, Recipe, fill_arguments, parse_output
+from moothall.participants.agent_recipes import FAILED, MAX_ARGUMENT_LENGTH, AgentOutput, Recipe, fill_arguments, parse_output
 from moothall.participants.prompt_assembly import build_correction, build_user_prompt
 from moothall.participants.subprocess_runner import ProcessResult, run_program
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
 READY_SECONDS: Final = 60.0
-LONGEST_COMPLAINT: Final = 300
-LONGEST_VERSION: Final = 80
+MAX_COMPLAINT_LENGTH: Final = 300
+MAX_VERSION_LENGTH: Final = 80
 
 PASSED: Final = frozenset(
     {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"}
@@ -66,7 +66,7 @@ class CommandParticipant:
                 done = await run_program(argv, words=None, folder=self._folder, environ=self._environ)
         except (OSError, TimeoutError):
             return "does not say its version"
-        return one_line(done.out.decode("utf-8", "replace"))[:LONGEST_VERSION] or "does not say its version"
+        return one_line(done.out.decode("utf-8", "replace"))[:MAX_VERSION_LENGTH] or "does not say its version"
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         usage, session, complaint = FREE, str(uuid4()), ""
@@ -133,8 +133,8 @@ class CommandParticipant:
 
     async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult:
         words = self._recipe.words
-        if words is None and len(prompt.encode()) > LONGEST_ARGUMENT:
-            raise OSError(7, f"the prompt has more than {LONGEST_ARGUMENT} bytes, and the agent takes it as an argument")
+        if words is None and len(prompt.encode()) > MAX_ARGUMENT_LENGTH:
+            raise OSError(7, f"the prompt has more than {MAX_ARGUMENT_LENGTH} bytes, and the agent takes it as an argument")
         make_private_folder(self._folder)
         said = None if words is None else words.replace("{prompt}", prompt).encode()
         files = {name: str(_ensure_file(self._kept, name, text)) for name, text in self._recipe.files.items()}
@@ -166,4 +166,4 @@ def _build_usage(output: AgentOutput) -> Usage:
 
 def _format_complaint(done: ProcessResult) -> str:
     """Return the end of the program's error output."""
-    return one_line(done.err)[-LONGEST_COMPLAINT:]
+    return one_line(done.err)[-MAX_COMPLAINT_LENGTH:]

@@ -25,7 +25,7 @@ READ_PER_SECOND: Final[defaultdict[Language, float]] = defaultdict(lambda: 24.0,
 """How many characters people read in a second: about 240 English words or 480 Chinese characters in a minute."""
 
 GLANCE_SECONDS: Final = 0.8
-LONGEST_LINE_SECONDS: Final = 4.0
+MAX_LINE_SECONDS: Final = 4.0
 """Positions and last words are one line of the live view each."""
 
 _SPOKEN_IN_TURN: Final = frozenset({"argue", "answer", "synthesize", "decide", "draft"})
@@ -107,16 +107,14 @@ class DemoParticipant(ScriptParticipant):
             return GLANCE_SECONDS
         findings = [str(each.get("coreIdea", "")) for each in item.get("findings", [])]
         words = "".join(findings) or str(item.get("position") or item.get("content") or "")
-        return max(
-            GLANCE_SECONDS, min(len(words) / READ_PER_SECOND[brief.language], LONGEST_LINE_SECONDS * max(1, len(findings)))
-        )
+        return max(GLANCE_SECONDS, min(len(words) / READ_PER_SECOND[brief.language], MAX_LINE_SECONDS * max(1, len(findings))))
 
     def _measure_unread(self, brief: Brief) -> float:
         """How long it takes to read the newest entry; proposals are unsealed together, so all of them are new."""
         recent = brief.perception.memory.recent
         blind = {str(item.get("text", "")).strip() for kinds in self._script.values() for item in kinds.get("propose", [])}
         if brief.form.kind == "draft" or not recent:
-            return LONGEST_LINE_SECONDS
+            return MAX_LINE_SECONDS
         unread = (
             [each.text for each in recent if each.text.strip() in blind]
             if recent[-1].text.strip() in blind

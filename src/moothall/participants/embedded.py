@@ -34,7 +34,7 @@ _AGAINST: Final = ("abstain", "challenge", "unclear", "REJECTED", "none")
 """What it says of what is like its own words, and of what is not: it is too small to oppose with reasons."""
 MOVED: Final = 0.35
 """The part of a reaction that comes from the entry; the rest comes from what the seat has not said yet."""
-MOST_TOKENS: Final = 160
+MAX_TOKENS: Final = 160
 TURNS_SHOWN: Final = 2
 
 # Two or three whole sentences on one line: no lists, no lines of other speakers, and no figures, which a small model invents.
@@ -133,7 +133,7 @@ class EmbeddedParticipant:
             {"role": "assistant", "content": opener},
         ]
         sampling = {**_PROSE, "seed": model_seed(brief.seed, brief.ask.id)}
-        return await self._generate_text(messages, MOST_TOKENS, sampling, on_text)
+        return await self._generate_text(messages, MAX_TOKENS, sampling, on_text)
 
     async def _fill_form(self, brief: Brief) -> tuple[object, Usage]:
         """Fill a form field by field: sentences by the model, numbers and choices by the encoder."""

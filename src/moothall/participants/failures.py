@@ -10,8 +10,8 @@ from typing import Final, assert_never
 
 from moothall.domain.facts import Loss
 
-LONGEST_MESSAGE: Final = 300
-SHORTEST_SECRET: Final = 8
+MAX_MESSAGE_LENGTH: Final = 300
+MIN_SECRET: Final = 8
 """Shorter keys are placeholders such as `none`; removing them would damage a text."""
 
 _CONNECTING: Final = frozenset({"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"})
@@ -104,7 +104,7 @@ def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> str:
 
 def scrub_secret(text: str, secret: str | None) -> str:
     """Remove the key from a text."""
-    if secret is None or len(secret) < SHORTEST_SECRET:
+    if secret is None or len(secret) < MIN_SECRET:
         return text
     return text.replace(secret, "[key]")
 
@@ -112,7 +112,7 @@ def scrub_secret(text: str, secret: str | None) -> str:
 def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
     name, status = whom.name, f" ({failure.status})" if failure.status is not None else ""
     # Scrubbed before it is cut: half a key would not be recognised any more.
-    message = scrub_secret(failure.message, whom.secret)[:LONGEST_MESSAGE].rstrip(". ")
+    message = scrub_secret(failure.message, whom.secret)[:MAX_MESSAGE_LENGTH].rstrip(". ")
     match failure.kind:
         case FailureKind.NO_KEY:
             return f"{name} needs a key: set {whom.variable} or choose another --seat"

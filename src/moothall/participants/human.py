@@ -20,7 +20,7 @@ from moothall.locale.catalogues import INTERVIEW, InterviewText
 from moothall.participants.local_user import name_local_door
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
-MOST_MEETINGS: Final = 256
+MAX_MEETINGS: Final = 256
 """Of how many seats is remembered what they have seen: the newest."""
 
 _COMMAND = re.compile(r"/[a-z]+", re.IGNORECASE)
@@ -97,7 +97,7 @@ class PersonInterview:
         news = [each for each in person.news if each.id > (seen or 0) and each.speaker != brief.seat.id]
         newest = max((each.id for each in person.news), default=0)
         self._seen[key] = max(seen or 0, newest)
-        if len(self._seen) > MOST_MEETINGS:
+        if len(self._seen) > MAX_MEETINGS:
             del self._seen[next(iter(self._seen))]
         told = [_format_news(words, each) for each in news if not (each.speaker == USER and each.text == brief.perception.goal)]
         if seen is None:

@@ -5,13 +5,13 @@ from typing import Final
 
 from moothall.domain.safe_text import one_line
 
-LONGEST_NAME: Final = 64
+MAX_NAME_LENGTH: Final = 64
 
 
 def name_local_door() -> str:
     """The door of a word that was typed on this machine: `local:USER`."""
     try:
-        user = one_line(getpass.getuser())[:LONGEST_NAME]
+        user = one_line(getpass.getuser())[:MAX_NAME_LENGTH]
     except (OSError, KeyError, ImportError):
         # A container may run under a number that has no name.
         user = ""

@@ -21,11 +21,11 @@ from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, Ve
 SEARCH_SECONDS: Final = 30.0
 RETRIES: Final = 2
 KEPT_SECONDS: Final = 3_600.0
-MOST_KEPT: Final = 1_000
-MOST_AT_ONCE: Final = 4
-MOST_QUERIES: Final = 3
-LONGEST_QUERY: Final = 300
-LONGEST_FOUND: Final = 3_000
+MAX_KEPT: Final = 1_000
+MAX_AT_ONCE: Final = 4
+MAX_QUERIES: Final = 3
+MAX_QUERY_LENGTH: Final = 300
+MAX_FOUND_LENGTH: Final = 3_000
 SHARE: Final = 0.5
 """The share of an answer's time that the search may take."""
 
@@ -37,7 +37,7 @@ Search = Callable[[str], Awaitable[tuple[str, Usage] | NoAnswer]]
 class Queries:
     """What somebody wants to look up."""
 
-    queries: Annotated[tuple[Annotated[str, MaxLen(LONGEST_QUERY)], ...], MaxLen(MOST_QUERIES)] = ()
+    queries: Annotated[tuple[Annotated[str, MaxLen(MAX_QUERY_LENGTH)], ...], MaxLen(MAX_QUERIES)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Lookup:
         self._kept_seconds = kept_seconds
         self._kept: dict[str, _CachedText] = {}
         self._busy: dict[str, asyncio.Lock] = {}
-        self._at_once = asyncio.Semaphore(MOST_AT_ONCE)
+        self._at_once = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def __call__(self, query: str, until: float) -> SearchResult:
         """Return the result for a query before the loop time `until`."""
@@ -100,15 +100,15 @@ class Lookup:
             text, usage = response
             used += usage
             if text.strip():
-                self._cache_text(query, text[:LONGEST_FOUND])
-                return SearchResult(query=query, text=text[:LONGEST_FOUND], usage=used)
+                self._cache_text(query, text[:MAX_FOUND_LENGTH])
+                return SearchResult(query=query, text=text[:MAX_FOUND_LENGTH], usage=used)
         return SearchResult(query=query, text=None, usage=used)
 
     def _cache_text(self, query: str, text: str) -> None:
         self._kept.pop(query, None)
         self._kept[query] = _CachedText(text, asyncio.get_running_loop().time())
         # Dicts keep insertion order, so the oldest result goes first.
-        while len(self._kept) > MOST_KEPT:
+        while len(self._kept) > MAX_KEPT:
             del self._kept[next(iter(self._kept))]
 
 
@@ -152,7 +152,7 @@ def _is_without_results(asked: Answer | NoAnswer, results: list[SearchResult]) -
 def _build_query_brief(brief: Brief) -> Brief:
     form = replace(brief.form, kind="queries", shape=Queries, form="json", max_tokens=200, instead=None, looks_up=False)
     ask = replace(brief.ask, patience=brief.ask.patience * SHARE)
-    own = f"{brief.own}\n\n{PARTICIPANT_PROMPT[brief.language].look_up.format(most=MOST_QUERIES)}"
+    own = f"{brief.own}\n\n{PARTICIPANT_PROMPT[brief.language].look_up.format(most=MAX_QUERIES)}"
     plain = replace(brief, schema=None, fills={}, hints={}, normalize=keep_answer, fault=no_fault, person=None, probe="")
     return replace(plain, ask=ask, form=form, own=own)
 

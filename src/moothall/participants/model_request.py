@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LEAST_ROOM: Final = 2_000
+MIN_ROOM: Final = 2_000
 MORE_ROOM: Final = 4
 ALTERNATIVES: Final = 10
-LEAST_MASS: Final = 0.05
+MIN_MASS: Final = 0.05
 """The least total probability of "yes" and "no" for which the probe is meaningful."""
 
 _ATTEMPTS: Final[Mapping[FailureKind, int]] = {
@@ -260,7 +260,7 @@ class BriefRequest:
         # Reasoning models spend tokens before they answer: the limit only stops one that runs away, the prompt sizes the answer.
         # Clients would retry on their own and sleep for any Retry-After, past our deadline: hence no retries there.
         settings: ModelSettings = {
-            "max_tokens": room * max(LEAST_ROOM, 4 * self._brief.form.max_tokens),
+            "max_tokens": room * max(MIN_ROOM, 4 * self._brief.form.max_tokens),
             "timeout": silence,
             "max_retries": 0,
         }
@@ -370,7 +370,7 @@ def _parse_probe(response: "ModelResponse") -> TokenProbe:
     # Sums over spellings ("Yes", " yes", "是"), because the tokenizer splits the probability between them.
     yes = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _YES)
     no = sum(math.exp(one["logprob"]) for one in alternatives if _normalize_token(one["token"]) in _NO)
-    return TokenProbe(is_told=True, yes=yes / (yes + no) if yes + no >= LEAST_MASS else None)
+    return TokenProbe(is_told=True, yes=yes / (yes + no) if yes + no >= MIN_MASS else None)
 
 
 def _normalize_token(token: str) -> str:

@@ -19,7 +19,7 @@ from moothall.ports.participant import ASKED_IN, note_waiting
 LIMITS: Final = "MOOT_LIMITS"
 """The variable that sets limits: `openai=500r,200000t,20c,5s;anthropic=50r` (requests and tokens a minute, calls and sessions
 at once)."""
-LONGEST_LOOK: Final = 5.0
+MAX_LOOK: Final = 5.0
 MINUTE: Final = 60.0
 
 _PART: Final = re.compile(r"([0-9]{1,9})([rtcs])")
@@ -204,7 +204,7 @@ class ProviderAccount:
         if (pause := await self._take(name, tokens, lasts)) > 0:
             with note_waiting():
                 while pause > 0:
-                    await asyncio.sleep(min(pause, LONGEST_LOOK))
+                    await asyncio.sleep(min(pause, MAX_LOOK))
                     pause = await self._take(name, tokens, lasts)
         call = MeteredCall(waited=asyncio.get_running_loop().time() - began)
         token = _METER.set(call)

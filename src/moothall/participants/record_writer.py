@@ -35,7 +35,7 @@ PLACE: Final = ("docs", "consultation")
 HEAD: Final = "# Consultations of this project, counted by Moot: number, state, key, file"
 LOCK_SECONDS: Final = 30.0
 POLL_SECONDS: Final = 0.02
-LONGEST_NAME: Final = 100
+MAX_NAME_LENGTH: Final = 100
 """The most bytes of a seat's name in a file name."""
 
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -168,7 +168,7 @@ def _ensure_records_folder(root: Path) -> Path:
 
 
 def _shorten_name(name: str) -> str:
-    return name.encode()[:LONGEST_NAME].decode("utf-8", "ignore")
+    return name.encode()[:MAX_NAME_LENGTH].decode("utf-8", "ignore")
 
 
 @contextmanager

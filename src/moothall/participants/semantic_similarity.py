@@ -37,10 +37,10 @@ SLIP: Final = 2
 LEAST: Final = 0.4
 """The cosine of two ideas below which their rests are not compared."""
 
-MOST_LOOKED_AT: Final = 64
+MAX_LOOKED_AT: Final = 64
 """For how many ideas, the nearest by cosine, the rests are compared."""
 
-MOST_KEPT: Final = 32_768
+MAX_KEPT: Final = 32_768
 """How many vectors of texts and words are cached, 2 kB each; beyond that the cache is emptied."""
 
 
@@ -78,7 +78,7 @@ class SemanticSimilarity:
             return []
         with self._lock:
             cosines = self._compute_cosines(one, others)
-            least = max(LEAST, sorted(cosines)[-MOST_LOOKED_AT:][0])
+            least = max(LEAST, sorted(cosines)[-MAX_LOOKED_AT:][0])
             rests = [
                 _compute_differences(one, other) if cosine >= least else None
                 for other, cosine in zip(others, cosines, strict=True)
@@ -133,7 +133,7 @@ class SemanticSimilarity:
         missing = [text for text in wanted if text not in self._vectors]
         if not missing:
             return
-        if len(self._vectors) + len(missing) > MOST_KEPT:
+        if len(self._vectors) + len(missing) > MAX_KEPT:
             # Emptied instead of trimmed: simple, and the texts of the current comparison are encoded again at once.
             self._vectors, missing = {}, wanted
         self._vectors.update(zip(missing, encode_texts(missing), strict=True))

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-MOST_OUTPUT: Final = 4_000_000
-MOST_COMPLAINT: Final = 20_000
+MAX_OUTPUT: Final = 4_000_000
+MAX_COMPLAINT: Final = 20_000
 """The most bytes that are kept of its output, and of its error output (the end of it)."""
 
 GRACE_SECONDS: Final = 1.0
@@ -22,7 +22,7 @@ MARK: Final = "MOOT_RUN"
 """The variable that identifies the processes of a run, including those that left its process group."""
 
 LOOK_SECONDS: Final = 0.02
-MOST_SWEEPS: Final = 5
+MAX_SWEEPS: Final = 5
 
 _PIECE: Final = 65_536
 
@@ -60,7 +60,7 @@ async def run_program(argv: Sequence[str], *, words: bytes | None, folder: Path,
     except asyncio.CancelledError:
         await _end_started_program(starting, mark)
         raise
-    out, err = BoundedBuffer(MOST_OUTPUT), BoundedBuffer(MOST_COMPLAINT)
+    out, err = BoundedBuffer(MAX_OUTPUT), BoundedBuffer(MAX_COMPLAINT)
     assert process.stdout is not None
     assert process.stderr is not None
     reading = [
@@ -143,7 +143,7 @@ async def _end_processes(process: asyncio.subprocess.Process, mark: str) -> None
 
 def _kill_strays(mark: str) -> None:
     """Kill the processes that left the group; repeated while there are any, because they may fork in the meantime."""
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MAX_SWEEPS):
         strays = find_strays(mark)
         for pid in strays:
             with suppress(OSError):

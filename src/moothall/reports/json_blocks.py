@@ -37,9 +37,9 @@ from moothall.reports.blocks import (
 )
 from moothall.reports.page import render_words
 
-LONGEST_QUOTE: Final = 20_000
+MAX_QUOTE_LENGTH: Final = 20_000
 """Longer words are cut; `moot.getText` has the whole."""
-LONGEST_STRING: Final = 20_000
+MAX_STRING_LENGTH: Final = 20_000
 
 _ALIGNED: Final = re.compile(r' style="text-align:(left|center|right)"')
 
@@ -59,8 +59,8 @@ def encode_block(block: Block) -> Json:
         case Line(text=text, tone=tone):
             return {"kind": "line", "text": encode_text(text), "tone": tone}
         case Quote(text=words, tone=tone):
-            cut = {"cut": True} if len(words) > LONGEST_QUOTE else {}
-            return {"kind": "quote", "html": render_quote(words[:LONGEST_QUOTE]), "tone": tone, **cut}
+            cut = {"cut": True} if len(words) > MAX_QUOTE_LENGTH else {}
+            return {"kind": "quote", "html": render_quote(words[:MAX_QUOTE_LENGTH]), "tone": tone, **cut}
         case Fields(rows=rows):
             return {"kind": "fields", "rows": [[clean(name), encode_text(value)] for name, value in rows]}
         case Bullets(items=items, tone=tone):
@@ -94,7 +94,7 @@ def encode_text(text: object) -> list[Any]:
 def clean(text: str) -> str:
     """A string without anything that could control whoever shows it, of bounded length."""
     text = strip_control(text)
-    return text if len(text) <= LONGEST_STRING else f"{text[:LONGEST_STRING]}…"
+    return text if len(text) <= MAX_STRING_LENGTH else f"{text[:MAX_STRING_LENGTH]}…"
 
 
 @lru_cache(maxsize=4_096)

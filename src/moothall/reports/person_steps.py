@@ -7,7 +7,7 @@ from typing import Final
 from moothall.domain.facts import Language
 from moothall.domain.person import CONDITION, WHY, Answers, PersonChoice, PersonCommand, PersonStep, build_key
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import LONGEST_LABEL
+from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.domain.vocabulary import DEGREES
 from moothall.locale.catalogues import PERSON_STEPS
 
@@ -90,7 +90,7 @@ def offer_choice(language: Language, options: Sequence[str]) -> PersonStep:
 def read_choice(answers: Answers) -> str:
     """Return the choice that a person named; empty if it named none, or wrote more than a label."""
     label = one_line(answers.get(CHOICE, ""))
-    return label if len(label) <= LONGEST_LABEL else ""
+    return label if len(label) <= MAX_LABEL_LENGTH else ""
 
 
 def join_long_choice(words: str, answers: Answers) -> str:

@@ -13,7 +13,7 @@ from moothall.domain.topic import Precedent, Topic
 from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
 from moothall.reports.context_files import format_context
 
-LONGEST_MEMORY: Final = 3_000
+MAX_MEMORY_LENGTH: Final = 3_000
 """The most characters that memory takes in a brief."""
 FAILED: Final = frozenset({"failure", "abandoned"})
 
@@ -25,7 +25,7 @@ def format_precedents(language: Language, precedents: tuple[Precedent, ...]) -> 
     text = words.heading
     for each in precedents:
         part = _format_precedent(words, each)
-        if len(text) + 1 + len(part) > LONGEST_MEMORY:
+        if len(text) + 1 + len(part) > MAX_MEMORY_LENGTH:
             break
         text += f"\n{part}"
     return text

@@ -10,7 +10,7 @@ from moothall.reports.blocks import ColumnChart, LineChart, Series
 WIDTH: Final = 720
 HEIGHT: Final = 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 14, 30
-MOST_TICKS: Final = 20
+MAX_TICKS: Final = 20
 ROOM: Final = 14
 """A part of a column that is at least so wide and high says its count."""
 COLORS: Final = ("#0b63ce", "#c8452d", "#2c8a4b", "#8a4bc8", "#b58a00", "#1a9aa8", "#c82d86", "#5c6570")
@@ -73,7 +73,7 @@ def _render_axes(labels: Sequence[str]) -> str:
         f'<text x="{LEFT - 8}" y="{_scale_y(value) + 4:.1f}" text-anchor="end">{value:g}</text>'
         for value in (0.0, 0.25, 0.5, 0.75, 1.0)
     )
-    step = max(1, len(labels) // MOST_TICKS)
+    step = max(1, len(labels) // MAX_TICKS)
     ticks = "".join(_render_label(_scale_x(at, len(labels)), label) for at, label in enumerate(labels) if at % step == 0)
     return grid + ticks
 

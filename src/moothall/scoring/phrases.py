@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from moothall.scoring.numerals import find_numbers
-from moothall.scoring.sides import DENYING, IDLE, LONGEST_WORD, SIDED_WORDS, AxisSide
+from moothall.scoring.sides import DENYING, IDLE, MAX_WORD_LENGTH, SIDED_WORDS, AxisSide
 from moothall.scoring.stems import stem
 
 REACH: Final = 4
@@ -222,7 +222,7 @@ def _match_known_word(units: Sequence[Unit], place: int) -> tuple[int, str]:
         return 1, unit.term if unit.term in SIDED_WORDS or unit.term in DENYING else ""
     run = ""
     best = (1, "")
-    for length in range(1, LONGEST_WORD + 1):
+    for length in range(1, MAX_WORD_LENGTH + 1):
         if place + length > len(units) or not units[place + length - 1].is_han:
             break
         run += units[place + length - 1].term

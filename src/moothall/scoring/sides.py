@@ -188,4 +188,4 @@ IDLE: Final = frozenset(_IDLE.split())
 """Chinese words that contain such a word but take no side."""
 
 # English words are single units, so that only Chinese ones limit the longest match.
-LONGEST_WORD: Final = max(len(word) for word in (*SIDED_WORDS, *DENYING, *IDLE) if not word.isascii())
+MAX_WORD_LENGTH: Final = max(len(word) for word in (*SIDED_WORDS, *DENYING, *IDLE) if not word.isascii())

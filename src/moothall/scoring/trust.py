@@ -7,7 +7,7 @@ a source without a record, or one that knows nothing and says so.
 Accuracy is how often a source was on the side that proved right, which is what its votes weigh by. Its prior, 6.5 of 10 cases, is
 what one vote was worth on recorded votes.
 
-Within a category, a case of another one counts as OTHER_SHARE of a case, and all of them as at most MOST_OTHER_CASES: a hundred
+Within a category, a case of another one counts as OTHER_SHARE of a case, and all of them as at most MAX_OTHER_CASES: a hundred
 wins elsewhere do not make an authority here.
 """
 
@@ -32,7 +32,7 @@ PRIOR_ACCURACY: Final = PRIOR_RIGHT / PRIOR_CASES
 """How often one vote of an unknown source is right."""
 
 OTHER_SHARE: Final = 0.5
-MOST_OTHER_CASES: Final = 3.0
+MAX_OTHER_CASES: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ def presume_accuracy(trust: float) -> float:
 
 def _limit_others(category_record: TrackRecord, overall_record: TrackRecord) -> TrackRecord:
     """Return the record of all other categories; a case counts in its own category alone."""
-    return overall_record.minus(category_record).thin_out(OTHER_SHARE, MOST_OTHER_CASES)
+    return overall_record.minus(category_record).thin_out(OTHER_SHARE, MAX_OTHER_CASES)
 
 
 def _shrink_brier(record: TrackRecord, prior: float, strength: float) -> float:

@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from hypothesis import strategies as st
 
-from moothall.codec.answers import LONGEST_ANSWER, Reading, build_reply, read_answer, read_strictly
+from moothall.codec.answers import MAX_ANSWER_LENGTH, Reading, build_reply, read_answer, read_strictly
 from moothall.codec.schemas import get_own_schema
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import FREE, BudgetKind, Usage
@@ -58,7 +58,7 @@ GHOST: Final = SeatId("ghost")
 """A seat that sits at no table."""
 
 START: Final = datetime(2024, 5, 20, 10, 0, tzinfo=UTC)
-MOST_INTERRUPTIONS: Final = 8
+MAX_INTERRUPTIONS: Final = 8
 """How often the player does something else than answer; a user who never stops talking proves nothing."""
 
 _SESSION: Final = SessionId("think_20240520_001")
@@ -145,7 +145,7 @@ def play_session(contract: RulebookContract[S], data: st.DataObject) -> PlayedSe
         if snapshot.is_closed:
             break
         assert batch.asks, f"a session that is not closed asks for nothing: {snapshot.state}"
-        arrived = _draw_arrivals(contract, data, batch.asks, entries, may_interrupt=interruptions < MOST_INTERRUPTIONS)
+        arrived = _draw_arrivals(contract, data, batch.asks, entries, may_interrupt=interruptions < MAX_INTERRUPTIONS)
         interruptions += sum(not isinstance(fact, Reply | SeatLost) for fact in arrived)
     return PlayedSession(entries, snapshot)
 
@@ -266,7 +266,7 @@ def check_schema(brief: Brief) -> None:
     random = Random(f"{brief.ask.id} {json.dumps(schema, sort_keys=True)}")  # noqa: S311
     value = draw_value(schema, random)
     text = json.dumps(value, ensure_ascii=False)
-    for raw in (value, text) if len(text) <= LONGEST_ANSWER else (value,):
+    for raw in (value, text) if len(text) <= MAX_ANSWER_LENGTH else (value,):
         read = read_answer(brief, raw, is_strict=brief.seat.is_outside)
         # Of the entries in a range, those that were not shown are left out.
         lost = [note for note in read.mends if note.startswith(("left_out", "cut")) and "entries" not in note]

@@ -27,11 +27,11 @@ async function loadLines(): Promise<void> {
 
 /** Whom sessions wait for, asked once for each state of each. */
 const awaited = signal<ReadonlyMap<string, { entries: number; seats: string[] }>>(new Map());
-const MOST_ASKED = 12;
+const MAX_ASKED = 12;
 
 async function loadAwaited(): Promise<void> {
   if (!mayDo("speak")) return;
-  const open = [...(lines.peek()?.values() ?? [])].filter((line) => line.standing === "waiting").slice(0, MOST_ASKED);
+  const open = [...(lines.peek()?.values() ?? [])].filter((line) => line.standing === "waiting").slice(0, MAX_ASKED);
   const look = async (line: SessionLine): Promise<void> => {
     if (awaited.peek().get(line.sessionId)?.entries === line.entries) return;
     try {

@@ -18,7 +18,7 @@ interface ContextFile {
   name: string;
   text: string;
 }
-const LARGEST_FILE = 200_000;
+const MAX_FILE = 200_000;
 const DRAFT = "new";
 const MAILBOX = "mailbox";
 
@@ -106,8 +106,8 @@ export function NewSession() {
     setProblem("");
     const added: ContextFile[] = [];
     for (const file of list ?? []) {
-      if (file.size > LARGEST_FILE) {
-        setProblem(say("name_is_larger_than_size_kb", { name: file.name, size: LARGEST_FILE / 1000 }));
+      if (file.size > MAX_FILE) {
+        setProblem(say("name_is_larger_than_size_kb", { name: file.name, size: MAX_FILE / 1000 }));
         continue;
       }
       const text = await file.text();

@@ -11,7 +11,7 @@ import { call } from "../rpc";
 import type { Figure, Item, Seat, View } from "../wire";
 import { describeState } from "./seats";
 
-const MOST_TABS = 7;
+const MAX_TABS = 7;
 export const USER = "USER";
 
 function Tab({ lens, current, children }: { lens: string | null; current: boolean; children: string }) {
@@ -36,7 +36,7 @@ export function PanelTabs({ view, isSeat }: { view: View; isSeat: boolean }) {
   const lens = query.get("lens");
   const isOther = query.has("seat") || query.has("entry");
   const [isAll, setAll] = useState(false);
-  const shown = isAll || view.lenses.length <= MOST_TABS + 1 ? view.lenses : view.lenses.filter((each, index) => index < MOST_TABS || each.id === lens);
+  const shown = isAll || view.lenses.length <= MAX_TABS + 1 ? view.lenses : view.lenses.filter((each, index) => index < MAX_TABS || each.id === lens);
   return (
     <nav class="tabs" aria-label={say("lenses")}>
       {isSeat && (

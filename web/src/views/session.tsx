@@ -18,7 +18,7 @@ import { SeatRow } from "./seats";
 import { scrollToEntry, Timeline } from "./timeline";
 import { Header } from "../shell";
 
-const MOST_PHASES = 10;
+const MAX_PHASES = 10;
 
 export function SessionView({ id, mySeat = null }: { id: string; mySeat?: string | null }) {
   const meeting = useMemo(() => new Meeting(id), [id]);
@@ -165,7 +165,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
 function selectPhases(phases: Phase[]): { phase: Phase; index: number; isGap: boolean }[] {
   const now = phases.findLastIndex((phase) => phase.state !== "ahead");
   const shown = [...phases.keys()].filter(
-    (index) => phases.length <= MOST_PHASES || index === 0 || index === phases.length - 1 || Math.abs(index - now) <= 2,
+    (index) => phases.length <= MAX_PHASES || index === 0 || index === phases.length - 1 || Math.abs(index - now) <= 2,
   );
   return shown.map((index, place) => ({ phase: phases[index] as Phase, index, isGap: place > 0 && shown[place - 1] !== index - 1 }));
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from moothall.app.conferences.folder_scan import (
-    LONGEST_SPEECH,
+    MAX_SPEECH_LENGTH,
     QUIET_SECONDS,
     Damage,
     FolderScan,
@@ -54,13 +54,13 @@ from moothall.protocols.roundtable.files import (
     render_input_file,
     render_minutes_file,
 )
-from moothall.protocols.roundtable.prompts import AGENDA_ROOM, LONGEST_RECORD
-from moothall.protocols.roundtable.prompts import LONGEST_SPEECH as LONGEST_SPEECH_READ
+from moothall.protocols.roundtable.prompts import AGENDA_ROOM, MAX_RECORD_LENGTH
+from moothall.protocols.roundtable.prompts import MAX_SPEECH_LENGTH as MAX_SPEECH_READ_LENGTH
 from moothall.protocols.roundtable.sections import name_minutes_sections
 from moothall.protocols.roundtable.speech_digest import SpeechText, fit_speeches
 from moothall.protocols.roundtable.state import RECENT, Conference, SkippedTurn
 from moothall.protocols.roundtable.turn_file import (
-    LONGEST_PROMPT,
+    MAX_PROMPT_LENGTH,
     BadTurn,
     TurnFile,
     build_turn_file,
@@ -69,7 +69,7 @@ from moothall.protocols.roundtable.turn_file import (
 )
 from moothall.protocols.roundtable.turn_notes import add_notes, extract_notes, remove_notes
 
-MOST_REPAIRS: Final = 10_000
+MAX_REPAIRS: Final = 10_000
 NO_LIMIT: Final = 1_000_000_000
 HEAD_ROOM: Final = 100
 """Characters that are kept free for a file's name above its text."""
@@ -206,7 +206,7 @@ class ConferenceFolder:
         if is_open and text in self._find_texts_without_file(seen, conference):
             # An earlier speech of the same role under another name, not a new one.
             return "", False
-        if text is None or not text or len(text) > LONGEST_SPEECH:
+        if text is None or not text or len(text) > MAX_SPEECH_LENGTH:
             return ("", False) if is_done else (name, False)
         return name, is_done
 
@@ -370,7 +370,7 @@ class ConferenceFolder:
         if theirs is not None and replace(theirs, prompt_for_speaker=wanted.prompt_for_speaker) == wanted:
             # The words of a slow speaker stay; the notes under them are ours.
             own, notes = remove_notes(theirs.prompt_for_speaker), extract_notes(wanted.prompt_for_speaker)
-            prompt = add_notes(own, notes, LONGEST_PROMPT)
+            prompt = add_notes(own, notes, MAX_PROMPT_LENGTH)
             is_same = prompt == theirs.prompt_for_speaker
             return raw if is_same else render_turn_file(replace(wanted, prompt_for_speaker=prompt))
         is_ours = compute_digest(raw) in {self.mark.turn, self.mark.accepted}
@@ -478,7 +478,7 @@ class ConferenceFolder:
     async def repair(self) -> list[str]:
         """Repair every damage and return what was done. Files that are in the way are quarantined."""
         done: list[str] = []
-        for _ in range(MOST_REPAIRS):
+        for _ in range(MAX_REPAIRS):
             # One damage at a time: each repair can remove or reveal others.
             status = await self.sync(whole=True)
             if not status.damage:
@@ -537,9 +537,9 @@ class ConferenceFolder:
             SpeechText(each.number, each.role, read_text_if_any(self.folder, name) or "")
             for name, each in (names[-RECENT:] if is_open else names)
         ]
-        inputs = self._read_inputs(seen, turn, NO_LIMIT if is_open else LONGEST_SPEECH_READ // RECENT)
+        inputs = self._read_inputs(seen, turn, NO_LIMIT if is_open else MAX_SPEECH_READ_LENGTH // RECENT)
         agenda = agenda if is_open or len(agenda) <= AGENDA_ROOM else f"{agenda[:AGENDA_ROOM]}…\n({AGENDA})"
-        room = LONGEST_RECORD - len(agenda) - LONGEST_PROMPT - sum(len(text) + HEAD_ROOM for _, text in inputs)
+        room = MAX_RECORD_LENGTH - len(agenda) - MAX_PROMPT_LENGTH - sum(len(text) + HEAD_ROOM for _, text in inputs)
         fitted = fit_speeches(texts, NO_LIMIT if is_open else room, HEAD_ROOM, self.mark.language)
         speeches = [(format_speech_file_name(each.number, each.seat), each) for each in fitted.shown]
         return TurnBriefing(

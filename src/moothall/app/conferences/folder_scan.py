@@ -27,7 +27,7 @@ from moothall.protocols.roundtable.files import (
 from moothall.protocols.roundtable.state import Conference, SkippedTurn
 from moothall.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
 
-LONGEST_SPEECH: Final = 50_000
+MAX_SPEECH_LENGTH: Final = 50_000
 SETTLE_SECONDS: Final = 90.0
 """How long a speaker may take between its two writes, the speech and `turn.json`, before Moot completes them."""
 
@@ -205,8 +205,8 @@ def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unrea
         return
     if not text.strip() and is_settled(folder, name, QUIET_SECONDS):
         yield Damage(file=name, line=1, kind=kind, said="is empty")
-    if len(text) > LONGEST_SPEECH:
-        yield Damage(file=name, line=1, kind=kind, said=f"more than {LONGEST_SPEECH} characters")
+    if len(text) > MAX_SPEECH_LENGTH:
+        yield Damage(file=name, line=1, kind=kind, said=f"more than {MAX_SPEECH_LENGTH} characters")
 
 
 def _find_missing_name(folder: Folder, name: str, seen: FolderScan, conference: Conference) -> str:

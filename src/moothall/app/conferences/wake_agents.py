@@ -14,7 +14,7 @@ from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
-from moothall.participants.agent_recipes import AGENTS, LONGEST_ARGUMENT, Recipe, find_recipe
+from moothall.participants.agent_recipes import AGENTS, MAX_ARGUMENT_LENGTH, Recipe, find_recipe
 from moothall.participants.command import CommandParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.roundtable.sections import is_speechlike
@@ -22,7 +22,7 @@ from moothall.protocols.roundtable.sections import is_speechlike
 DONE_SECONDS: Final = 20.0
 """How long an agent that has written its files may take to end by itself."""
 
-LONGEST_REPORT: Final = 400
+MAX_REPORT_LENGTH: Final = 400
 """An agent that can write files may only report what it did: a longer text without sections is its speech."""
 
 WITHOUT_TOOLS: Final = frozenset({"claude", "copilot", "qwen"})
@@ -101,7 +101,7 @@ class FileAgentParticipant:
 
 def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText, *, is_alone: bool) -> Answer | NoAnswer:
     """Parse the answer of an agent that wrote no files, if it is one: it has a section, or it is too long for a mere report."""
-    if brief.ask.kind == "speech" and not is_speechlike(text) and (not is_alone and len(text) < LONGEST_REPORT):
+    if brief.ask.kind == "speech" and not is_speechlike(text) and (not is_alone and len(text) < MAX_REPORT_LENGTH):
         fault = f"it wrote no speech, neither as a file nor as its answer: {one_line(text)[:200]}"
         return NoAnswer(reason="malformed", detail=fault, usage=usage)
     try:
@@ -137,7 +137,7 @@ def build_wake_text(recipe: Recipe, brief: Brief, wake: str) -> str:
 def _fit_argument(parts: list[str], cut: str) -> str:
     """Join the parts into one argument; of the last but one, the record, as much as fits."""
     *head, shared, own = parts
-    over = len("\n\n".join(parts).encode()) - LONGEST_ARGUMENT
+    over = len("\n\n".join(parts).encode()) - MAX_ARGUMENT_LENGTH
     if over <= 0:
         return "\n\n".join(parts)
     # Counted in bytes: the limit of an argument is in bytes, and one character may take four.

@@ -19,7 +19,7 @@ Outcome = Literal["answered", "unknown", "failed", "refused", "called", "tokens"
 CONSULT: Final = "consult"
 RECORD: Final = "record"
 QUESTION: Final = "question"
-LONGEST_HEAD: Final = 2_000
+MAX_HEAD_LENGTH: Final = 2_000
 """How many characters of an answer are checked for "I do not know"."""
 
 _FROM = re.compile(r"[\s*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE)
@@ -80,7 +80,7 @@ class Advice:
 
 def is_unknown_answer(answer: str) -> bool:
     """Whether an answer begins by saying that it is not one; "I do not know, but …" is an answer."""
-    match = _UNKNOWN.match(answer[:LONGEST_HEAD])
+    match = _UNKNOWN.match(answer[:MAX_HEAD_LENGTH])
     return match is not None and _YET.search(match["rest"]) is None
 
 

@@ -18,9 +18,9 @@ from moothall.protocols.consultation.person import add_consultations, build_cons
 from moothall.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
 from moothall.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState
 
-LONGEST_PART: Final = 4_000
+MAX_PART_LENGTH: Final = 4_000
 """The most characters of one text that a prompt shows; the ledger and the record keep the whole text."""
-LONGEST_STANCE: Final = 120
+MAX_STANCE_LENGTH: Final = 120
 
 Fault = Callable[[object], str | None]
 
@@ -141,7 +141,9 @@ def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask
 
 def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outcome: ConsultationOutcome) -> list[str]:
     language = state.opened.language
-    lines = [words.asked_itself.format(question=f"\n{quote_lines(_truncate_text(outcome.request.question, LONGEST_PART // 4))}")]
+    lines = [
+        words.asked_itself.format(question=f"\n{quote_lines(_truncate_text(outcome.request.question, MAX_PART_LENGTH // 4))}")
+    ]
     if outcome.advice is None or outcome.failure:
         return [
             *lines,
@@ -168,7 +170,9 @@ def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outco
 
 
 def _format_seats(state: ConsultingState) -> str:
-    names = [f"@{seat.id} ({one_line(seat.stance)[:LONGEST_STANCE]})" if seat.stance else f"@{seat.id}" for seat in state.seats]
+    names = [
+        f"@{seat.id} ({one_line(seat.stance)[:MAX_STANCE_LENGTH]})" if seat.stance else f"@{seat.id}" for seat in state.seats
+    ]
     return ", ".join(names)
 
 
@@ -186,11 +190,11 @@ def _find_no_fault(said: object) -> str | None:
 def _shorten_request(request: ConsultRequest) -> ConsultRequest:
     return replace(
         request,
-        question=_truncate_text(request.question, 2 * LONGEST_PART),
+        question=_truncate_text(request.question, 2 * MAX_PART_LENGTH),
         background=_truncate_text(request.background),
         understanding=_truncate_text(request.understanding),
     )
 
 
-def _truncate_text(text: str, room: int = LONGEST_PART) -> str:
+def _truncate_text(text: str, room: int = MAX_PART_LENGTH) -> str:
     return text if len(text) <= room else f"{text[:room]}…"

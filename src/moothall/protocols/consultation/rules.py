@@ -54,11 +54,11 @@ from moothall.protocols.consultation.prompts import (
     build_consultation_brief,
     build_record_brief,
 )
-from moothall.protocols.consultation.state import MOST_LEARNED, Consultation, ConsultationOutcome, ConsultingState, PendingRequest
+from moothall.protocols.consultation.state import MAX_LEARNED, Consultation, ConsultationOutcome, ConsultingState, PendingRequest
 
-MOST_FILINGS: Final = 3
+MAX_FILINGS: Final = 3
 FILING_SECONDS: Final = 60.0
-LONGEST_WORDS: Final = 6_000
+MAX_WORDS_LENGTH: Final = 6_000
 _NOBODY: Final = ConsultRules(folder="", token="", per_seat=0, per_session=0)
 
 
@@ -298,7 +298,7 @@ def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping
     if state.nested is not None:
         return ConsultationRefused(ask=state.nested.ask, seat=state.nested.seat, to=state.nested.request.to, reason="nested")
     if current.status == "filing":
-        is_over = current.filings >= MOST_FILINGS
+        is_over = current.filings >= MAX_FILINGS
         return ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
     if current.has_insisted:
         return ConsultationFailed(consultation=current.number, reason="insisted")
@@ -377,7 +377,7 @@ def _apply_end(state: ConsultingState, current: Consultation, filed: RecordLocat
         state,
         current=None,
         again=_increment_count(state.again, current.ask),
-        learned={**state.learned, current.seat: (*before, learned)[-MOST_LEARNED:]},
+        learned={**state.learned, current.seat: (*before, learned)[-MAX_LEARNED:]},
     )
 
 
@@ -409,7 +409,7 @@ def _with_last_words(state: ConsultingState, fact: Fact) -> ConsultingState:
     if not isinstance(fact, Reply) or fact.seat not in {seat.id for seat in state.seats}:
         return state
     words = extract_answer_text(fact.said)
-    return fast_replace(state, words={**state.words, fact.seat: words[:LONGEST_WORDS]}) if words else state
+    return fast_replace(state, words={**state.words, fact.seat: words[:MAX_WORDS_LENGTH]}) if words else state
 
 
 def extract_answer_text(said: object) -> str:

@@ -12,7 +12,7 @@ from moothall.domain.roster import DIRECTOR
 from moothall.protocols.consultation.asks import build_repeat_id
 from moothall.protocols.consultation.facts import CONSULT, RECORD, Advice, RecordLocation, Refusal
 
-MOST_LEARNED = 6
+MAX_LEARNED = 6
 """How many consultations a seat is reminded of, the newest of its own."""
 
 

@@ -15,7 +15,7 @@ from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
 from moothall.protocols.council.workload import expect_calls
 
-FEWEST_SEATS: Final = 2
+MIN_SEATS: Final = 2
 
 OpeningCheck = Callable[[CouncilOpened], None]
 
@@ -35,7 +35,7 @@ def build_council_plugin(
         assert isinstance(plan.settings, settings)
         found = plan.opening(
             opening,
-            seats=validate_seats(plan.seats, fewest=FEWEST_SEATS),
+            seats=validate_seats(plan.seats, fewest=MIN_SEATS),
             settings=replace(plan.settings, order=_resolve_order(plan)),
         )
         if found.settings.panel == "adaptive" and (rules.name != "debate" or not found.settings.blind):

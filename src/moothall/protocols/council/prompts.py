@@ -23,11 +23,11 @@ from moothall.protocols.council.motions import find_blind_positions, list_challe
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
 from moothall.protocols.council.validation import ContributionValidator, list_advice, normalize_contribution
 
-LONGEST_TABLE: Final = 40_000
+MAX_TABLE_LENGTH: Final = 40_000
 """The most characters that all lines together may take."""
-MOST_LINES: Final = 150
+MAX_LINES: Final = 150
 """How many lines are shown, the newest of all."""
-MOST_REFERENCES: Final = 12
+MAX_REFERENCES: Final = 12
 RECENT: Final = 6
 
 
@@ -79,14 +79,14 @@ def build_shared_prompt(language: Language, topic: str, options: tuple[str, ...]
         question += "\n" + "\n".join([words.options, *(quote_lines(option) for option in options)])
     if not lines:
         return question
-    shown = lines[-MOST_LINES:]
+    shown = lines[-MAX_LINES:]
     # Every line gets the same room, so that one long contribution cannot push the others out.
-    room = LONGEST_TABLE // len(shown)
+    room = MAX_TABLE_LENGTH // len(shown)
     left_out = [words.left_out.format(count=len(lines) - len(shown))] if len(lines) > len(shown) else []
     return "\n\n".join([question, "\n".join([words.table, *left_out, *(format_line(words, line, room) for line in shown)])])
 
 
-def format_line(words: CouncilPromptText, line: CouncilLine, room: int = LONGEST_TABLE) -> str:
+def format_line(words: CouncilPromptText, line: CouncilLine, room: int = MAX_TABLE_LENGTH) -> str:
     """Format a line with its number, author and kind; its text is quoted."""
     said = line.said
     marks = [f"#{line.id} {line.seat} {words.types[said.type]}"]
@@ -119,8 +119,8 @@ def _format_position(words: CouncilPromptText, vote: CandidateVote) -> str:
 
 
 def _format_numbers(lines: Sequence[int]) -> str:
-    more = " …" if len(lines) > MOST_REFERENCES else ""
-    return " ".join(f"#{line}" for line in lines[:MOST_REFERENCES]) + more
+    more = " …" if len(lines) > MAX_REFERENCES else ""
+    return " ".join(f"#{line}" for line in lines[:MAX_REFERENCES]) + more
 
 
 def build_own_prompt(variant: CouncilVariant, state: Council, seat: Seat, kind: str) -> str:
@@ -174,7 +174,11 @@ def _format_motion(variant: CouncilVariant, state: Council, words: CouncilPrompt
     return [
         part
         for motion in candidates
-        for part in ("", words.motion.format(number=motion.id, seat=motion.seat), quote_lines(motion.said.text)[:LONGEST_TABLE])
+        for part in (
+            "",
+            words.motion.format(number=motion.id, seat=motion.seat),
+            quote_lines(motion.said.text)[:MAX_TABLE_LENGTH],
+        )
     ]
 
 
@@ -195,7 +199,7 @@ def _format_objections(state: Council, words: CouncilPromptText) -> list[str]:
     against = [line for line in votes if _is_objection(line)]
     if state.round == 1 or not against:
         return []
-    return ["", words.objections, *(format_line(words, line, LONGEST_TABLE // len(against)) for line in against)]
+    return ["", words.objections, *(format_line(words, line, MAX_TABLE_LENGTH // len(against)) for line in against)]
 
 
 def _is_objection(line: CouncilLine) -> bool:

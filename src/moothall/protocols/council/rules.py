@@ -47,7 +47,7 @@ from moothall.protocols.council.resolution import build_closing, compute_outcome
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant, find_challenged_seats, has_voted
 from moothall.protocols.council.validation import AllowedTypes
 
-MOST_CONTRIBUTIONS: Final = 200
+MAX_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""
 DECIDED_STATES: Final = 64
 """For how many states, the last ones, it is kept what follows from them."""
@@ -229,7 +229,7 @@ class CouncilRules:
 def _may_be_invited(state: Council, seat: Seat) -> bool:
     # In round_robin a seat may only add to its turn after it had one; otherwise it would jump the queue.
     is_open = state.opened.settings.order == "open"
-    return seat.is_outside and (is_open or seat.id in state.had) and state.counts.get(seat.id, 0) < MOST_CONTRIBUTIONS
+    return seat.is_outside and (is_open or seat.id in state.had) and state.counts.get(seat.id, 0) < MAX_CONTRIBUTIONS
 
 
 def _build_ask(state: Council, seat: SeatId) -> Ask:

@@ -25,7 +25,7 @@ PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
 }
 
 
-LONGEST_CONDITION: Final = 2_000
+MAX_CONDITION_LENGTH: Final = 2_000
 KEPT_STATES: Final = 8
 """For how many states, the last ones, it is kept what seats may contribute."""
 
@@ -152,7 +152,7 @@ def _normalize_condition(position: VotePosition, condition: str, text: str) -> t
     if position != "conditional_support" or condition.strip():
         return (position, condition), ()
     if text.strip():
-        return (position, cut_text(text.strip(), LONGEST_CONDITION)), ("read condition text",)
+        return (position, cut_text(text.strip(), MAX_CONDITION_LENGTH)), ("read condition text",)
     return ("support", ""), ("missing condition",)
 
 

@@ -15,11 +15,11 @@ from moothall.domain.facts import Language
 from moothall.domain.person import CONDITION, WHY, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import quote_lines
-from moothall.domain.topic import LONGEST_LABEL
+from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.locale.catalogues import PERSONA_PERSON, PersonaPersonText
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.bid_words import infer_bid_field
-from moothall.protocols.persona.state import MOST_INPUTS, Meeting, list_joint_bidders
+from moothall.protocols.persona.state import MAX_INPUTS, Meeting, list_joint_bidders
 from moothall.reports.person_steps import (
     POSITION,
     WORDS,
@@ -93,7 +93,7 @@ def _allow_claim(asked: MeetingAsk) -> Schema:
 
 
 def _allow_replies(asked: MeetingAsk) -> Schema:
-    return allow_list(build_table_schema(facts.InputReply, REPLY, asked), MOST_INPUTS)
+    return allow_list(build_table_schema(facts.InputReply, REPLY, asked), MAX_INPUTS)
 
 
 def _allow_bids(asked: MeetingAsk) -> Schema:
@@ -134,7 +134,7 @@ CONFIDENCE: Final = Row(
 )
 CHOICE: Final = Row(
     "choice",
-    allow=lambda asked: allow_choice(asked.options, LONGEST_LABEL),
+    allow=lambda asked: allow_choice(asked.options, MAX_LABEL_LENGTH),
     ask=lambda asked: [offer_choice(asked.language, asked.options)],
     read=lambda _, answers: read_choice(answers),
 )

@@ -10,7 +10,7 @@ from typing import Literal
 from moothall.domain.ids import SeatId
 from moothall.protocols.persona.facts import View
 
-MOST_POINTS = 20
+MAX_POINTS = 20
 
 PointStatus = Literal["agreed", "contested", "open"]
 
@@ -39,7 +39,7 @@ DiscussionPoints = tuple[DiscussionPoint, ...]
 def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, claim: str, seats: int) -> DiscussionPoints:
     """Return the points with one more; above the limit the oldest is dropped, agreed before open before contested."""
     grown = (*points, DiscussionPoint(entry=entry, speaker=speaker, claim=claim))
-    if len(grown) <= MOST_POINTS:
+    if len(grown) <= MAX_POINTS:
         return grown
     rank = {"agreed": 0, "open": 1, "contested": 2}
     dropped = min(grown[:-1], key=lambda point: (rank[point.compute_status(seats)], point.entry))

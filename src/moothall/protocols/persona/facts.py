@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moothall.domain.facts import Closed, Fact, Opened, Reply
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import LostSeat
-from moothall.domain.topic import LONGEST_LABEL
+from moothall.domain.topic import MAX_LABEL_LENGTH
 
 Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
@@ -24,7 +24,7 @@ FloorReason = Literal["highest", "longest_silent", "first_by_id", "only_one", "n
 EntryRef = Annotated[int, Ge(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 Line = Annotated[str, MaxLen(2_000)]
-Short = Annotated[str, MaxLen(LONGEST_LABEL)]
+Short = Annotated[str, MaxLen(MAX_LABEL_LENGTH)]
 Text = Annotated[str, MinLen(1), MaxLen(20_000)]
 
 # Possessive quantifiers (`*+`): without them a long run of spaces would cause catastrophic backtracking.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
 
 from moothall.domain.ids import SeatId
-from moothall.domain.topic import LONGEST_LABEL
+from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.reports.decision import AnsweredInput, Decision, Dissent, SourcedClaim
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
         open_questions=_parse_each(found.get("open_questions"), _parse_claim),
         overruled=found.get("overruled") is True,
         answers=_parse_each(found.get("answers"), _parse_answer),
-        choice=(_parse_text(found.get("choice")) or "")[:LONGEST_LABEL],
+        choice=(_parse_text(found.get("choice")) or "")[:MAX_LABEL_LENGTH],
     )
 
 

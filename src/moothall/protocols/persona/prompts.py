@@ -22,7 +22,7 @@ from moothall.protocols.persona.state import Meeting, compute_confidence
 from moothall.reports.figures import format_percent
 from moothall.scoring.positions import compute_weight
 
-LONGEST_STANCE = 60
+MAX_STANCE_LENGTH = 60
 """How much of its stance the others are told about a seat."""
 
 
@@ -182,7 +182,7 @@ def _format_choices(words: PersonaPromptText, state: Meeting) -> list[str]:
     for seat, choice in state.choices.items():
         held.setdefault(normalize_label(choice), []).append(seat)
     named = {normalize_label(choice): one_line(choice) for choice in state.choices.values()}
-    lines = [f"{FENCE}{cut_text(named[label], LONGEST_STANCE)} ({', '.join(seats)})" for label, seats in held.items() if label]
+    lines = [f"{FENCE}{cut_text(named[label], MAX_STANCE_LENGTH)} ({', '.join(seats)})" for label, seats in held.items() if label]
     return [words.choices, *lines] if lines else []
 
 
@@ -221,7 +221,7 @@ def _format_fields(words: PersonaPromptText, state: Meeting, seats: tuple[Seat, 
 
 
 def _format_seat(seat: SeatId, stance: str) -> str:
-    return f"{seat} ({cut_text(one_line(stance), LONGEST_STANCE)})" if stance.strip() else seat
+    return f"{seat} ({cut_text(one_line(stance), MAX_STANCE_LENGTH)})" if stance.strip() else seat
 
 
 def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:

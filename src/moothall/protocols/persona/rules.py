@@ -44,12 +44,12 @@ from moothall.protocols.persona.facts import (
     TurnTaken,
 )
 from moothall.protocols.persona.prompts import build_answer_rules, build_brief
-from moothall.protocols.persona.state import MOST_INPUTS, Meeting, Phase, find_decider, list_drafters, list_joint_bidders
+from moothall.protocols.persona.state import MAX_INPUTS, Meeting, Phase, find_decider, list_drafters, list_joint_bidders
 
-MOST_TURNS: Final = 100_000
+MAX_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
 """How many turns in a row may pass without a speaker before the talk ends."""
-LONGEST_INPUT: Final = 400
+MAX_INPUT_LENGTH: Final = 400
 """How much of an input the writer of the conclusion is told beside the record."""
 
 
@@ -132,7 +132,7 @@ class PersonaRules:
             case "blind":
                 return _build_asks(state, "position", state.positions)
             case "intents":
-                if state.turn > (state.opened.budget.turns or MOST_TURNS):
+                if state.turn > (state.opened.budget.turns or MAX_TURNS):
                     return (Record(fact=TalkEnded(turn=state.turn, reason="turns")),)
                 return _build_bid_asks(state)
             case "floor":
@@ -206,7 +206,7 @@ def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int 
     if speaker != USER:
         points = consensus.add_point(points, number, speaker, extract_claim(text), len(state.seats))
     elif number > 1:
-        state = fast_replace(state, inputs=(*state.inputs, clip_utterance(utterance, LONGEST_INPUT))[-MOST_INPUTS:])
+        state = fast_replace(state, inputs=(*state.inputs, clip_utterance(utterance, MAX_INPUT_LENGTH))[-MAX_INPUTS:])
     return fast_replace(
         state,
         last_id=number,

@@ -22,7 +22,7 @@ RECORD_ROOM: Final = 24_000
 """How many characters of the record whoever writes the conclusion reads word for word; older entries as a digest."""
 RECORD_ENTRIES: Final = 240
 RECORD_DIGESTS: Final = 40
-MOST_INPUTS: Final = 20
+MAX_INPUTS: Final = 20
 """How many inputs of the user a conclusion is asked to answer: the newest."""
 
 

@@ -19,7 +19,7 @@ Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 OnReject = Literal["back", "consult", "stop"]
 Outcome = Literal["completed", "rejected", "failed", "called", "tokens", "money", "time"]
 
-MOST_STEPS: Final = 200
+MAX_STEPS: Final = 200
 WORK: Final = "work"
 VALIDATE: Final = "validate"
 REVIEW: Final = "review"
@@ -53,7 +53,7 @@ class Step:
     name: Name
     agent: Name
     task: Annotated[str, MinLen(1), MaxLen(20_000)]
-    uses: Annotated[tuple[Name, ...], MaxLen(MOST_STEPS)] = ()
+    uses: Annotated[tuple[Name, ...], MaxLen(MAX_STEPS)] = ()
     gate: bool = False
     on_reject: OnReject = "back"
     back_to: Annotated[str, MaxLen(64)] = ""
@@ -64,7 +64,7 @@ class Step:
 class PipelineSettings:
     """How a pipeline runs."""
 
-    steps: Annotated[tuple[Step, ...], MaxLen(MOST_STEPS)] = ()
+    steps: Annotated[tuple[Step, ...], MaxLen(MAX_STEPS)] = ()
     patience: Seconds = 600.0
 
 

@@ -12,10 +12,10 @@ from moothall.protocols.pipeline.answer_table import FORMS, build_person_ask
 from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, Step
 from moothall.protocols.pipeline.state import Pipeline
 
-LONGEST_PASSED: Final = 48_000
+MAX_PASSED_LENGTH: Final = 48_000
 """The most characters of all artefacts together that a step receives."""
-LONGEST_PART: Final = 6_000
-MOST_INPUTS: Final = 3
+MAX_PART_LENGTH: Final = 6_000
+MAX_INPUTS: Final = 3
 
 
 def build_answer_rules(state: Pipeline, ask: Ask) -> AnswerRules:
@@ -53,7 +53,7 @@ def build_consult_request(state: Pipeline, gate: Step) -> ConsultRequest:
     reasons = state.verdict.content if state.verdict is not None else state.feedback.get(gate.name, "")
     return ConsultRequest(
         to=maker.agent,
-        question=words.question.format(step=maker.name, reasons=reasons[:LONGEST_PART]),
+        question=words.question.format(step=maker.name, reasons=reasons[:MAX_PART_LENGTH]),
         background=words.background.format(gate=gate.name),
         kind="feedback",
     )
@@ -74,15 +74,15 @@ def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, as
     lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
     passed = state.list_inputs(step)
     if passed:
-        room = max(1_000, LONGEST_PASSED // len(passed))
+        room = max(1_000, MAX_PASSED_LENGTH // len(passed))
         lines += ["", words.artefacts]
         for made in passed:
             lines += [words.artefact.format(step=made.step, seat=made.seat), quote_lines(_truncate_text(made.text, room))]
     reasons = state.feedback.get(step.name, "")
     if reasons:
-        lines += ["", words.feedback, quote_lines(_truncate_text(reasons, LONGEST_PART))]
+        lines += ["", words.feedback, quote_lines(_truncate_text(reasons, MAX_PART_LENGTH))]
     if state.inputs:
-        lines += ["", words.inputs, *(quote_lines(_truncate_text(text, LONGEST_PART)) for text in state.inputs[-MOST_INPUTS:])]
+        lines += ["", words.inputs, *(quote_lines(_truncate_text(text, MAX_PART_LENGTH)) for text in state.inputs[-MAX_INPUTS:])]
     how = words.validate if ask.kind == VALIDATE else words.review if ask.kind == REVIEW else words.work
     return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])
 

@@ -31,7 +31,7 @@ from moothall.protocols.pipeline.facts import (
 from moothall.protocols.pipeline.prompts import build_answer_rules, build_brief, build_consult_request
 from moothall.protocols.pipeline.state import Pipeline, StepArtefact
 
-MOST_TRIES: Final = 2
+MAX_TRIES: Final = 2
 
 
 class PipelineRules:
@@ -82,7 +82,7 @@ class PipelineRules:
         # repeated.
         if state.verdict is not None:
             return (Record(fact=_build_rejection(state, step)),)
-        if state.failed >= MOST_TRIES:
+        if state.failed >= MAX_TRIES:
             return (Record(fact=PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
         kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
         # The maker is consulted once per review: a retry after a loss does not ask again.
@@ -104,7 +104,7 @@ RULES: Final = PipelineRules()
 def _find_open_ask(state: Pipeline, kind: str) -> str | None:
     """Return the open ask if it is of this kind, else None."""
     step = state.step
-    if step is None or state.verdict is not None or state.failed >= MOST_TRIES or state.ended_by is not None:
+    if step is None or state.verdict is not None or state.failed >= MAX_TRIES or state.ended_by is not None:
         return None
     expected = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
     return ask_id(state.turn, kind, SeatId(step.agent)) if kind == expected else None

@@ -12,17 +12,17 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moothall.domain.choice_line import drop_choice, extract_choice
 from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moothall.domain.ids import SeatId
-from moothall.domain.topic import LONGEST_LABEL
+from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.protocols.roundtable.sections import MinutesSection
 
 Text = Annotated[str, MinLen(1), MaxLen(50_000)]
 Line = Annotated[str, MaxLen(2_000)]
-Short = Annotated[str, MaxLen(LONGEST_LABEL)]
+Short = Annotated[str, MaxLen(MAX_LABEL_LENGTH)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
 EndReason = Literal["rounds", "consensus", "called", "tokens", "money", "time"]
 
 MODERATOR: Final = SeatId("moderator")
-MOST_ROUNDS: Final = 100
+MAX_ROUNDS: Final = 100
 
 _NEXT = re.compile(
     r"^#{1,4}[ \t]*(?:给下一位|提示下一位|下一位|for the next speaker|next speaker)[ \t]*[:：]?[ \t]*$",
@@ -36,7 +36,7 @@ _CONSENSUS = re.compile(r"^[ \t]*\[(?:共识|consensus)\][ \t]*$", re.IGNORECASE
 class RoundtableSettings:
     """The settings of a conference. `agenda` is its background, `prompt` the instruction to the first speaker."""
 
-    max_rounds: Annotated[int, Ge(1), Le(MOST_ROUNDS)] = 3
+    max_rounds: Annotated[int, Ge(1), Le(MAX_ROUNDS)] = 3
     conference: Annotated[str, MaxLen(80)] = ""
     agenda: Annotated[str, MaxLen(50_000)] = ""
     prompt: Line = ""

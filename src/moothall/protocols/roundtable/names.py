@@ -9,7 +9,7 @@ from typing import Final
 from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.errors import BadName
 
-MOST_BYTES: Final = 180
+MAX_BYTES: Final = 180
 """A file name may have 255 bytes: the number, the extension and our own marks need room as well."""
 
 RESERVED: Final = frozenset({"moderator", "guide", "agenda", "minutes", "turn", "aside"})
@@ -35,8 +35,8 @@ def _validate_name(text: str, what: str) -> str:
         ) from cause
     if name != text or name.startswith("-"):
         raise BadName(f"{what} cannot be called {text[:80]!r}: no spaces around it, and no '-' at its beginning")
-    if len(name.encode()) > MOST_BYTES:
-        raise BadName(f"{what} cannot be called {text[:80]!r}: it has more than {MOST_BYTES} bytes")
+    if len(name.encode()) > MAX_BYTES:
+        raise BadName(f"{what} cannot be called {text[:80]!r}: it has more than {MAX_BYTES} bytes")
     if name.casefold() in RESERVED:
         raise BadName(f"{what} cannot be called {text!r}; these names are kept: {', '.join(sorted(RESERVED))}")
     if name.casefold() in DEVICES:

@@ -16,21 +16,21 @@ from moothall.protocols.roundtable.speech_digest import SpeechText, fit_speeches
 from moothall.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
 from moothall.protocols.roundtable.turn_notes import build_consensus_note
 
-LONGEST_SPEECH: Final = 6_000
+MAX_SPEECH_LENGTH: Final = 6_000
 """The most characters of one speech that the next speakers read."""
 
-LONGEST_RECORD: Final = 60_000
+MAX_RECORD_LENGTH: Final = 60_000
 """The most characters that the moderator is sent in all."""
 
 AGENDA_ROOM: Final = 12_000
 RETURNED_ROOM: Final = 8_000
 """The most characters of the agenda and of minutes that came back, where the moderator reads them."""
 
-LONGEST_ROLE: Final = 120
+MAX_ROLE_LENGTH: Final = 120
 """The most characters of a role's description that the others read."""
 
 _SENTENCES = re.compile(r"(?<=[。！？.!?\n])")
-MOST_QUESTIONS: Final = 3
+MAX_QUESTIONS: Final = 3
 
 
 def build_answer_rules(state: Conference, ask: Ask) -> AnswerRules:
@@ -64,12 +64,12 @@ def build_brief(state: Conference, ask: Ask) -> Brief:
 
 def _build_shared_prompt(state: Conference, words: RoundtablePromptText) -> str:
     """Build what every speaker reads: the agenda and the latest speeches."""
-    parts = [_build_agenda(state, words, LONGEST_RECORD)]
+    parts = [_build_agenda(state, words, MAX_RECORD_LENGTH)]
     if state.recent:
         older = len(state.speeches) - len(state.recent)
         lines = [words.latest]
         lines += [words.earlier.format(count=older)] if older else []
-        lines += [_format_speech(words, speech, LONGEST_SPEECH) for speech in state.recent]
+        lines += [_format_speech(words, speech, MAX_SPEECH_LENGTH) for speech in state.recent]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -79,7 +79,7 @@ def _build_agenda(state: Conference, words: RoundtablePromptText, room: int) -> 
     agenda = quote_lines("\n".join(part for part in (opened.topic, opened.settings.agenda) if part))
     if len(agenda) > room:
         agenda = f"{agenda[:room]}…\n{words.agenda_cut.format(where=_find_place(state, words, 'AGENDA.md'))}"
-    described = [f"{role}: {text[:LONGEST_ROLE]}" for role in state.speakers if (text := describe_role(state.seat(role)))]
+    described = [f"{role}: {text[:MAX_ROLE_LENGTH]}" for role in state.speakers if (text := describe_role(state.seat(role)))]
     lines = [words.agenda, agenda, words.roles.format(roles=" → ".join(state.speakers))]
     return "\n".join([*lines, *([quote_lines("\n".join(described))] if described else [])])
 
@@ -91,11 +91,11 @@ def _find_place(state: Conference, words: RoundtablePromptText, file: str = "") 
 
 
 def _build_record(state: Conference, words: RoundtablePromptText, own: str) -> str:
-    """Build what the moderator reads: all speeches, shortened so that the whole prompt stays within `LONGEST_RECORD`."""
+    """Build what the moderator reads: all speeches, shortened so that the whole prompt stays within `MAX_RECORD_LENGTH`."""
     agenda = _build_agenda(state, words, AGENDA_ROOM)
     if not state.speeches:
         return agenda
-    room = LONGEST_RECORD - len(words.system) - len(own) - len(agenda) - len(words.all_speeches) - 500
+    room = MAX_RECORD_LENGTH - len(words.system) - len(own) - len(agenda) - len(words.all_speeches) - 500
     speeches = [SpeechText(each.number, each.seat, each.said.content) for each in state.speeches]
     longest = max(state.speakers, key=len)
     where = _find_place(state, words, f"{len(speeches):06d}_{longest}.md")
@@ -131,7 +131,7 @@ def _build_own_prompt(state: Conference, words: RoundtablePromptText, ask: Ask) 
         lines += ["", build_consensus_note(state)]
     inputs = state.find_new_inputs(seat.id if ask.kind == "speech" else MODERATOR)[-RECENT:]
     if inputs:
-        room = LONGEST_SPEECH if ask.kind == "speech" else LONGEST_SPEECH // RECENT
+        room = MAX_SPEECH_LENGTH if ask.kind == "speech" else MAX_SPEECH_LENGTH // RECENT
         lines += ["", words.inputs, *(quote_lines(given.text)[:room] for given in inputs)]
     if ask.kind == "minutes" and state.returned is not None:
         sections = name_minutes_sections(state.missing, state.opened.language)
@@ -153,9 +153,9 @@ def build_first_prompt(opened: ConferenceOpened) -> str:
 def build_next_prompt(state: Conference, speech: NumberedSpeech) -> str:
     """Return the instruction to the next speaker if the last one left none: its questions, else that it has spoken."""
     words = ROUNDTABLE_PROMPT[state.opened.language]
-    sentences = _SENTENCES.split(drop_choice(speech.said.content)[:LONGEST_SPEECH])
+    sentences = _SENTENCES.split(drop_choice(speech.said.content)[:MAX_SPEECH_LENGTH])
     asked = [one_line(each).lstrip("-*•># ") for each in sentences if each.endswith(("?", "？"))]
-    questions = [each for each in asked if each.strip("?？")][-MOST_QUESTIONS:]
+    questions = [each for each in asked if each.strip("?？")][-MAX_QUESTIONS:]
     if questions:
         return words.asked.format(seat=speech.seat, questions=" ".join(questions))[:2_000]
     return words.following.format(seat=speech.seat)

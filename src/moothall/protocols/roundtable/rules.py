@@ -31,7 +31,7 @@ from moothall.protocols.roundtable.prompts import build_answer_rules, build_brie
 from moothall.protocols.roundtable.sections import MinutesSection, find_missing_minutes
 from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
 
-MOST_TRIES: Final = 2
+MAX_TRIES: Final = 2
 
 
 class RoundtableRules:
@@ -81,7 +81,7 @@ class RoundtableRules:
             # The round of the last speech, because `state.round` may already be the one after the last.
             last = state.speeches[-1].round if state.speeches else state.round
             return (Record(fact=TalkConcluded(round=last, reason=ended)),)
-        if state.failed >= MOST_TRIES:
+        if state.failed >= MAX_TRIES:
             return (Record(fact=SpeakerSkipped(round=state.round, seat=state.current, reason=state.last_loss)),)
         return (_build_ask(state, "speech", state.current),)
 
@@ -110,7 +110,7 @@ def _build_ask(state: Conference, kind: str, seat: SeatId) -> Ask:
 
 def _is_asked(state: Conference, ask: str, kind: str, seat: SeatId) -> bool:
     if state.status == "open":
-        awaited = state.current if kind == "speech" and _find_end_reason(state) is None and state.failed < MOST_TRIES else None
+        awaited = state.current if kind == "speech" and _find_end_reason(state) is None and state.failed < MAX_TRIES else None
     else:
         awaited = state.writers[0] if kind == "minutes" and state.writers and state.minutes is None else None
     return seat == awaited and ask == ask_id(state.turn, kind, seat)
@@ -168,11 +168,11 @@ def _apply_loss(state: Conference, fact: SeatLost) -> Conference:
     if not _is_asked(state, fact.ask, kind, fact.seat):
         return state
     # A speaker whom somebody passed over is not asked again.
-    failed = MOST_TRIES if fact.reason == "passed_over" else state.failed + 1
+    failed = MAX_TRIES if fact.reason == "passed_over" else state.failed + 1
     state = fast_replace(state, failed=failed, last_loss=fact.reason, last_detail=fact.detail, turn=state.turn + 1)
-    if state.status == "concluding" and failed >= MOST_TRIES and state.returned is not None:
+    if state.status == "concluding" and failed >= MAX_TRIES and state.returned is not None:
         # Minutes without a section are better than none.
         return fast_replace(state, minutes=state.returned, author=state.returned_to, failed=0)
-    if state.status == "concluding" and failed >= MOST_TRIES:
+    if state.status == "concluding" and failed >= MAX_TRIES:
         return fast_replace(state, writers_lost=(*state.writers_lost, fact.seat), failed=0)
     return state

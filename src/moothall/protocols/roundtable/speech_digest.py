@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from moothall.domain.context import LONGEST_DIGEST, extract_first_sentence
+from moothall.domain.context import MAX_DIGEST_LENGTH, extract_first_sentence
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SPEECH_DIGEST
 from moothall.protocols.roundtable.sections import extract_speech_section
 
-SMALLEST_SHARE: Final = 80
+MIN_SHARE: Final = 80
 """A text that would be cut to less says nothing."""
 
 _READ: Final = 6_000
@@ -85,7 +85,7 @@ def _share_room(speeches: list[SpeechText], room: int, head_room: int, render: C
     waiting = sorted(speeches, key=lambda each: len(each.content))
     for at, each in enumerate(waiting):
         share = room // (len(waiting) - at) - head_room
-        if share < SMALLEST_SHARE:
+        if share < MIN_SHARE:
             break
         # Rendering may add characters, never remove many: twice the share is enough to fill it.
         text = render(each.content[: 2 * share + 1])
@@ -123,4 +123,4 @@ def _is_head(line: str) -> bool:
 
 
 def _clip(text: str) -> str:
-    return text if len(text) <= LONGEST_DIGEST else f"{text[: LONGEST_DIGEST - 1]}…"
+    return text if len(text) <= MAX_DIGEST_LENGTH else f"{text[: MAX_DIGEST_LENGTH - 1]}…"

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, get_args
 
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
-from moothall.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
+from moothall.protocols.roundtable.facts import MAX_ROUNDS, MODERATOR
 from moothall.protocols.roundtable.state import Conference, Status
 from moothall.protocols.roundtable.turn_notes import add_notes, list_notes
 
-LONGEST_PROMPT: Final = 2_000
-MOST_SPEAKERS: Final = 63
+MAX_PROMPT_LENGTH: Final = 2_000
+MAX_SPEAKERS: Final = 63
 
 KINDS: Final[dict[str, type]] = {
     "conference": str,
@@ -61,7 +61,7 @@ def build_turn_file(conference: Conference) -> TurnFile:
     """Build the file that a conference should have."""
     settings = conference.opened.settings
     prompt = conference.prompt if conference.status == "open" else ROUNDTABLE_PROMPT[conference.opened.language].moderate
-    prompt = add_notes(prompt, list_notes(conference), LONGEST_PROMPT)
+    prompt = add_notes(prompt, list_notes(conference), MAX_PROMPT_LENGTH)
     return TurnFile(
         conference=settings.conference,
         status=conference.status,
@@ -140,13 +140,13 @@ def _validate_values(text: str, fields: dict[str, Any]) -> None:
     order = fields["speaker_order"]
     faults = (
         ("status", fields["status"] in get_args(Status), f"expected one of {', '.join(get_args(Status))}"),
-        ("max_rounds", 1 <= fields["max_rounds"] <= MOST_ROUNDS, f"expected 1 to {MOST_ROUNDS}"),
+        ("max_rounds", 1 <= fields["max_rounds"] <= MAX_ROUNDS, f"expected 1 to {MAX_ROUNDS}"),
         ("round", 1 <= fields["round"] <= fields["max_rounds"] + 1, "expected 1 to max_rounds (one more when it is over)"),
-        ("speaker_order", 1 <= len(order) <= MOST_SPEAKERS, f"expected 1 to {MOST_SPEAKERS} names"),
+        ("speaker_order", 1 <= len(order) <= MAX_SPEAKERS, f"expected 1 to {MAX_SPEAKERS} names"),
         ("speaker_order", all(type(name) is str for name in order), "expected names"),
         ("speaker_order", len({str(name).casefold() for name in order}) == len(order), "a name stands in it twice"),
         ("current_speaker_index", 0 <= fields["current_speaker_index"] < max(1, len(order)), "expected a place in speaker_order"),
-        ("prompt_for_speaker", len(fields["prompt_for_speaker"]) <= LONGEST_PROMPT, f"at most {LONGEST_PROMPT} characters"),
+        ("prompt_for_speaker", len(fields["prompt_for_speaker"]) <= MAX_PROMPT_LENGTH, f"at most {MAX_PROMPT_LENGTH} characters"),
     )
     for name, is_right, why in faults:
         if not is_right:

@@ -10,7 +10,7 @@ from moothall.protocols.roundtable.state import Conference, NumberedInput
 NOTE: Final = "[Moot]"
 """Each note begins with this word; what a speaker wrote ends before the first one."""
 
-MOST_NAMED: Final = 5
+MAX_NAMED: Final = 5
 """So many files are named one by one; of more only the first and the last."""
 
 
@@ -39,12 +39,12 @@ def build_consensus_note(conference: Conference) -> str:
 
 def _join(names: Sequence[str]) -> str:
     # The longest names of a full table would fill the prompt: it has room for a few of them.
-    return ", ".join(names[:MOST_NAMED]) + (f" (+{len(names) - MOST_NAMED})" if len(names) > MOST_NAMED else "")
+    return ", ".join(names[:MAX_NAMED]) + (f" (+{len(names) - MAX_NAMED})" if len(names) > MAX_NAMED else "")
 
 
 def _name_files(inputs: tuple[NumberedInput, ...]) -> str:
     names = [f"INPUT_{given.number:03d}.md" for given in inputs]
-    return ", ".join(names) if len(names) <= MOST_NAMED else f"{names[0]} … {names[-1]}"
+    return ", ".join(names) if len(names) <= MAX_NAMED else f"{names[0]} … {names[-1]}"
 
 
 def remove_notes(prompt: str) -> str:

@@ -15,14 +15,14 @@ from moothall.domain.effects import AnswerForm, Ask, Schema
 from moothall.domain.facts import Language
 from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moothall.domain.safe_text import one_line, quote_lines
-from moothall.domain.topic import LONGEST_LABEL
+from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.locale.catalogues import PERSON_STEPS, SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.report_completion import build_decision_report
 from moothall.protocols.swarm.rules.collisions import find_invitation
 from moothall.protocols.swarm.rules.evidence import list_rated_directions
-from moothall.protocols.swarm.rules.operations import LONGEST_DIRECTION, REASONS
+from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH, REASONS
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moothall.reports.person_steps import (
@@ -137,9 +137,9 @@ def _list_of(shape: type, rows: tuple[Row, ...], most: int, asked: SwarmAsk) -> 
 
 def _allow_operations(asked: SwarmAsk) -> Schema:
     params: dict[str, Schema] = {
-        "direction": allow_line(LONGEST_DIRECTION),
+        "direction": allow_line(MAX_DIRECTION_LENGTH),
         "amount": {"type": "number", "minimum": 0, "maximum": asked.state.settings.max_deposit},
-        "targetDirection": allow_line(LONGEST_DIRECTION),
+        "targetDirection": allow_line(MAX_DIRECTION_LENGTH),
         "reason": allow_values(REASONS),
         "evidence": allow_line(MAX_TEXT),
         "description": allow_line(MAX_LINE),
@@ -154,7 +154,7 @@ def _allow_operations(asked: SwarmAsk) -> Schema:
         "required": ["operation", "params"],
         "additionalProperties": False,
     }
-    return allow_list(operation, shapes.MOST_OPERATIONS)
+    return allow_list(operation, shapes.MAX_OPERATIONS)
 
 
 def _ask_findings(asked: SwarmAsk) -> list[PersonStep]:
@@ -169,7 +169,7 @@ def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
     named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(asked.agent.holds)
     held = [idea.text for number in named if (idea := asked.state.board.idea(number)) is not None]
     perspective = asked.order.perspective[:MAX_PERSPECTIVE]
-    return [_build_finding(text, perspective) for text in dict.fromkeys((*new, *held))][: shapes.MOST_FINDINGS]
+    return [_build_finding(text, perspective) for text in dict.fromkeys((*new, *held))][: shapes.MAX_FINDINGS]
 
 
 def _build_finding(text: str, perspective: str) -> Mapping[str, object]:
@@ -317,7 +317,7 @@ FORMS: Final = index_by_kind(
             "findings",
             is_needed=True,
             allow=lambda asked: _list_of(
-                shapes.FoundIdea, FINDING, MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MOST_FINDINGS, asked
+                shapes.FoundIdea, FINDING, MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS, asked
             ),
             fill=lambda _: (),
             ask=_ask_findings,
@@ -332,7 +332,7 @@ FORMS: Final = index_by_kind(
         Row(
             "choice",
             when=lambda asked: asked.state.round == 1,
-            allow=lambda asked: allow_choice(asked.options, LONGEST_LABEL),
+            allow=lambda asked: allow_choice(asked.options, MAX_LABEL_LENGTH),
             ask=lambda asked: [offer_choice(asked.language, asked.options)],
             read=lambda _, answers: read_choice(answers),
         ),

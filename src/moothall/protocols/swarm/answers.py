@@ -10,12 +10,12 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from annotated_types import Ge, Le, MaxLen, MinLen, Predicate
 
-from moothall.domain.topic import LONGEST_LABEL
+from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.protocols.swarm.json_fields import to_camel_case
 from moothall.scoring.positions import VotePosition
 
-MOST_OPERATIONS: Final = 20
-MOST_FINDINGS: Final = 10
+MAX_OPERATIONS: Final = 20
+MAX_FINDINGS: Final = 10
 
 Number = Annotated[float, Predicate(math.isfinite)]
 Share = Annotated[float, Ge(0), Le(1)]
@@ -117,13 +117,13 @@ class RoundReport:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _WIRE
     direction: Line = ""
-    findings: Annotated[tuple[FoundIdea, ...], MaxLen(MOST_FINDINGS)] = ()
-    operations: Annotated[tuple[Operation, ...], MaxLen(MOST_OPERATIONS)] = ()
+    findings: Annotated[tuple[FoundIdea, ...], MaxLen(MAX_FINDINGS)] = ()
+    operations: Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)] = ()
     decision_report: DecisionReport | None = None
     conflict_review: ConflictReview | None = None
     random_explore_forced: bool = False
     confirmed_operations: Annotated[tuple[Line, ...], MaxLen(40)] = ()
-    choice: Annotated[str, MaxLen(LONGEST_LABEL)] = ""
+    choice: Annotated[str, MaxLen(MAX_LABEL_LENGTH)] = ""
 
     @property
     def is_silent(self) -> bool:

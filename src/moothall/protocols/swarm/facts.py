@@ -17,8 +17,8 @@ from moothall.scoring.evidence import EvidenceVerdict
 
 VALIDATOR: Final = SeatId("validator")
 LIKENESS: Final = SeatId("likeness")
-FEWEST_AGENTS: Final = 2
-MOST_AGENTS: Final = 64
+MIN_AGENTS: Final = 2
+MAX_AGENTS: Final = 64
 
 Mode = Literal["emergent", "hybrid", "classic"]
 SynthesisRule = Literal["classic", "always"]

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Final
 
 from moothall.domain.facts import Opened
-from moothall.domain.roster import HELPING_SEATS, MEASURE, MOST_SEATS, UNNAMED_MINDS, Seat, parse_kind, validate_seats
+from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, MEASURE, UNNAMED_MINDS, Seat, parse_kind, validate_seats
 from moothall.domain.workload import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
-from moothall.protocols.swarm.facts import FEWEST_AGENTS, LIKENESS, MOST_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
+from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
 from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.live_lines import add_and_describe_entry
@@ -37,10 +37,10 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadSetting("the mode hybrid needs directions of yours: --direction WORDS, once for each")
     helpers = {VALIDATOR, LIKENESS, settings.judge}
     explorers = [replace(seat, stance="", instructions="") for seat in plan.seats if seat.id not in helpers]
-    if not FEWEST_AGENTS <= len(explorers) <= MOST_AGENTS:
-        raise BadRoster(f"{len(explorers)} explorers; a swarm needs {FEWEST_AGENTS} to {MOST_AGENTS}: --agents N, or add --seat")
+    if not MIN_AGENTS <= len(explorers) <= MAX_AGENTS:
+        raise BadRoster(f"{len(explorers)} explorers; a swarm needs {MIN_AGENTS} to {MAX_AGENTS}: --agents N, or add --seat")
     helping = _build_helper_seats(plan.seats, explorers, settings.judge)
-    seats = validate_seats((*explorers, *helping), fewest=2, most=MOST_SEATS + HELPING_SEATS)
+    seats = validate_seats((*explorers, *helping), fewest=2, most=MAX_SEATS + HELPING_SEATS)
     settings = replace(settings, settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"))
     return plan.opening(SwarmOpened, seats=seats, settings=settings)
 

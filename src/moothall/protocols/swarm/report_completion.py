@@ -7,7 +7,7 @@ from moothall.domain.effects import Ask, CompareTexts, Normalized
 from moothall.locale.catalogues import SWARM_PROMPT
 from moothall.protocols.swarm.answers import Candidate, ConflictReview, DecisionReport, RoundReport, SimilarityReport
 from moothall.protocols.swarm.rules.directions import TOP, weigh_directions
-from moothall.protocols.swarm.rules.operations import LONGEST_DIRECTION
+from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH
 from moothall.protocols.swarm.state import Agent, Swarm
 
 
@@ -28,7 +28,7 @@ def normalize_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: objec
 def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Normalized:
     order = state.orders[agent.seat]
     first = said.findings[0].core_idea if said.findings else ""
-    direction = said.direction.strip() or order.recommended or agent.direction or cut_text(first, LONGEST_DIRECTION)
+    direction = said.direction.strip() or order.recommended or agent.direction or cut_text(first, MAX_DIRECTION_LENGTH)
     reasons = SWARM_PROMPT[state.opened.language].reasons
     reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
     report = build_decision_report(state, agent, direction or "—", reason)

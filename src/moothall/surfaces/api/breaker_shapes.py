@@ -6,12 +6,12 @@ from pydantic import AliasChoices, Field
 
 from moothall.domain.topic import Stakes
 from moothall.memory.breakers import CircuitView, Policy
-from moothall.memory.validation import LONGEST_WINDOW
+from moothall.memory.validation import MAX_WINDOW
 from moothall.surfaces.api.fields import IdempotencyKey, Score, Short
 from moothall.surfaces.api.memory_shapes import Note
 from moothall.surfaces.api.method import ApiModel
 
-Seconds = Annotated[float | None, Field(gt=0, le=LONGEST_WINDOW)]
+Seconds = Annotated[float | None, Field(gt=0, le=MAX_WINDOW)]
 Scope = Annotated[
     str,
     Field(

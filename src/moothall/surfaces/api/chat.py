@@ -34,7 +34,7 @@ QUIET_SECONDS: Final = 15.0
 """After this long without a word, it is told for whom the meeting waits."""
 PARKED_SECONDS: Final = 5.0
 """How long a parked meeting that is asked about again may take to find out that its outage is over."""
-LONGEST_KEY: Final = 255
+MAX_KEY_LENGTH: Final = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ async def find_or_open_meeting(call: Call, chat: ChatRequest, model: ChatModel, 
     The ids of meetings follow from the request: a retry finds its meeting, whichever process serves the ledger by then. A meeting
     that was cancelled, or that ended and is a week old, is passed over.
     """
-    wanted = f"key {key[:LONGEST_KEY]}" if key else f"chat {digest_request(chat, model)}"
+    wanted = f"key {key[:MAX_KEY_LENGTH]}" if key else f"chat {digest_request(chat, model)}"
     for number in count():
         attempt = f"{wanted} {number}"
         session = derive_session_id(call.caller.name, attempt)

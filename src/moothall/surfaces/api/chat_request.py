@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import load_protocols
-from moothall.app.validation import LONGEST_TOPIC
+from moothall.app.validation import MAX_TOPIC_LENGTH
 from moothall.domain.facts import Language
 from moothall.domain.language import detect_language
 from moothall.domain.safe_text import fix_surrogates, quote_lines
@@ -21,8 +21,8 @@ DEFAULT_PROTOCOL: Final = "persona"
 DEFAULT_PANEL: Final = "default"
 NEED_MORE: Final = frozenset({"consultation", "pipeline"})
 """Protocols that need more than a question and a panel: who is asked, or steps."""
-LONGEST_MESSAGE: Final = 6_000
-LONGEST_CONVERSATION: Final = 14_000
+MAX_MESSAGE_LENGTH: Final = 6_000
+MAX_CONVERSATION_LENGTH: Final = 14_000
 """How many characters of one earlier message, and of all together, the seats are told; the newest are kept."""
 TEXT_PARTS: Final = frozenset({"text", "input_text", "refusal"})
 
@@ -179,8 +179,8 @@ def read_question(chat: ChatRequest) -> Question:
     text = read_text(message)
     if not text:
         raise ChatRefused(400, "the last message of the user is empty; write a question", param=f"messages.{asked}.content")
-    if len(text) > LONGEST_TOPIC:
-        told = f"the question has {len(text)} characters; the limit is {LONGEST_TOPIC}"
+    if len(text) > MAX_TOPIC_LENGTH:
+        told = f"the question has {len(text)} characters; the limit is {MAX_TOPIC_LENGTH}"
         raise ChatRefused(400, told, "context_length_exceeded", f"messages.{asked}.content")
     language = detect_language(text)
     others = [*chat.messages[:asked], *chat.messages[asked + 1 :]]
@@ -197,12 +197,12 @@ def _format_conversation(messages: Sequence[ChatMessage], language: Language) ->
     told = [(_name_role(each.role), text) for each in messages if (text := read_text(each, language))]
     rules = [_quote_message(role, text, language) for role, text in told if role == "system"]
     talk = [_quote_message(role, text, language) for role, text in told if role != "system"]
-    room, first = LONGEST_CONVERSATION - sum(map(len, rules)), len(talk)
+    room, first = MAX_CONVERSATION_LENGTH - sum(map(len, rules)), len(talk)
     while first and len(talk[first - 1]) <= room:
         first -= 1
         room -= len(talk[first])
     left_out = [words.left_out.format(count=first)] if first else []
-    return "\n".join([*(rule[:LONGEST_CONVERSATION] for rule in rules), *left_out, *talk[first:]])
+    return "\n".join([*(rule[:MAX_CONVERSATION_LENGTH] for rule in rules), *left_out, *talk[first:]])
 
 
 def _name_role(role: str) -> str:
@@ -210,7 +210,7 @@ def _name_role(role: str) -> str:
 
 
 def _quote_message(role: str, text: str, language: Language) -> str:
-    cut = text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE - 1]}…"
+    cut = text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[: MAX_MESSAGE_LENGTH - 1]}…"
     # Quoted here as well as in the brief: no line of a message passes as the beginning of somebody else's.
     return f"{CHAT[language].roles[role]}:\n{quote_lines(cut)}"
 

@@ -14,9 +14,9 @@ from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import CHAT, LANGUAGE
 from moothall.surfaces.api.chat_request import ChatRequest, read_text
 
-LEAST_TOKENS: Final = 64
+MIN_TOKENS: Final = 64
 """A limit up to this is too little for a decision: clients set it for titles and to try whether a model answers."""
-LONGEST_TITLE: Final = 48
+MAX_TITLE_LENGTH: Final = 48
 HEAD: Final = 500
 """Where in a text its instruction is looked for: at both ends, as clients put the conversation before or after it."""
 
@@ -58,7 +58,7 @@ def answer_side_question(chat: ChatRequest) -> str | None:
     if _wants_title(asked, rules, chat):
         return build_title(asked, chat)
     limit = _find_limit(chat)
-    if limit is not None and limit <= LEAST_TOKENS:
+    if limit is not None and limit <= MIN_TOKENS:
         return CHAT[detect_language(asked)].too_short.format(tokens=limit)
     return None
 
@@ -72,7 +72,7 @@ def _wants_title(asked: str, rules: str, chat: ChatRequest) -> bool:
     has_talk = bool(_HISTORY.search(asked) or _SPOKEN.search(asked)) or any(each.role == "assistant" for each in chat.messages)
     if _is_title_request(rules[:HEAD]) and len(rules) < 4_000:
         return True
-    return (has_talk or (limit is not None and limit <= 4 * LEAST_TOKENS)) and any(
+    return (has_talk or (limit is not None and limit <= 4 * MIN_TOKENS)) and any(
         _is_title_request(part) for part in (asked[:HEAD], asked[-HEAD:])
     )
 
@@ -99,9 +99,9 @@ def _fill_form(key: str, asked: str, chat: ChatRequest) -> dict[str, Any]:
 def build_title(asked: str, chat: ChatRequest) -> str:
     """The beginning of what the conversation is about."""
     title = extract_first_sentence(_find_topic(asked, chat)).rstrip(" .?!。？！,，:：") or "Moot"
-    if len(title) <= LONGEST_TITLE:
+    if len(title) <= MAX_TITLE_LENGTH:
         return title
-    cut = title[:LONGEST_TITLE]
+    cut = title[:MAX_TITLE_LENGTH]
     return f"{cut.rpartition(' ')[0] or cut}…"
 
 

@@ -62,7 +62,7 @@ from moothall.surfaces.api.views import (
     summarize_lines,
 )
 
-MOST_RESULTS: Final = 16
+MAX_RESULTS: Final = 16
 CONSULTED = "You are being consulted: answer with answer_ask, not with contribute."
 
 
@@ -387,7 +387,7 @@ class _Results:
         version = (folded.seq, dict(timeline.settled))
         if session not in self._built or self._built[session][0] != version:
             self._built[session] = (version, build_result(timeline))
-            if len(self._built) > MOST_RESULTS:
+            if len(self._built) > MAX_RESULTS:
                 self._built.popitem(last=False)
         return self._built[session][1]
 

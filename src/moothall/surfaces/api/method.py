@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moothall.ports.runner import Runner
 
 T = TypeVar("T")
-MOST_NAMED: Final = 10
+MAX_NAMED: Final = 10
 """How many sessions an error names."""
 TRACE_HEADER: Final = "traceparent"
 
@@ -285,8 +285,8 @@ async def _list_known_sessions(call: Call, message: str) -> str:
     if not what.startswith("no session is called"):
         return message
     lines = [line for line in await call.moot.sessions() if call.caller.session in {"", line.session}]
-    newest = [f"{line.session} ({one_line(line.topic)[:40]})" for line in reversed(lines[-MOST_NAMED:])]
-    more = f" and {len(lines) - MOST_NAMED} older ones" if len(lines) > MOST_NAMED else ""
+    newest = [f"{line.session} ({one_line(line.topic)[:40]})" for line in reversed(lines[-MAX_NAMED:])]
+    more = f" and {len(lines) - MAX_NAMED} older ones" if len(lines) > MAX_NAMED else ""
     return f"{what}; the sessions are: {', '.join(newest)}{more}" if newest else f"{what}; there are no sessions yet"
 
 

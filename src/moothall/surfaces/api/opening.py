@@ -37,7 +37,7 @@ from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_options import collect_options
 from moothall.surfaces.api.session_shapes import SessionParams
 from moothall.surfaces.api.sessions import OpenSessionParams
-from moothall.surfaces.api.shapes import MOST_ENTRIES, FamilyRef, ParticipantIn
+from moothall.surfaces.api.shapes import MAX_ENTRIES, FamilyRef, ParticipantIn
 from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
 from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
 from moothall.surfaces.invitations.join_prompt import build_join_prompt
@@ -130,7 +130,7 @@ class PlanOut(ApiModel):
 
 
 class ForkParams(SessionParams):
-    at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="Go on after this entry. Default: before its end.")] = None
+    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="Go on after this entry. Default: before its end.")] = None
     swaps: Annotated[
         dict[Short, Short],
         Field(max_length=64, description="Seats that another participant fills from there on: seat to platform."),

@@ -15,21 +15,21 @@ from moothall.reports.outline import TimelineItem
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import SessionParams
 from moothall.surfaces.api.session_view import is_mine, select_allowed
-from moothall.surfaces.api.shapes import MOST_ENTRIES
+from moothall.surfaces.api.shapes import MAX_ENTRIES
 from moothall.surfaces.api.view_store import ViewStore, encode_items, list_changed_places
 
-MOST_ITEMS: Final = 500
+MAX_ITEMS: Final = 500
 
 
 class ViewParams(SessionParams):
-    at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="The state after this entry. Default: now.")] = None
-    since: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Only the timeline's items that changed after it.")] = 0
-    limit: Annotated[int | None, Field(ge=1, le=MOST_ITEMS, description="At most so many items; default: all of them.")] = None
+    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="The state after this entry. Default: now.")] = None
+    since: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="Only the timeline's items that changed after it.")] = 0
+    limit: Annotated[int | None, Field(ge=1, le=MAX_ITEMS, description="At most so many items; default: all of them.")] = None
     near: Annotated[
         int | None,
         Field(
             ge=1,
-            le=MOST_ENTRIES,
+            le=MAX_ENTRIES,
             description="With limit: those round this card. Default: the newest of a session that goes on, the first of one that is over.",
         ),
     ] = None
@@ -48,9 +48,9 @@ class ViewOut(ApiModel):
 
 
 class ItemsParams(SessionParams):
-    at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="The timeline after this entry. Default: now.")] = None
-    begin: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="The place of the first item; 0 is the first of all.")] = 0
-    limit: Annotated[int, Field(ge=1, le=MOST_ITEMS, description="At most so many items.")] = MOST_ITEMS
+    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="The timeline after this entry. Default: now.")] = None
+    begin: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="The place of the first item; 0 is the first of all.")] = 0
+    limit: Annotated[int, Field(ge=1, le=MAX_ITEMS, description="At most so many items.")] = MAX_ITEMS
 
 
 class ItemsOut(ApiModel):
@@ -61,7 +61,7 @@ class ItemsOut(ApiModel):
 
 
 class TextParams(SessionParams):
-    entry: Annotated[int, Field(ge=1, le=MOST_ENTRIES, description="The number of a card, as references have it.")]
+    entry: Annotated[int, Field(ge=1, le=MAX_ENTRIES, description="The number of a card, as references have it.")]
 
 
 class TextOut(ApiModel):

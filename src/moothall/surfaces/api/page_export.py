@@ -19,9 +19,9 @@ from moothall.reports.page import iterate_document, iterate_report
 from moothall.surfaces.api.session_view import SessionView, build_view, encode_item
 
 HTML: Final = "html"
-MOST_STOPS: Final = 200
+MAX_STOPS: Final = 200
 """At how many entries a file can be looked at as it stood: of a longer session every n-th entry."""
-LARGEST_HISTORY: Final = 4_000_000
+MAX_HISTORY: Final = 4_000_000
 PARTS_AT_ONCE: Final = 50
 """After how many parts a server looks after its other callers."""
 
@@ -58,7 +58,7 @@ def _has_room_for_history(items: Sequence[TimelineItem]) -> bool:
     size = 0
     for place, item in enumerate(items):
         size += len(json.dumps([place, encode_item(item)]))
-        if size > LARGEST_HISTORY:
+        if size > MAX_HISTORY:
             return False
     return True
 
@@ -74,7 +74,7 @@ async def _build_history(sessions: FoldedSessions, session: SessionId, head: int
 
 
 def _list_stops(head: int) -> list[int]:
-    step = -(-head // MOST_STOPS)
+    step = -(-head // MAX_STOPS)
     return [*range(1, head, step), head]
 
 
@@ -98,10 +98,10 @@ def _encode_items(items: Sequence[TimelineItem], known: Sequence[TimelineItem]) 
 
 def _thin_out(history: list[Json]) -> list[Json]:
     """Join every two stops until the history is small enough for a file that is sent around."""
-    while len(history) > 2 and len(json.dumps(history)) > LARGEST_HISTORY:
+    while len(history) > 2 and len(json.dumps(history)) > MAX_HISTORY:
         pairs = [history[at : at + 2] for at in range(0, len(history), 2)]
         history = [_join_changes(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-    return history if len(json.dumps(history)) <= LARGEST_HISTORY else []
+    return history if len(json.dumps(history)) <= MAX_HISTORY else []
 
 
 def _join_changes(first: Json, then: Json) -> Json:

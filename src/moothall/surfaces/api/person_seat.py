@@ -18,9 +18,9 @@ from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 from moothall.surfaces.api.session_shapes import AskOut, SeatRef, SessionParams, WrittenOut
 from moothall.surfaces.api.sessions import build_ask_out
 
-LONGEST_ANSWER: Final = 20_000
-MOST_STEPS: Final = 500
-MOST_NUMBERS: Final = 2_000
+MAX_ANSWER_LENGTH: Final = 20_000
+MAX_STEPS: Final = 500
+MAX_NUMBERS: Final = 2_000
 """Entries up to this one can be named in a list; those after it are typed."""
 
 
@@ -71,8 +71,8 @@ class PersonAsksOut(ApiModel):
 class PersonAnswerParams(PersonSeatParams):
     ask: Annotated[str, Field(max_length=200)]
     answers: Annotated[
-        dict[Annotated[str, Field(max_length=200)], Annotated[str, Field(max_length=LONGEST_ANSWER)]],
-        Field(max_length=MOST_STEPS, description="What the person answered, by the key of the step."),
+        dict[Annotated[str, Field(max_length=200)], Annotated[str, Field(max_length=MAX_ANSWER_LENGTH)]],
+        Field(max_length=MAX_STEPS, description="What the person answered, by the key of the step."),
     ] = {}
     command: Annotated[str, Field(max_length=100, description="In place of answers: one of the commands.")] = ""
     idempotency_key: IdempotencyKey = ""
@@ -128,7 +128,7 @@ def _build_step_out(step: PersonStep) -> PersonStepOut:
         choices=[ChoiceOut(value=choice.value, text=strip_control(choice.text)) for choice in step.choices],
         only_after=None if step.only_after is None else (step.only_after[0], list(step.only_after[1])),
         group=step.group,
-        numbers=[number for number in range(1, MOST_NUMBERS) if number in step.numbers] if step.kind != "text" else [],
+        numbers=[number for number in range(1, MAX_NUMBERS) if number in step.numbers] if step.kind != "text" else [],
     )
 
 
@@ -165,7 +165,7 @@ def _describe_expected(step: PersonStep, text: str, words: PersonSeatText) -> st
         return words.needed
     if step.choices:
         return words.choose.format(choices=" | ".join(choice.text for choice in step.choices))
-    return words.number.format(example=next((f"#{number}" for number in range(1, MOST_NUMBERS) if number in step.numbers), "#1"))
+    return words.number.format(example=next((f"#{number}" for number in range(1, MAX_NUMBERS) if number in step.numbers), "#1"))
 
 
 PERSON_METHODS: tuple[Method[Any, Any], ...] = (

@@ -14,7 +14,7 @@ from moothall.app.conferences.watch_folder import watch_changes
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import MootError, OutOfTurn
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
-from moothall.protocols.roundtable.facts import MODERATOR, MOST_ROUNDS
+from moothall.protocols.roundtable.facts import MAX_ROUNDS, MODERATOR
 from moothall.protocols.roundtable.files import format_input_file_name
 from moothall.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
 from moothall.protocols.roundtable.state import Status
@@ -26,7 +26,7 @@ from moothall.surfaces.api.shapes import ParticipantIn
 
 log = logging.getLogger("moot")
 
-MOST_WAIT_SECONDS: Final = 45.0
+MAX_WAIT_SECONDS: Final = 45.0
 
 ConferenceRef = Annotated[str, Field(max_length=64, description="The conference's name.")]
 RoleRef = Annotated[str | None, Field(max_length=64, description="Who speaks; may be omitted with a seat's token.")]
@@ -49,12 +49,12 @@ class NewConferenceParams(RoundtableParams):
     moderator: Annotated[str, Field(max_length=500, description="The platform of who writes the minutes.")] = MAILBOX
     agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
     prompt: Annotated[str, Field(max_length=2_000, description="Instructions for the first speaker.")] = ""
-    max_rounds: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = DEFAULT_ROUNDS
+    max_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = DEFAULT_ROUNDS
 
 
 class JoinConferenceParams(ConferenceParams):
     role: RoleRef = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MOST_WAIT_SECONDS, description="Wait this long for the role's turn.")] = 0.0
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the role's turn.")] = 0.0
 
 
 class SayParams(ConferenceParams):

@@ -23,19 +23,20 @@ from moothall.app.option_kinds import (
 )
 from moothall.app.panels import list_presets
 from moothall.app.session_options import Opener, Options, find_refusal, list_public_options
-from moothall.domain.roster import HELPING_SEATS, MOST_SEATS
-from moothall.domain.topic import LONGEST_FILE, ContextFile
+from moothall.domain.roster import HELPING_SEATS, MAX_SEATS
+from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile
 from moothall.errors import BadSetting
 from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.fields import Short
 from moothall.surfaces.api.method import ApiModel, Call
-from moothall.surfaces.api.shapes import ParticipantIn, Short
+from moothall.surfaces.api.shapes import ParticipantIn
 
 MAX_SETTINGS: Final = 64
 
 
 class ContextFileIn(ApiModel):
     name: Short
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST_FILE)]
+    text: Annotated[str, Field(min_length=1, max_length=MAX_FILE_LENGTH)]
 
 
 class OpenerParams(ApiModel):
@@ -83,7 +84,7 @@ def _choose_type(kind: OptionKind) -> Any:
         case TextsKind():
             return Annotated[list[Annotated[str, Field(max_length=kind.longest)]], Field(max_length=kind.most)]
         case SeatsKind():
-            return Annotated[list[str | ParticipantIn], Field(max_length=MOST_SEATS + HELPING_SEATS)]
+            return Annotated[list[str | ParticipantIn], Field(max_length=MAX_SEATS + HELPING_SEATS)]
         case PanelKind():
             return Annotated[str, Field(max_length=64)]
         case FilesKind():

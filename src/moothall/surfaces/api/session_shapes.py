@@ -9,7 +9,7 @@ from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api.fields import IdempotencyKey, Short
 from moothall.surfaces.api.method import ApiModel
-from moothall.surfaces.api.shapes import MOST_ENTRIES
+from moothall.surfaces.api.shapes import MAX_ENTRIES
 
 PAGE: Final = 200
 
@@ -38,7 +38,7 @@ class SessionParams(ApiModel):
     session_id: SessionRef
 
 
-EntryNumber = Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As it stood after this entry. Default: now.")]
+EntryNumber = Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now.")]
 
 
 class GetSessionParams(SessionParams):
@@ -83,7 +83,7 @@ class SessionDecisionOut(ApiModel):
 
 
 class EntriesParams(SessionParams):
-    after: Annotated[int, Field(ge=0, le=MOST_ENTRIES)] = 0
+    after: Annotated[int, Field(ge=0, le=MAX_ENTRIES)] = 0
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
 
 

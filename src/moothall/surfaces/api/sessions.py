@@ -10,7 +10,7 @@ from pydantic import Field
 from moothall.app.deliberations import PROGRESS_SECONDS
 from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine
-from moothall.app.validation import LONGEST_TOPIC
+from moothall.app.validation import MAX_TOPIC_LENGTH
 from moothall.codec.answers import as_json
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
@@ -23,6 +23,7 @@ from moothall.reports.decision import Decision, summarize_choice
 from moothall.reports.terminal import render_decision_lines
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
+from moothall.surfaces.api.fields import IdempotencyKey
 from moothall.surfaces.api.method import Call, Method, NoParams, build_method
 from moothall.surfaces.api.page_export import export_text
 from moothall.surfaces.api.session_options import RunParams, collect_options
@@ -49,13 +50,13 @@ from moothall.surfaces.api.session_shapes import (
     VerifyOut,
     WrittenOut,
 )
-from moothall.surfaces.api.shapes import IdempotencyKey, ParticipantIn
+from moothall.surfaces.api.shapes import ParticipantIn
 
 T = TypeVar("T")
 
 
 class OpenSessionParams(RunParams):
-    topic: Annotated[str, Field(min_length=1, max_length=LONGEST_TOPIC)]
+    topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
     idempotency_key: IdempotencyKey = ""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AliasChoices, Field
 
 from moothall.codec.languages import KnownLanguage
-from moothall.domain.roster import LONGEST_FAMILY, MAILBOX
+from moothall.domain.roster import MAILBOX, MAX_FAMILY_LENGTH
 from moothall.domain.topic import Stakes
 from moothall.memory.obligations import RememberedObligation
 from moothall.ports.runner import MAX_WAIT_SECONDS
@@ -36,14 +36,14 @@ ParticipantRef = Annotated[
 FamilyRef = Annotated[
     str,
     Field(
-        max_length=LONGEST_FAMILY,
+        max_length=MAX_FAMILY_LENGTH,
         validation_alias=AliasChoices("family", "model", "modelFamily", "model_family"),
         serialization_alias="family",
         description="The model (family) behind it, such as claude-opus-4: agents of one family err together and count for less.",
     ),
 ]
 PAGE: Final = 200
-MOST_ENTRIES: Final = 10**12
+MAX_ENTRIES: Final = 10**12
 
 
 class ParticipantIn(ApiModel):
@@ -308,9 +308,9 @@ class CloseParams(ApiModel):
 class GetParams(ApiModel):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
-    since: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Skip what could be read up to this entry (a cursor).")] = 0
+    since: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="Skip what could be read up to this entry (a cursor).")] = 0
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
-    at: Annotated[int | None, Field(ge=1, le=MOST_ENTRIES, description="As it stood after this entry. Default: now.")] = None
+    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now.")] = None
 
 
 class ChallengeOut(ApiModel):
@@ -348,7 +348,7 @@ class WaitParams(ApiModel):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     cursor: Annotated[
-        int | None, Field(ge=0, le=MOST_ENTRIES, description="From the last answer. Default: since your own last contribution.")
+        int | None, Field(ge=0, le=MAX_ENTRIES, description="From the last answer. Default: since your own last contribution.")
     ] = None
     timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS)] = 45.0
 
@@ -377,7 +377,7 @@ class JoinParams(ApiModel):
     deliberation_id: DeliberationRef
     participant: ParticipantRef = None
     family: FamilyRef = ""
-    cursor: Annotated[int, Field(ge=0, le=MOST_ENTRIES, description="Where the last page ended.")] = 0
+    cursor: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="Where the last page ended.")] = 0
     limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
 
 

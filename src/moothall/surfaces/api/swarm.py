@@ -6,14 +6,14 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from moothall.app.rosters import build_swarm_options
-from moothall.app.validation import LONGEST_TOPIC
+from moothall.app.validation import MAX_TOPIC_LENGTH
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.roster import MAILBOX
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import unwrap_timeline
-from moothall.protocols.swarm.facts import FEWEST_AGENTS, MOST_AGENTS, Mode
+from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode
 from moothall.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.reports.timeline import SessionTimeline
@@ -39,10 +39,10 @@ MAX_TIMELINES: Final = 16
 
 
 class OpenSwarmParams(SwarmParams):
-    task: Annotated[str, Field(min_length=1, max_length=LONGEST_TOPIC)]
+    task: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
     agents: Annotated[
         int | None,
-        Field(ge=FEWEST_AGENTS, le=MOST_AGENTS, description="Number of explorers. Default: the number of seats, or 5."),
+        Field(ge=MIN_AGENTS, le=MAX_AGENTS, description="Number of explorers. Default: the number of seats, or 5."),
     ] = None
     mode: Mode | None = None
     directions: Annotated[

@@ -1,7 +1,7 @@
 """Which tools a caller is shown, and their descriptions in as few words as do.
 
 A coding agent reads every name, description and schema that it is shown, at every start. So a caller is shown what it can use and
-no more: at most `MOST_TOOLS` tools of `MOST_TOKENS` tokens together. A tool that is not shown still answers whoever may call it.
+no more: at most `MAX_TOOLS` tools of `MAX_TOKENS` tokens together. A tool that is not shown still answers whoever may call it.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ from moothall.surfaces.api.rights import Role
 from moothall.surfaces.api.session_options import OpenerParams
 from moothall.surfaces.invitations.join_prompt import SessionKind
 
-MOST_TOOLS: Final = 8
-MOST_TOKENS: Final = 3_000
+MAX_TOOLS: Final = 8
+MAX_TOKENS: Final = 3_000
 CHARACTERS_PER_TOKEN: Final = 4
 """The usual estimate for English and JSON; good enough for a limit, and it needs no tokenizer."""
 

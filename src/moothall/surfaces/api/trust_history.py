@@ -10,7 +10,7 @@ from moothall.memory.track_records import compute_score, compute_standing
 from moothall.surfaces.api.memory_shapes import AgentRef
 from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
 
-MOST_CASES: Final = 200
+MAX_CASES: Final = 200
 
 
 class TrustHistoryParams(ApiModel):
@@ -48,7 +48,7 @@ async def get_trust_history(call: Call, params: TrustHistoryParams) -> TrustHist
     scores = [score for _, score, _ in reviewed]
     cases = []
     for place, (at, score, each) in enumerate(reviewed):
-        if place < len(reviewed) - MOST_CASES:
+        if place < len(reviewed) - MAX_CASES:
             continue
         own = next(member for member in each.record.members if member.source == params.source)
         cases.append(

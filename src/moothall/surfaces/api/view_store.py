@@ -14,8 +14,8 @@ from moothall.reports.outline import TimelineItem
 from moothall.surfaces.api.method import ServerContext
 from moothall.surfaces.api.session_view import SessionView, build_seats, build_view, encode_item
 
-MOST_VIEWS: Final = 64
-MOST_PAST: Final = 64
+MAX_VIEWS: Final = 64
+MAX_PAST: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ViewStore:
         if held is None or held.seq <= known.seq:
             self._views[session] = known
         self._views.move_to_end(session)
-        if len(self._views) > MOST_VIEWS:
+        if len(self._views) > MAX_VIEWS:
             self._views.popitem(last=False)
         return known
 
@@ -73,7 +73,7 @@ class ViewStore:
             found = SessionView({**view.fields, "standing": standing, "may": may}, view.items)
             self._past[session, at] = found
         self._past.move_to_end((session, at))
-        if len(self._past) > MOST_PAST:
+        if len(self._past) > MAX_PAST:
             self._past.popitem(last=False)
         return found
 

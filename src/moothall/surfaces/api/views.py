@@ -40,12 +40,12 @@ from moothall.surfaces.api.shapes import (
     VoteOut,
 )
 
-LONGEST_PAGE: Final = 60_000
+MAX_PAGE_LENGTH: Final = 60_000
 """About how many characters of contributions one answer holds."""
 
-LONGEST_CANDIDATE: Final = 2_000
-MOST_SHORTENED: Final = 8
-MOST_KEPT_LINES: Final = 512
+MAX_CANDIDATE_LENGTH: Final = 2_000
+MAX_SHORTENED: Final = 8
+MAX_KEPT_LINES: Final = 512
 
 _RESHAPED: Final = {"decision", "choice", "confidence", "dissent", "open_challenges", "lost", "obligations"}
 """The figures of a decision that have another form on the wire."""
@@ -186,9 +186,9 @@ def build_page(
     Lines that came to light together stay together: if they are too long for one answer, each is shortened and marked.
     """
     page, following = _build_sized_page(lines, find_entry, limit)
-    if sum(each.size for each in page) <= LONGEST_PAGE:
+    if sum(each.size for each in page) <= MAX_PAGE_LENGTH:
         return [each.out for each in page], following
-    room = LONGEST_PAGE // len(page)
+    room = MAX_PAGE_LENGTH // len(page)
     return [each.out if each.size <= room else _cut_contribution(each.out, room) for each in page], following
 
 
@@ -218,7 +218,7 @@ def _build_sized_line(line: CouncilLine) -> _SizedLine:
         return known
     out = build_contribution(line)
     built = _sized_lines[id(line)] = _SizedLine(line, out, len(out.model_dump_json()))
-    if len(_sized_lines) > MOST_KEPT_LINES:
+    if len(_sized_lines) > MAX_KEPT_LINES:
         _sized_lines.popitem(last=False)
     return built
 
@@ -231,7 +231,7 @@ def _build_sized_page(
     for entry, group in groupby(sorted(lines, key=lambda line: (find_entry(line), line.id)), key=find_entry):
         found = [_build_sized_line(line) for line in group]
         length = sum(each.size for each in found)
-        if page and (len(page) + len(found) > limit or size + length > LONGEST_PAGE):
+        if page and (len(page) + len(found) > limit or size + length > MAX_PAGE_LENGTH):
             return page, last
         page, size, last = [*page, *found], size + length, entry
     return page, None
@@ -239,7 +239,7 @@ def _build_sized_page(
 
 def _cut_contribution(line: ContributionOut, room: int) -> ContributionOut:
     """Shorten a line: its text to a part of the room, and what comes beside it to almost nothing."""
-    few = slice(0, MOST_SHORTENED)
+    few = slice(0, MAX_SHORTENED)
     return line.model_copy(
         update={
             "text": cut_text(line.text, max(room // 2, 1)),
@@ -263,7 +263,7 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[ContributionOut],
     for line in timeline.lines:
         origin = timeline.origins.get(line.seq)
         size += len(line.content)
-        if page and (size > LONGEST_PAGE or len(page) == PAGE):
+        if page and (size > MAX_PAGE_LENGTH or len(page) == PAGE):
             return page, True
         page.append(
             ContributionOut(
@@ -272,8 +272,8 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[ContributionOut],
                 at=line.timestamp,
                 participant=line.speaker,
                 type="input" if line.speaker == USER else "speech",
-                text=cut_text(line.content, LONGEST_PAGE),
-                is_cut=len(line.content) > LONGEST_PAGE,
+                text=cut_text(line.content, MAX_PAGE_LENGTH),
+                is_cut=len(line.content) > MAX_PAGE_LENGTH,
                 round=0,
                 phase="" if origin is None else origin.asked_for,
                 via=(origin.via or None) if origin is not None else None,
@@ -292,7 +292,7 @@ def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[Ca
             candidate=line.id,
             participant=line.seat,
             choice=line.said.choice,
-            text=cut_text(line.said.text, LONGEST_CANDIDATE),
+            text=cut_text(line.said.text, MAX_CANDIDATE_LENGTH),
         )
         for number in find_candidate_ids(place.rules.variant, council)
         if (line := visible.get(number)) is not None

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from moothall.app.environment import resolve_home, resolve_ledger_address
 
-MOST_TYPED: Final = 500
+MAX_TYPED: Final = 500
 """How many earlier lines come back: the newest."""
 
 
@@ -73,7 +73,7 @@ class HistoryFile:
             lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return found
-        for line in lines[-MOST_TYPED:]:
+        for line in lines[-MAX_TYPED:]:
             with suppress(ValueError):
                 typed = json.loads(line)
                 found += [typed] if isinstance(typed, str) else []

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
-LONGEST_PIECE = 1_000_000
-MOST_PARTS = 100
+MAX_PIECE_LENGTH = 1_000_000
+MAX_PARTS = 100
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ async def print_parts(parts: AsyncIterator[str]) -> None:
     async for part in parts:
         held.append(part)
         last = part or last
-        if sum(map(len, held)) >= LONGEST_PIECE or len(held) >= MOST_PARTS:
+        if sum(map(len, held)) >= MAX_PIECE_LENGTH or len(held) >= MAX_PARTS:
             click.echo("".join(held), nl=False)
             held.clear()
     click.echo("".join(held), nl=not last.endswith("\n"))

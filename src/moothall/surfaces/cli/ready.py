@@ -16,7 +16,7 @@ from moothall.surfaces.cli.duration import Duration
 
 PROBE_SECONDS: Final = 4.0
 AGAIN_SECONDS: Final = 0.2
-LONGEST_REASON: Final = 200
+MAX_REASON_LENGTH: Final = 200
 
 
 @click.command()
@@ -59,12 +59,12 @@ def _probe(url: str) -> str:
     except (OSError, ValueError) as error:
         # What the system said, without the name of the library that asked it.
         why = getattr(error, "reason", error)
-        return f"nothing answers there ({one_line(str(getattr(why, 'strerror', None) or why))[:LONGEST_REASON]})"
+        return f"nothing answers there ({one_line(str(getattr(why, 'strerror', None) or why))[:MAX_REASON_LENGTH]})"
 
 
 def _read_reason(error: urllib.error.HTTPError) -> str:
     try:
         found = json.loads(error.read(10_000))
-        return one_line(str(found["reason"]))[:LONGEST_REASON]
+        return one_line(str(found["reason"]))[:MAX_REASON_LENGTH]
     except (OSError, ValueError, LookupError, TypeError):
         return f"it answers with status {error.code}"

@@ -38,7 +38,7 @@ from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_opti
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.terminal_session import print_plan
 
-LONGEST_SPEECH: Final = 50_000
+MAX_SPEECH_LENGTH: Final = 50_000
 _PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
 """What follows `NAME=` is a platform if it is one word, or a word and a colon; everything else is a description."""
 
@@ -285,11 +285,11 @@ def _read_agenda(file: Any) -> str:
 
 def _read_text(file: Any, what: str) -> str:
     try:
-        text: str = file.read(LONGEST_SPEECH + 1)
+        text: str = file.read(MAX_SPEECH_LENGTH + 1)
     except UnicodeDecodeError:
         output.fail(BadSetting(f"{file.name}: not UTF-8 text"))
-    if len(text) > LONGEST_SPEECH:
-        output.fail(BadSetting(f"{file.name}: more than {LONGEST_SPEECH} characters, the limit for {what}"))
+    if len(text) > MAX_SPEECH_LENGTH:
+        output.fail(BadSetting(f"{file.name}: more than {MAX_SPEECH_LENGTH} characters, the limit for {what}"))
     return text
 
 

@@ -11,7 +11,7 @@ from moothall.app.session_options import Options
 from moothall.app.swarm_runs import RUNS, RunFolder
 from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import unwrap_timeline
-from moothall.protocols.swarm.facts import FEWEST_AGENTS, MOST_AGENTS, Mode, Settle
+from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode, Settle
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.standing import build_standing_json
@@ -28,7 +28,7 @@ from moothall.surfaces.cli.terminal_session import open_and_hold
 
 @click.command(cls=WaitCommand, short_help="Run a swarm on TASK.")
 @click.argument("task")
-@click.option("--agents", type=click.IntRange(FEWEST_AGENTS, MOST_AGENTS), help="Explorers. Default: 5, or the number of seats.")
+@click.option("--agents", type=click.IntRange(MIN_AGENTS, MAX_AGENTS), help="Explorers. Default: 5, or the number of seats.")
 @click.option("--max-rounds", type=click.IntRange(1, 100), help="Default: 10.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), metavar="MINUTES", help="The same as --time, in minutes.")
 @click.option("--mode", type=click.Choice(get_args(Mode)), help="Default: emergent; with --direction: hybrid.")

@@ -17,8 +17,8 @@ from moothall.reports.figures import format_percent
 from moothall.surfaces.cli.live_views import COLORS, MovingView, describe_entry, format_foot
 
 BAR: Final = 20
-MOST_DIRECTIONS: Final = 8
-MOST_AGENTS: Final = 12
+MAX_DIRECTIONS: Final = 8
+MAX_AGENTS: Final = 12
 
 
 class SwarmView(MovingView):
@@ -56,9 +56,9 @@ class SwarmView(MovingView):
     def _render_pheromones(self) -> RenderableType:
         ranked = sorted(self._timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
         table = Table.grid(padding=(0, 1))
-        for each in ranked[:MOST_DIRECTIONS]:
+        for each in ranked[:MAX_DIRECTIONS]:
             table.add_row(_render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
-        rest = len(ranked) - MOST_DIRECTIONS
+        rest = len(ranked) - MAX_DIRECTIONS
         if rest > 0:
             table.add_row(Text(f"+ {rest}", style="dim"), Text(""))
         return table
@@ -67,7 +67,7 @@ class SwarmView(MovingView):
         swarm, words = self._timeline.state, self._timeline.words
         table = Table.grid(padding=(0, 2))
         # Many agents: those that are still being asked are the ones to look at.
-        agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MOST_AGENTS]
+        agents = sorted(swarm.agents.items(), key=lambda each: each[0] not in self._asked)[:MAX_AGENTS]
         for at, (seat, agent) in enumerate(agents):
             table.add_row(
                 Text(format_agent_name(seat), style=f"bold {COLORS[at % len(COLORS)]}"),

@@ -10,8 +10,8 @@ from moothall.surfaces.api.rights import MAY, NEEDS, ROLES, Role
 from moothall.surfaces.api.toolsets import (
     AGENT_TOOLS,
     ALL_TOOLS,
-    MOST_TOKENS,
-    MOST_TOOLS,
+    MAX_TOKENS,
+    MAX_TOOLS,
     OBSERVER_TOOLS,
     OPERATOR_TOOLS,
     OWNER_TOOLS,
@@ -105,4 +105,4 @@ def tools(rights: bool, as_json: bool) -> None:
         out.print_line(f"{each.count:>5}  {each.tokens:>6,}  {each.role}")
         if each.tools != ALL_TOOLS:
             out.print_line(f"               {' '.join(each.tools)}")
-    out.print_note(f"limits for a role: {MOST_TOOLS} tools, {MOST_TOKENS:,} tokens")
+    out.print_note(f"limits for a role: {MAX_TOOLS} tools, {MAX_TOKENS:,} tokens")

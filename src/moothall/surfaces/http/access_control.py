@@ -20,7 +20,7 @@ from moothall.surfaces.api.method import Caller
 from moothall.surfaces.http.chat_errors import CHAT_PATHS, reshape_refusal
 from moothall.surfaces.http.health import HEALTH, LIVE, READY
 from moothall.surfaces.http.page_files import is_page_path
-from moothall.surfaces.http.refusals import LONGEST_SECONDS, RefusalBrake
+from moothall.surfaces.http.refusals import MAX_SECONDS, RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall.surfaces.rpc.jsonrpc import build_refusal
 
@@ -39,7 +39,7 @@ SAFE_HEADERS: Final = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 """On every answer: what a page of this server may load, and who may load it (W-7)."""
-MOST_CALLERS: Final = 10_000
+MAX_CALLERS: Final = 10_000
 WHERE_FROM: Final = "`moot key` prints that of whoever runs the server, `moot invite` makes one for somebody else"
 DENIED: Final = {
     "unknown": "the token is unknown",
@@ -73,7 +73,7 @@ class RateLimiter:
         left, since = self._buckets.pop(caller, (self._burst, now))
         left = min(self._burst, left + (now - since) * self._per_second)
         self._buckets[caller] = (left - 1 if left >= 1 else left, now)
-        if len(self._buckets) > MOST_CALLERS:
+        if len(self._buckets) > MAX_CALLERS:
             self._buckets.popitem(last=False)
         return left >= 1
 
@@ -184,7 +184,7 @@ class AccessControl:
     async def _deny(self, request: Request, denied: AccessDenied) -> Response:
         host = request.client.host if request.client else ""
         if not await self._brake.hold(host):
-            return _build_too_many(LONGEST_SECONDS)
+            return _build_too_many(MAX_SECONDS)
         refusal = _build_unauthorized(DENIED[denied.reason])
         if not request.headers.get("authorization"):
             delete_cookie(request, refusal)

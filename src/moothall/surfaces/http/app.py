@@ -35,7 +35,7 @@ from moothall.surfaces.http.metrics import Metrics
 from moothall.surfaces.http.page_files import PageFiles
 from moothall.surfaces.http.refusals import RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
-from moothall.surfaces.http.stream import MOST_SESSIONS, ViewHub
+from moothall.surfaces.http.stream import MAX_SESSIONS, ViewHub
 from moothall.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
 from moothall.surfaces.rpc.openrpc import build_document
 
@@ -165,8 +165,8 @@ class ServerState:
             status = 403 if isinstance(error, NotAllowed) else 404
             told = build_refusal(find_error_code(error), str(error), type(error).__name__)
             return Response(told, status, media_type="application/json")
-        if len(names) > MOST_SESSIONS:
-            return PlainTextResponse(f"at most {MOST_SESSIONS} sessions can be viewed on one stream\n", 400)
+        if len(names) > MAX_SESSIONS:
+            return PlainTextResponse(f"at most {MAX_SESSIONS} sessions can be viewed on one stream\n", 400)
         sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
         after = request.headers.get("last-event-id") or request.query_params.get("after", "")
         stream = self._stream_views(self.hub, caller, request.state.secret, sessions, after)

@@ -9,15 +9,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from moothall.errors import WorldError
-from moothall.memory.tokens import LONGEST_LOGIN, AccessDenied, TokenStore
+from moothall.memory.tokens import MAX_LOGIN, AccessDenied, TokenStore
 from moothall.surfaces.api.method import Caller
 from moothall.surfaces.api.rights import MAY
 from moothall.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
 from moothall.surfaces.http.refusals import RefusalBrake
 
-LONGEST_LOGIN_BODY: Final = 4_096
+MAX_LOGIN_BODY_LENGTH: Final = 4_096
 REFUSALS_PER_SECOND: Final = 0.2
-MOST_REFUSALS: Final = 5.0
+MAX_REFUSALS: Final = 5.0
 
 _DENIED: Final = {
     "unknown": "this link or token is not valid; a link works once: ask for another one (`moot invite`, `moot serve`)",
@@ -32,7 +32,7 @@ class Login:
     def __init__(self, access: Callable[[], TokenStore], brake: RefusalBrake) -> None:
         self._access = access
         self._brake = brake
-        self._refusals = RateLimiter(REFUSALS_PER_SECOND, MOST_REFUSALS)
+        self._refusals = RateLimiter(REFUSALS_PER_SECOND, MAX_REFUSALS)
 
     def build_routes(self) -> list[Route]:
         return [
@@ -57,7 +57,7 @@ class Login:
             await self._brake.hold(who)
             return JSONResponse({"error": _DENIED[login.reason]}, 401)
         response = Response(status_code=204, headers={"Cache-Control": "no-store"})
-        set_cookie(request, response, login.secret, int(LONGEST_LOGIN.total_seconds()))
+        set_cookie(request, response, login.secret, int(MAX_LOGIN.total_seconds()))
         return response
 
     async def log_out(self, request: Request) -> Response:
@@ -83,7 +83,7 @@ async def _read_start(request: Request) -> bytes:
     found = bytearray()
     async for piece in request.stream():
         found += piece
-        if len(found) > LONGEST_LOGIN_BODY:
+        if len(found) > MAX_LOGIN_BODY_LENGTH:
             break
     return bytes(found)
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Final
 
 FIRST_SECONDS: Final = 0.05
-LONGEST_SECONDS: Final = 3.0
+MAX_SECONDS: Final = 3.0
 FREE: Final = 4
 """So many refusals are answered after the first delay: somebody pasted an old token."""
 HALF_LIFE_SECONDS: Final = 30.0
-MOST_PEERS: Final = 10_000
-MOST_HELD: Final = 32
+MAX_PEERS: Final = 10_000
+MAX_HELD: Final = 32
 """How many refusals of one address are held at once; what comes beyond that is answered at once, and costs nothing."""
 
 
@@ -40,15 +40,15 @@ class RefusalBrake:
         count, since = self._refused.pop(peer, (0.0, now))
         count = count * math.exp2((since - now) / HALF_LIFE_SECONDS) + 1
         self._refused[peer] = (count, now)
-        if len(self._refused) > MOST_PEERS:
+        if len(self._refused) > MAX_PEERS:
             self._refused.popitem(last=False)
-        return min(LONGEST_SECONDS, FIRST_SECONDS * math.exp2(min(max(0.0, count - FREE), 16.0)))
+        return min(MAX_SECONDS, FIRST_SECONDS * math.exp2(min(max(0.0, count - FREE), 16.0)))
 
     async def hold(self, host: str) -> bool:
         """Count a refusal, and hold it; False at once if too many of this address are held already."""
         peer = name_peer(host)
         seconds = self.note(peer)
-        if self._held[peer] >= MOST_HELD:
+        if self._held[peer] >= MAX_HELD:
             return False
         self._held[peer] += 1
         try:

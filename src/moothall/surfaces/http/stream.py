@@ -43,8 +43,8 @@ BEAT_SECONDS: Final = 15.0
 REST: Final = 5
 """How many times as long as the last event took, from its read to its last viewer, passes before the next: however long a meeting
 is and however many look at it, most of the time is left to those who contribute."""
-MOST_REST_SECONDS: Final = 1.0
-MOST_SESSIONS: Final = 20
+MAX_REST_SECONDS: Final = 1.0
+MAX_SESSIONS: Final = 20
 RETRY_SECONDS: Final = 1.0
 
 EventKind = Literal["line", "view", "text", "asked", "reset", "gone"]
@@ -398,7 +398,7 @@ async def rest(began: float, least: float) -> None:
     # Every reader that was woken runs once before this goes on.
     for _ in range(3):
         await asyncio.sleep(0)
-    await asyncio.sleep(min(MOST_REST_SECONDS, max(least, REST * (time.monotonic() - began))))
+    await asyncio.sleep(min(MAX_REST_SECONDS, max(least, REST * (time.monotonic() - began))))
 
 
 async def read_queue(queue: "asyncio.Queue[bytes | None]") -> AsyncIterator[bytes]:

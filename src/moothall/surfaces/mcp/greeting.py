@@ -29,7 +29,7 @@ CAPABILITIES: Final = {
     "resources": {"listChanged": False, "subscribe": False},
     "tools": {"listChanged": False},
 }
-LONGEST_LINE: Final = 1_048_576
+MAX_LINE_LENGTH: Final = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def greet_client(source: int, target: int) -> Greeting:
 def _read_line(source: int) -> bytes:
     found = bytearray()
     # Byte by byte: what is read beyond the line would be lost to whoever reads on.
-    while not found.endswith(b"\n") and len(found) < LONGEST_LINE and (piece := os.read(source, 1)):
+    while not found.endswith(b"\n") and len(found) < MAX_LINE_LENGTH and (piece := os.read(source, 1)):
         found += piece
     return bytes(found)
 

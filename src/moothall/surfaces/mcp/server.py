@@ -37,7 +37,7 @@ from moothall.surfaces.mcp.greeting import INSTRUCTIONS, Greeting
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
 TIMELINE_DESCRIPTION: Final = "The minutes of a session: the decision first, then everything that was said."
-MOST_LISTED: Final = 100
+MAX_LISTED: Final = 100
 
 log = logging.getLogger("moot")
 
@@ -131,7 +131,7 @@ class McpServer:
                     uri=self._timeline.expand({"session": line.session}),
                     mime_type="text/markdown",
                 )
-                for line in await call.moot.add_outcomes(lines[-MOST_LISTED:])
+                for line in await call.moot.add_outcomes(lines[-MAX_LISTED:])
             ]
         )
 

@@ -15,7 +15,7 @@ from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, find_error_code
 from moothall.surfaces.api.method import Call, Method, explain_validation_error
 
-MOST_IN_A_BATCH: Final = 100
+MAX_IN_A_BATCH: Final = 100
 DISCOVER: Final = "rpc.discover"
 UNKNOWN: Final = "unknown"
 """How metrics name a method that does not exist: what a caller makes up is no label."""
@@ -61,9 +61,9 @@ class Dispatcher:
         if not isinstance(request, list):
             single = await self._answer_one(call, request)
             return None if single is None else dump_json(single)
-        if not request or len(request) > MOST_IN_A_BATCH:
+        if not request or len(request) > MAX_IN_A_BATCH:
             return build_refusal(
-                INVALID_REQUEST, f"a batch has 1 to {MOST_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest"
+                INVALID_REQUEST, f"a batch has 1 to {MAX_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest"
             )
         # One after another: what a caller sends together it means in that order. The first was let in with the batch.
         answers = []

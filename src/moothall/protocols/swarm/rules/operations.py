@@ -24,7 +24,7 @@ from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
 
 REASONS: Final = ("contradictory_evidence", "better_alternative", "resource_conflict")
 OWN_FIELDS: Final = ("current.exploringDirection", "current.claimedSubtask")
-LONGEST_DIRECTION: Final = 200
+MAX_DIRECTION_LENGTH: Final = 200
 MAX_DIRECTIONS: Final = 256
 MAX_CLAIMS: Final = 256
 _FINDING: Final = "coreIdea perspective details agreesWith confidence needsValidation searchAttempted"
@@ -128,7 +128,7 @@ class BlackboardEditor:
 
     def _deposit_pheromone(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "direction", "amount")
-        direction = _read_text(params, "direction", LONGEST_DIRECTION)
+        direction = _read_text(params, "direction", MAX_DIRECTION_LENGTH)
         amount = read_amount(params, self._settings)
         if not 0 < amount <= self._settings.max_deposit:
             raise OperationRefused(f"amount must be more than 0 and at most {self._settings.max_deposit:g}")
@@ -156,7 +156,7 @@ class BlackboardEditor:
 
     def seed(self, direction: str, by: SeatId) -> None:
         """Put one of the user's directions on the blackboard."""
-        words = one_line(direction)[:LONGEST_DIRECTION]
+        words = one_line(direction)[:MAX_DIRECTION_LENGTH]
         if words:
             key = direction_key(words)
             before = self._pheromones[key].concentration if key in self._pheromones else 0.0
@@ -164,7 +164,7 @@ class BlackboardEditor:
 
     def _send_stop_signal(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "targetDirection", "reason", "evidence")
-        direction = _read_text(params, "targetDirection", LONGEST_DIRECTION)
+        direction = _read_text(params, "targetDirection", MAX_DIRECTION_LENGTH)
         reason = params.get("reason")
         if reason not in REASONS:
             raise OperationRefused(f"reason must be one of: {', '.join(REASONS)}")
@@ -277,7 +277,7 @@ class BlackboardEditor:
             raise OperationRefused(f"{forbidden[0]!r} is not yours to set; you may set {' and '.join(OWN_FIELDS)}")
         direction, subtask = agent.direction, agent.subtask
         if OWN_FIELDS[0] in updates:
-            direction = "" if updates[OWN_FIELDS[0]] is None else _read_text(updates, OWN_FIELDS[0], LONGEST_DIRECTION)
+            direction = "" if updates[OWN_FIELDS[0]] is None else _read_text(updates, OWN_FIELDS[0], MAX_DIRECTION_LENGTH)
         if OWN_FIELDS[1] in updates:
             subtask = "" if updates[OWN_FIELDS[1]] is None else _read_text(updates, OWN_FIELDS[1], 100)
             claim = self._claims.get(subtask)
@@ -289,7 +289,7 @@ class BlackboardEditor:
 
     def set_direction(self, seat: SeatId, direction: str) -> None:
         """Set the direction that an agent's report says it took: it has read that one."""
-        words = one_line(direction)[:LONGEST_DIRECTION]
+        words = one_line(direction)[:MAX_DIRECTION_LENGTH]
         if words and seat in self.agents:
             read = _add_once(self.agents[seat].read, direction_key(words))
             self._change_agent(self.agents[seat], direction=words, read=read)

@@ -5,7 +5,7 @@ from typing import Final
 
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
-from moothall.protocols.swarm.facts import FEWEST_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
+from moothall.protocols.swarm.facts import MIN_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
 from moothall.protocols.swarm.rules.evidence import build_choice, list_rated_directions
 from moothall.protocols.swarm.state import Agent, Swarm
 from moothall.scoring.confidence import ORDINARY_CONFIDENCE
@@ -34,7 +34,7 @@ def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
 
 def _is_ballot_held(state: Swarm) -> bool:
     left = state.measured.active if state.measured is not None else 0
-    return state.settings.vote and state.settings.mode != "classic" and left >= FEWEST_AGENTS
+    return state.settings.vote and state.settings.mode != "classic" and left >= MIN_AGENTS
 
 
 def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
