@@ -22,8 +22,8 @@ STEP = '[[step]]\nname = "plan"\nagent = "ada"\ntask = "Plan it."\n'
             "pipeline.patience: Input should be greater than 0 (given: '0')",
         ),
         (
-            AGENT + STEP + f'most = "{"x" * 100}"\n',
-            f"step.1.most: Input should be a valid integer, unable to parse string as an integer (given: '{'x' * 60}')",
+            AGENT + STEP + f'max_rejections = "{"x" * 100}"\n',
+            f"step.1.max_rejections: Input should be a valid integer, unable to parse string as an integer (given: '{'x' * 60}')",
         ),
         (STEP, "agent is missing"),
         (AGENT + STEP + '[[pair]]\nfrom = "ada"\nto = "bob"\n', "the pair ada → bob names an unknown agent; agents: ada"),

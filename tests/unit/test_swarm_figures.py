@@ -70,7 +70,7 @@ def figures(board: dict[str, Any], number: int) -> dict[str, Any]:
         and stable
         and rate >= config["quorumThreshold"] - 1e-9
         and diversity >= config["minDiversity"] - 1e-9
-        and not (rate > config["mostConsensus"] and number < config["fastBefore"])
+        and not (rate > config["maxConsensus"] and number < config["fastBefore"])
     )
     return {"rate": rate, "diversity": diversity, "stable": stable, "converged": converged}
 

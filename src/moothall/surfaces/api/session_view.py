@@ -71,7 +71,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "at": snapshot.seq,
         "openedAt": timeline.opened_at.isoformat(),
         "lastAt": timeline.last_at.isoformat(),
-        **({} if timeline.forked is None else {"forkedFrom": {"sessionId": timeline.forked.source, "at": timeline.forked.at}}),
+        **({} if timeline.forked is None else {"forkedFrom": {"sessionId": timeline.forked.source, "at": timeline.forked.entry}}),
         "seats": build_seats(timeline, snapshot),
         "phases": [{"name": clean(each.name), "state": each.state} for each in timeline.list_phases()],
         "waiting": _build_waiting(timeline, snapshot),
