@@ -1,9 +1,9 @@
 """Change the source at random, one place at a time, and see whether a test fails: python -m checks.mutate_source [--seed 7]
 
 Each mutation is made in the file, the tests that are nearest to it by imports run first, then wider ones, and the file is written
-back. Printed is what happened to each, and the survivors at the end; the exit code is their number. Run it in a clone with an
-environment of its own, on a machine that does nothing else: tests start processes that import the installed source, and a test
-that fails for another reason counts as having found the mutation.
+back. A test that fails is run again without the mutation: one that fails then, too, has found nothing. Printed is what happened
+to each, and the survivors at the end; the exit code is their number. Run it in a clone with an environment of its own, on a quiet
+machine: tests start processes that import the installed source.
 """
 
 import argparse
@@ -161,13 +161,16 @@ def is_dataclass(node: ast.AST) -> bool:
 def try_mutation(mutation: Mutation, source: str) -> str:
     nearest = choose_tests([mutation.path], NEAREST)[:MAX_NEAREST]
     wider = [path for path in (*find_by_words(mutation.path), *choose_tests([mutation.path], WIDER)) if path not in nearest]
-    mutation.path.write_text(mutation.apply(source), encoding="utf-8")
-    try:
-        for name, tests in (("nearest", nearest), ("wider", list(dict.fromkeys(wider))[:MAX_WIDER])):
-            if tests and (fate := run_tests(tests)):
-                return f"{fate} by the {name} tests"
-    finally:
-        mutation.path.write_text(source, encoding="utf-8")
+    for name, tests in (("nearest", nearest), ("wider", list(dict.fromkeys(wider))[:MAX_WIDER])):
+        mutation.path.write_text(mutation.apply(source), encoding="utf-8")
+        try:
+            failed = run_tests([str(test.relative_to(ROOT)) for test in tests]) if tests else ()
+        except subprocess.TimeoutExpired:
+            return f"not answered in time by the {name} tests"
+        finally:
+            mutation.path.write_text(source, encoding="utf-8")
+        if failed and not run_tests(failed):
+            return f"found by the {name} tests"
     return "survives"
 
 
@@ -181,20 +184,13 @@ def find_by_words(path: Path) -> list[Path]:
     return sorted((test for test, count in shared.items() if count), key=lambda test: -shared[test])[: MAX_WIDER // 2]
 
 
-def run_tests(tests: Sequence[Path]) -> str:
-    """What became of the mutation: "found", "not answered in time", or "" if the tests pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
-    try:
-        done = subprocess.run(
-            [*command, *(str(test.relative_to(ROOT)) for test in tests)],
-            cwd=ROOT,
-            capture_output=True,
-            timeout=STAGE_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return "not answered in time"
-    return "found" if done.returncode in TEST_FAILURES else ""
+def run_tests(tests: Sequence[str]) -> tuple[str, ...]:
+    """Which of the tests failed first: their names, or all of these if not even one could be imported."""
+    command = [sys.executable, "-m", "pytest", "-x", "-rfE", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider"]
+    done = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True, timeout=STAGE_SECONDS, check=False)
+    if done.returncode not in TEST_FAILURES:
+        return ()
+    return tuple(re.findall(r"^(?:FAILED|ERROR) (\S+::\S+)", done.stdout, re.MULTILINE)) or tuple(tests)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from moothall.domain.facts import BudgetExhausted, SeatLost, SessionResumed
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.records import StoredRecord
 from moothall.domain.roster import Seat
-from moothall.engine import session_loop
+from moothall.engine import session_loop, sessions
 from moothall.engine.engine import Engine
 from moothall.engine.events import EntryAdded
 from moothall.errors import BadAnswer, UnknownAsk
@@ -35,6 +35,7 @@ from moothall.protocols.persona.facts import (
     Stand,
 )
 from moothall.protocols.persona.rules import RULES
+from moothall_testkit.counting_ledger import CountingLedger
 
 T = TypeVar("T")
 DEADLINE = 120.0
@@ -178,6 +179,23 @@ def test_a_participant_that_heeds_no_cancellation_does_not_hold_the_session(monk
         assert (await house.load_snapshot(session)).is_closed
         assert ("a", "timeout") in await losses(house, session)
         over = True
+
+    bounded(work())
+
+
+def test_of_the_sessions_that_are_held_ready_the_one_unused_longest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "KNOWN_SESSIONS", 2)
+
+    async def work() -> None:
+        ledger = CountingLedger(MemoryLedger())
+        house = Engine(ledger=ledger, rulebooks=[RULES], codec=FactCodec(RULES.kinds), clock=Steady())
+        first, second = await house.open(opening("a", "b")), await house.open(opening("a", "b"))
+        await house.load_snapshot(first)
+        third = await house.open(opening("a", "b"))
+        ledger.reads.clear()
+        for session in (third, first, second):
+            await house.load_recent(session)
+        assert ledger.reads.keys() == {second}
 
     bounded(work())
 

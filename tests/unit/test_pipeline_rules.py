@@ -114,6 +114,16 @@ def test_a_rejection_leads_back_with_its_reasons_and_stops_when_it_is_one_too_ma
     ]
 
 
+def test_every_ask_has_a_turn_and_an_id_of_its_own() -> None:
+    """Answers are matched by id: work that is done again, or asked again after a loss, is another ask."""
+    line, asked = Line(MODEL, CHECK, PAPER), []
+    for play in (line.loses, lambda: line.makes("y"), lambda: line.judges("REJECTED"), lambda: line.makes("y + 1")):
+        asked.append(line.ask)
+        play()
+    assert [ask.turn for ask in asked] == [1, 2, 3, 4]
+    assert [ask.id for ask in asked] == ["1.work.ada", "2.work.ada", "3.validate.bob", "4.work.ada"]
+
+
 def test_a_rejection_may_stop_at_once() -> None:
     line = Line(MODEL, replace(CHECK, on_reject="stop")).makes("y").judges("REJECTED")
     assert line.last == PipelineClosed(outcome="rejected", step="check")
