@@ -227,7 +227,8 @@ def test_a_topic_full_of_tricks_is_only_a_topic(cli: Cli, tmp_path: Path, way: s
         argv = ["sh", "-c", 'cat > told; printf "I pass."']
     script = PERSONA if protocol == "persona" else DEBATE
     seat = f"ada={recipe(tmp_path / 'naive.toml', argv)}"
-    cli("run", TRICKS, "--seat", seat, *others(tmp_path, script), "--protocol", protocol, "--turns", "1", "--session", "s")
+    turns = () if protocol == "debate" else ("--turns", "1")
+    cli("run", TRICKS, "--seat", seat, *others(tmp_path, script), "--protocol", protocol, *turns, "--session", "s")
     assert record(cli)[0]["topic"] == TRICKS
     assert [path for path in tmp_path.rglob("*") if path.name == "pwned"] == []
     (folder,) = (cli.home / "agents" / "naive").iterdir()

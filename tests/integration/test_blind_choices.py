@@ -9,7 +9,6 @@ import pytest
 
 from moothall import Moot
 from moothall.domain.effects import Brief
-from moothall.domain.topic import build_topic
 from moothall.memory.amplification import Amplification, Share
 from moothall.memory.facts import Outcome
 
@@ -123,8 +122,7 @@ def test_where_there_are_options_a_choice_is_one_of_them(tmp_path: Path) -> None
         "bob": persona("I would take sqlite here."),
         "cem": persona("数据库"),
     }
-    subject = build_topic(options=["SQLite", "PostgreSQL"])
-    case = Case(tmp_path, seats, protocol="persona", subject=subject, outcome="failure")
+    case = Case(tmp_path, seats, protocol="persona", options=["SQLite", "PostgreSQL"], outcome="failure")
     assert case.first == {"ada": "postgresql", "bob": "sqlite", "cem": ""}
     # Of two options the other one was right: bob alone would have been.
     assert case.count() == (Share(right=0, of=1), Share(right=0.5, of=1), 1, 0)
