@@ -82,10 +82,9 @@ def test_a_slow_reader_is_cut_off_and_misses_nothing_when_it_comes_back(tmp_path
             await anext(slow)
             told = list_ids(await anext(quick))
             reading = group.create_task(collect(quick, told, until=42))
-            for _ in range(20):
+            for last in range(4, 43, 2):
                 await speak(stage, session, 2)
-                # The one that reads has time to.
-                await asyncio.sleep(0.02)
+                await until(partial(has_reached, told, last))
             await reading
             assert told == list(range(1, 43))
             # What waited is sent, up to the bound; then the stream ends, and says nothing of the session's end.
@@ -105,6 +104,10 @@ def test_a_slow_reader_is_cut_off_and_misses_nothing_when_it_comes_back(tmp_path
             running.cancel()
 
     run_with_deadline(work())
+
+
+async def has_reached(ids: list[int], last: int) -> bool:
+    return ids[-1] >= last
 
 
 async def collect(stream: AsyncIterator[bytes], into: list[int], until: int) -> None:
