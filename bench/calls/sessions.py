@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from moothall.app.clock import SystemClock
 from moothall.app.protocols import collect_kinds, get_protocol, load_protocols
+from moothall.app.resources import SystemClock
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget
 from moothall.domain.facts import Fact

@@ -78,7 +78,7 @@ def compare_gaps(ways: Mapping[str, Forecasts], baseline: str, cluster: int = 1)
 
 
 def _find_bin(stated: float) -> int:
-    # The bins of `moothall.scoring.calibration.build_reliability_table`.
+    # The bins of `bench.decisions.calibration.build_reliability_table`.
     return min(int(stated * BINS), BINS - 1)
 
 

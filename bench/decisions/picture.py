@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from bench.decisions.calibration import build_reliability_table
 from bench.svg import LIGHT_AND_DARK, build_svg, draw_text
-from moothall.scoring.calibration import build_reliability_table
 
 # Told apart on white and on black, and by those who confuse red and green.
 COLOURS: Final = ("#c8553d", "#2f80c3", "#8a8f2a")

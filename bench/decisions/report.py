@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.decisions.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
 from bench.decisions.confidences import Forecasts, Pairs, forecasts, groups, mean_effective, measured_correlations
 from bench.decisions.data import Recording
 from bench.decisions.differences import compare_brier, compare_gaps
@@ -25,7 +26,6 @@ from bench.decisions.tallies import (
     share_alike,
     single,
 )
-from moothall.scoring.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
 from moothall.scoring.confidence import ALONE, JOINED
 from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 

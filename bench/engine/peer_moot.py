@@ -18,8 +18,8 @@ from bench.engine.peers.common import (
     text_of,
 )
 from bench.engine.ring import RING, RingOpened, Said, Spoke
-from moothall.app.clock import SystemClock
 from moothall.app.process import collect_garbage_rarely
+from moothall.app.resources import SystemClock
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from moothall.scoring.likeness import Judgement, is_same_idea
+from moothall.scoring.likeness import Judgement, is_same_idea, judge_pair, measure_by_words
 
 DATA: Final = Path(__file__).resolve().parents[1] / "data"
 LANGUAGES: Final = ("en", "zh", "across")
@@ -91,3 +91,8 @@ def one_task(measure: Measure, language: str) -> Joins:
         same=len(same),
         compared=len(texts) * (len(texts) - 1) // 2,
     )
+
+
+def judge_by_words(one: str, others: Sequence[str]) -> list[Judgement]:
+    """Judge each of the others against one text, by words alone."""
+    return [judge_pair(likeness, one, other) for likeness, other in zip(measure_by_words(one, others), others, strict=True)]

@@ -3,9 +3,8 @@
 import time
 from collections.abc import Sequence
 
-from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, one_task, pairs, share, verdicts
+from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, judge_by_words, one_task, pairs, share, verdicts
 from moothall.participants.semantic_similarity import SemanticSimilarity
-from moothall.scoring.likeness import judge_by_words
 
 
 def report(*, wrong: bool) -> str:

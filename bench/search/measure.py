@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.search.corpus import DECISIONS, HELD_OUT, QUERIES, CorpusQuery
-from moothall.app.clock import SystemClock
+from moothall.app.resources import SystemClock
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded

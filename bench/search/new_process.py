@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from bench.search.corpus import DECISIONS
-from moothall.app.clock import SystemClock
+from moothall.app.resources import SystemClock
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded

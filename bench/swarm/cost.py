@@ -16,7 +16,7 @@ from tests.support.play_swarm import build_swarm_plan
 
 from bench.swarm.driver import Drive
 from bench.swarm.load import Amount, Load
-from moothall.app.clock import SystemClock
+from moothall.app.resources import SystemClock
 from moothall.codec.stored import FactCodec
 from moothall.domain.effects import Brief
 from moothall.domain.roster import Seat

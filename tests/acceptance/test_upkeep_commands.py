@@ -15,9 +15,7 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import Cli, held, round_robin, write_script
 
-from moothall.app.archive import archive_sessions, return_sessions
-from moothall.app.backup import back_up, restore
-from moothall.app.session_copies import check_ledger
+from moothall.app.upkeep import archive_sessions, back_up, check_ledger, restore, return_sessions
 from moothall.codec.chain import compute_record_hash, compute_root_hash
 from moothall.codec.export import dump_export_head, dump_export_lines, parse_export
 from moothall.domain.records import StoredRecord
@@ -211,7 +209,7 @@ def test_a_restored_ledger_keeps_the_ids_of_archived_sessions(cli: Cli, tmp_path
                 async with reader.moot() as moot:
                     with pytest.raises(SessionExists, match="exists already"):
                         await moot.open("Open?", seats={"ada": "mailbox"}, session="old")
-                    assert list(await moot.list_archived()) == ["old"]
+                    assert list(await moot.session_list.load_archived()) == ["old"]
                     await check_ledger(moot.ledger, "the ledger")
         for ledger in (shared, target):
             async with ledger.moot() as moot:

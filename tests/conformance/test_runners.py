@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from tests.support.temporal_server import TemporalServer
 
-from moothall.app.clock import SystemClock
 from moothall.app.protocols import find_kinds, find_rules
+from moothall.app.resources import SystemClock
 from moothall.app.runner import LocalRunner
 from moothall.app.shared_runner import SharedRunner
 from moothall.codec.stored import FactCodec

@@ -136,7 +136,7 @@ from moothall.surfaces.api.methods import TABLE
 
 async def main():
     moot = Moot()
-    async with moot, LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
+    async with moot, LocalRunner(moot.engine, moot.seating, moot.remembering.remember_if_possible) as runner:
         call = Call(context=ServerContext(moot, runner), caller=Caller())
         asked = {"topic": "How many?", "protocol": "delphi", "participants": ["ada", "bob"]}
         opened = await TABLE["cstp.openDeliberation"].invoke(call, asked)

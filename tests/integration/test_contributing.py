@@ -24,8 +24,7 @@ from moothall.engine.engine import Engine
 from moothall.errors import BadAnswer, BadSetting, KeyReused, OutOfTurn, SessionClosed, UnknownAsk, UnknownSeat
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
-from moothall.ports.clock import Clock
-from moothall.ports.ledger import Ledger
+from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 from moothall.protocols.council.debate import DebateOpened
 from moothall.protocols.council.facts import Contributed, Contribution, CouncilSettings, DeliberationClosed, PhaseBegun

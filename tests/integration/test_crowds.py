@@ -6,9 +6,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from moothall.app.clock import SystemClock
 from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
+from moothall.app.resources import SystemClock
 from moothall.codec.stored import FactCodec
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId

@@ -146,8 +146,8 @@ async def test_a_demo_stays_out_of_what_outlives_sessions(tmp_path: Path) -> Non
         assert [*await memory.list_decisions()] == []
         assert [*await memory.list_obligations()] == []
         assert [*await memory.sources()] == []
-        assert [line.is_demo for line in await moot.add_outcomes(await moot.sessions())] == [True, True]
-        assert await moot.find_similar(load_demo("debate", "en").topic) == []
+        assert [line.is_demo for line in await moot.session_list.add_outcomes(await moot.sessions())] == [True, True]
+        assert await moot.remembering.find_similar(load_demo("debate", "en").topic) == []
 
 
 async def test_a_demo_reads_nothing_of_what_this_machine_has_learned(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moothall.app.clock import SystemClock
+from moothall.app.resources import SystemClock
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded

@@ -107,10 +107,10 @@ def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
             ("success", "ada", ""),
         ]
         assert kept.outcome == "success"
-        assert await memory.source_trust("m:ada", "architecture") > 0.5 > await memory.source_trust("m:bob", "architecture")
-        assert await memory.compute_trusts(["m:ada", "m:new"]) == {"m:ada": await memory.source_trust("m:ada"), "m:new": 0.5}
+        trusts = await memory.compute_trusts(["m:ada", "m:bob", "m:new"], "architecture")
+        assert trusts["m:ada"] > trusts["m:new"] == 0.5 > trusts["m:bob"]
         assert [(one.source, one.cases) for one in await memory.sources()] == [("m:ada", 1), ("m:bob", 1)]
-        assert await memory.pair_correlation("m:ada", "m:bob") == (1, None)
+        assert await memory.pair_correlations(["m:ada", "m:bob"]) == {("m:ada", "m:bob"): (1, None)}
         (figures,) = await memory.amplification()
         assert (figures.protocol, figures.cases, figures.group.right, figures.members_right) == ("debate", 1, 1, 1)
         assert find_chain_fault(NAME, await ledger.read(NAME)) is None

@@ -19,8 +19,8 @@ FEW = 4
 """How many sessions each bounded cache may hold here."""
 CACHES = (
     "moothall.engine.sessions.KNOWN_SESSIONS",
-    "moothall.app.folded_sessions.MAX_LIVE",
-    "moothall.app.session_list.MAX_KEPT",
+    "moothall.app.session_reader.MAX_LIVE",
+    "moothall.app.session_list.MAX_CACHED",
     "moothall.surfaces.api.view_store.MAX_VIEWS",
     "moothall.ledgers.sqlite.MAX_HEADS",
     "moothall.protocols.council.validation.KEPT_STATES",

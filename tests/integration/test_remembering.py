@@ -169,7 +169,8 @@ def test_a_decision_is_kept_once_however_often_it_is_run_remembered_and_recalled
     async def work() -> None:
         async with house.moot() as moot, house.moot() as other:
             session = await house.decided(moot, BOTH)
-            await asyncio.gather(moot.run(session), *(each.remember(session) for each in (moot, other) for _ in range(3)))
+            often = [each.remembering for each in (moot, other) for _ in range(3)]
+            await asyncio.gather(moot.run(session), *(each.remember(session) for each in often))
             await asyncio.gather(moot.recall(), other.recall())
             assert [kept.decision for kept in await other.memory.list_decisions()] == [session]
             assert len(await moot.engine.records(MEMORY)) == 1
@@ -203,7 +204,7 @@ def test_what_is_cancelled_goes_on_or_came_in_as_a_report_is_not_remembered(hous
         async with house.moot() as moot:
             cancelled = await house.opened(moot, house.seats(BOTH))
             await moot.cancel(cancelled)
-            await moot.remember(cancelled)
+            await moot.remembering.remember(cancelled)
             await house.opened(moot, ["ada=mailbox", "bob=mailbox"])
         async with house.moot() as moot:
             memory = await moot.recall()

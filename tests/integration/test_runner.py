@@ -458,7 +458,7 @@ def test_a_session_that_ended_in_the_runner_is_remembered(tmp_path: Path) -> Non
             ends = Ends()
 
             async def remembered(name: SessionId) -> None:
-                await moot.remember(name)
+                await moot.remembering.remember(name)
                 await ends(name)
 
             async with LocalRunner(moot.engine, moot.seating, remembered) as runner:

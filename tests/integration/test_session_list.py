@@ -25,8 +25,8 @@ def list_lines(environ: dict[str, str]) -> tuple[list[session_list.SessionLine],
 
     async def work() -> tuple[list[session_list.SessionLine], bool]:
         async with Moot(environ=environ) as moot:
-            lines = await moot.add_outcomes(await moot.sessions())
-            return lines, "engine" in vars(moot)
+            lines = await moot.session_list.add_outcomes(await moot.sessions())
+            return lines, "engine" in vars(moot.resources)
 
     return asyncio.run(work())
 
@@ -146,7 +146,7 @@ def test_a_damaged_session_is_said_each_time(tmp_path: Path) -> None:
 
 def test_few_lines_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many sessions there are, a server keeps a bounded number of lines."""
-    monkeypatch.setattr(session_list, "MAX_KEPT", 1)
+    monkeypatch.setattr(session_list, "MAX_CACHED", 1)
     environ = build_environ(tmp_path)
     hold_two(environ)
     lines, _ = list_lines(environ)

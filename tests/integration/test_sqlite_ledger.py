@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from moothall.app.clock import SystemClock
 from moothall.app.moot import Moot
+from moothall.app.resources import SystemClock
 from moothall.codec.chain import compute_record_hash, find_chain_fault
 from moothall.codec.export import parse_export
 from moothall.codec.stored import FactCodec

@@ -14,8 +14,8 @@ import pytest
 from tests.acceptance.doors import round_robin, write_script
 
 from moothall import Moot
-from moothall.app.backup import back_up, restore
-from moothall.app.clock import SystemClock
+from moothall.app.resources import SystemClock
+from moothall.app.upkeep import back_up, restore
 from moothall.app.verification import LedgerVerification, LedgerVerifier
 from moothall.codec.chain import compute_record_hash
 from moothall.codec.head_records import EMPTY_REGISTER, HeadHash, seal_heads

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.decisions.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
 from bench.decisions.confidences import mean_effective, measured_correlations
 from bench.decisions.data import recordings
 from bench.decisions.differences import Estimate, compare_brier, compare_gaps
@@ -16,7 +17,6 @@ from bench.decisions.stated import CASES, GROUPS, LATENT, OURS, POOLS, Panel, Si
 from bench.decisions.stops import quorums, stops
 from bench.decisions.tallies import LESS, paired, plurality, rights, rights_by_log_odds, rights_by_trust, share_alike
 
-from moothall.scoring.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
 from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 
 RECORDINGS = recordings()

@@ -1,12 +1,12 @@
 """Which ideas count as one (S-8): the figures of the bench hold, and what holds for any text."""
 
 import pytest
-from bench.likeness.pairs import KINDS, PARTS, pairs, share, verdicts
+from bench.likeness.pairs import KINDS, PARTS, judge_by_words, pairs, share, verdicts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moothall.participants.semantic_similarity import SemanticSimilarity
-from moothall.scoring.likeness import JOIN_AT, Judgement, is_same_idea, judge_by_words, normalize_idea, scale_likeness
+from moothall.scoring.likeness import JOIN_AT, Judgement, is_same_idea, normalize_idea, scale_likeness
 from moothall.scoring.numerals import find_numbers
 from moothall.scoring.stance import is_opposed
 

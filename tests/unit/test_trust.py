@@ -3,10 +3,10 @@
 import math
 
 import pytest
+from bench.decisions.calibration import ReliabilityBin, build_reliability_table, compute_brier_score, compute_calibration_gap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.scoring.calibration import ReliabilityBin, build_reliability_table, compute_brier_score, compute_calibration_gap
 from moothall.scoring.trust import (
     TrackRecord,
     compute_brier,

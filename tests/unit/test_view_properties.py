@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.test_consultation_properties import CONTRACTS
 
-from moothall.app.folded_sessions import FoldedSession
 from moothall.app.protocols import find_plugin
+from moothall.app.session_reader import FoldedSession
 from moothall.domain.facts import Entry
 from moothall.domain.session_state import build_session_state
 from moothall.engine.snapshot import Snapshot

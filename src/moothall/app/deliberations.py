@@ -263,7 +263,7 @@ class Deliberations:
         self._nudge(session)
         snapshot = await self._moot.engine.load_recent(session)
         if snapshot.is_closed:
-            self._moot.remember_soon(session, ANSWER_SECONDS)
+            self._moot.remembering.remember_soon(session, ANSWER_SECONDS)
         return snapshot
 
 

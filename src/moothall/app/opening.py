@@ -1,30 +1,54 @@
-"""Plans a session: who sits, by which rules, what memory tells them. Nothing is recorded here."""
+"""Opens sessions: plans new ones (who sits, by which rules, what memory says), imports others, and prepares to resume them."""
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from moothall.app.consultations import Consult, build_consult_rules, select_asked_kinds
+from moothall.app.decision_records import collect_precedents, load_error_correlations, with_recorded_trust
 from moothall.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
-from moothall.app.precedents import collect_precedents
 from moothall.app.protocols import find_plugin, get_protocol
-from moothall.app.remember import load_error_correlations, with_recorded_trust
+from moothall.app.remembering import Remembering
+from moothall.app.resources import Resources
+from moothall.app.seats import Seating, discover_platforms
 from moothall.app.session_options import Options, SeatFiller, refuse_by_protocol, validate_options
 from moothall.app.validation import validate_settings, validate_topic
 from moothall.domain.budget import DEFAULT_TURNS, Budget
+from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION, ConsultRules
 from moothall.domain.durations import parse_duration
-from moothall.domain.facts import Language, Opened
+from moothall.domain.effects import AnswerForm
+from moothall.domain.facts import Entry, Language, Opened, SessionImported
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.language import detect_language
-from moothall.domain.roster import DEMO, HELPING_SEATS, MAX_SEATS, WEEK_SECONDS, Seat, parse_kind, validate_seats
+from moothall.domain.roster import (
+    DEMO,
+    HELPING_SEATS,
+    MAX_SEATS,
+    WEEK_SECONDS,
+    Seat,
+    Swap,
+    parse_kind,
+    swap_seats,
+    validate_seats,
+    validate_swaps,
+)
 from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile, Topic, build_context, build_topic
-from moothall.errors import BadRoster, BadSetting, SessionExists, UnknownDecision
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import (
+    BadImport,
+    BadRoster,
+    BadSetting,
+    CallerError,
+    ProviderRefused,
+    SessionClosed,
+    SessionExists,
+    UnknownDecision,
+    UnknownSeat,
+)
+from moothall.participants.record_writer import validate_project
 from moothall.ports.plugin import AnyPlugin, Plan
-
-if TYPE_CHECKING:
-    from moothall.app.moot import Moot
+from moothall.protocols.consultation.facts import RECORD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +59,20 @@ class PlannedSession:
     session: SessionId | None
 
 
-async def plan_session(moot: "Moot", topic: str, options: Options) -> PlannedSession:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consult:
+    """The consultation options of a session."""
+
+    per_seat: int = 3
+    per_session: int = 24
+    gate: bool = False
+    """The session is a validation gate: it refuses all consultations."""
+    folder: str | Path | None = None
+    """The project that keeps the records; by default the current folder."""
+    patience: float = 300.0
+
+
+async def plan_session(resources: Resources, remembering: Remembering, topic: str, options: Options) -> PlannedSession:
     """Return what `Moot.open` would record, after all of its checks.
 
     Raises CallerError when an option is wrong or cannot be honoured, ProviderRefused when a seat cannot answer.
@@ -45,7 +82,7 @@ async def plan_session(moot: "Moot", topic: str, options: Options) -> PlannedSes
     refuse_by_protocol(given, plugin.name, plugin.refuses)
     question = validate_topic(topic)
     language = given.get("language") or detect_language(question)
-    roster, panel = await _build_roster(moot, language, given)
+    roster, panel = await _build_roster(resources, language, given)
     demo = given.get("demo", "")
     seed = given.get("seed")
     opened = plugin.open(
@@ -53,11 +90,11 @@ async def plan_session(moot: "Moot", topic: str, options: Options) -> PlannedSes
             topic=question,
             language=language,
             seed=secrets.randbits(31) if seed is None else seed,
-            seats=roster if demo else await with_recorded_trust(moot.memory, roster, given.get("category") or ""),
+            seats=roster if demo else await with_recorded_trust(resources.memory, roster, given.get("category") or ""),
             budget=_build_budget(plugin, given),
             outside_patience=parse_duration(given.get("patience") or WEEK_SECONDS),
             settings=validate_settings(plugin, {**panel.settings, **(given.get("settings") or {})}, roster),
-            subject=await _build_subject(moot, question, roster, given),
+            subject=await _build_subject(resources, remembering, question, roster, given),
             hosted=given.get("hosted", False),
         )
     )
@@ -69,22 +106,22 @@ async def plan_session(moot: "Moot", topic: str, options: Options) -> PlannedSes
     session = given.get("session")
     wanted = None if session is None else parse_session_id(session)
     # Checked early for a clear message; `Engine.open` decides in case of a race.
-    if wanted is not None and await moot.engine.entries(wanted, 0, 1):
+    if wanted is not None and await resources.engine.entries(wanted, 0, 1):
         raise SessionExists(f"session {session!r} exists already; choose another id")
     # Asked last: it may call providers, and everything that can be refused without them is refused by now.
-    moot.seating.check_scripts(roster, select_asked_kinds(find_plugin(opened).rules.forms))
+    resources.seating.check_scripts(roster, select_asked_kinds(find_plugin(opened).rules.forms))
     if given.get("check", True):
-        await moot.seating.check(roster, language)
-        await moot.seating.check_search(find_plugin(opened).rules.forms)
+        await resources.seating.check(roster, language)
+        await resources.seating.check_search(find_plugin(opened).rules.forms)
     return PlannedSession(opened=opened, session=wanted)
 
 
-async def open_planned(moot: "Moot", planned: PlannedSession) -> SessionId:
+async def open_planned(resources: Resources, planned: PlannedSession) -> SessionId:
     """Record the opening of a session that was planned, and add it to its thread, if it has one."""
-    session = await moot.engine.open(planned.opened, planned.session)
+    session = await resources.engine.open(planned.opened, planned.session)
     thread = planned.opened.subject.thread
     if thread and not planned.opened.demo:
-        await moot.memory.join_thread(thread, session)
+        await resources.memory.join_thread(thread, session)
     return session
 
 
@@ -99,7 +136,9 @@ def _build_budget(plugin: AnyPlugin, options: Options) -> Budget:
     )
 
 
-async def _build_subject(moot: "Moot", question: str, roster: Sequence[Seat], options: Options) -> Topic:
+async def _build_subject(
+    resources: Resources, remembering: Remembering, question: str, roster: Sequence[Seat], options: Options
+) -> Topic:
     """Return where the question belongs, with what is remembered of such questions. Raises UnknownThread, UnknownDecision."""
     subject = replace(
         build_topic(
@@ -117,16 +156,16 @@ async def _build_subject(moot: "Moot", question: str, roster: Sequence[Seat], op
         return subject
     refuse_demo_seats(seat.platform for seat in roster)
     if subject.thread:
-        await moot.memory.thread_status(subject.thread)
+        await resources.memory.thread_status(subject.thread)
     for decision in subject.built_on:
-        if not await (await moot.recall()).has(decision):
+        if not await (await remembering.recall()).has(decision):
             raise UnknownDecision(f"built_on: no decision {decision!r} is stored")
     # Searched before the opening is recorded: every seat of the session reads the same precedents, also after a restart.
-    has_memory = options.get("memory", moot.environ.get("MOOT_MEMORY") != "off")
+    has_memory = options.get("memory", resources.environ.get("MOOT_MEMORY") != "off")
     return replace(
         subject,
-        error_correlations=await load_error_correlations(moot.memory, roster),
-        precedents=await collect_precedents(moot.memory, question, subject) if has_memory else (),
+        error_correlations=await load_error_correlations(resources.memory, roster),
+        precedents=await collect_precedents(resources.memory, question, subject) if has_memory else (),
     )
 
 
@@ -169,10 +208,10 @@ def read_context_file(given: str | Path | ContextFile) -> ContextFile:
     return ContextFile(name=path.name, text=text)
 
 
-async def _build_roster(moot: "Moot", language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
+async def _build_roster(resources: Resources, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
     seats, panel = options.get("seats", ()), options.get("panel")
     if isinstance(seats, Mapping):
-        seats = [_build_seat(moot, name, filled) for name, filled in seats.items()]
+        seats = [_build_seat(resources, name, filled) for name, filled in seats.items()]
     words = [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in seats]
     chosen = panel if isinstance(panel, Panel) else Panel()
     if isinstance(panel, str) or (panel is None and not words):
@@ -180,13 +219,13 @@ async def _build_roster(moot: "Moot", language: Language, options: Options) -> t
     known = {seat.id for seat in words if seat.platform}
     missing = any(not seat.platform and seat.id not in known for seat in (*chosen.seats, *words))
     platforms = tuple(resolve_platform_path(each, Path()) for each in options.get("models") or ()) or (
-        (await moot.discover()).best if missing else ()
+        (await discover_platforms(resources.environ, resources.seating)).best if missing else ()
     )
     # The protocol has the last word on how many sit there; some seat helpers beside a full table.
-    return validate_seats(assign_seats(chosen, words, platforms, moot.seating.kinds), most=MAX_SEATS + HELPING_SEATS), chosen
+    return validate_seats(assign_seats(chosen, words, platforms, resources.seating.kinds), most=MAX_SEATS + HELPING_SEATS), chosen
 
 
-def _build_seat(moot: "Moot", name: str, filled: SeatFiller) -> Seat:
+def _build_seat(resources: Resources, name: str, filled: SeatFiller) -> Seat:
     """The seat of a name, from its platform, a `Seat`, or a function that answers for it."""
     if isinstance(filled, str):
         return parse_seat_word(f"{name}={filled}")
@@ -197,7 +236,7 @@ def _build_seat(moot: "Moot", name: str, filled: SeatFiller) -> Seat:
             f"seat {name!r} is filled by a {type(filled).__name__}; expected a platform such as 'openai:gpt-5-mini', a Seat, "
             "or a function that takes a brief and returns the answer"
         )
-    return Seat(id=parse_seat_id(name), platform=moot.seating.add_function(name, filled))
+    return Seat(id=parse_seat_id(name), platform=resources.seating.add_function(name, filled))
 
 
 def refuse_demo_seats(platforms: Iterable[str]) -> None:
@@ -205,3 +244,109 @@ def refuse_demo_seats(platforms: Iterable[str]) -> None:
     for platform in platforms:
         if parse_kind(platform) == DEMO:
             raise BadRoster(f"{platform!r} plays its part in a demo only: moot demo")
+
+
+async def prepare_resume(resources: Resources, session: str, swaps: Mapping[str, str], *, check: bool) -> None:
+    """Make the checks of an opening for a session that is to be resumed, then record the swaps of seats.
+
+    Raises CallerError or ProviderRefused before anything is recorded.
+    """
+    name = parse_session_id(session)
+    snapshot = await resources.engine.load_snapshot(name)
+    changes = build_swaps(resources.seating, swaps)
+    if snapshot.is_closed:
+        if changes:
+            raise SessionClosed(f"session {session!r} has ended; continue a copy: moot fork {session} --swap SEAT=PLATFORM")
+        return
+    seats = swap_seats(snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes))
+    opened = snapshot.session_state.opened
+    forms = find_plugin(opened).rules.forms
+    resources.seating.check_scripts(seats, select_asked_kinds(forms))
+    if check:
+        try:
+            await resources.seating.check(seats, opened.language)
+            await resources.seating.check_search(forms)
+        except ProviderRefused as cause:
+            raise ProviderRefused(f"{cause}; or seat another participant: --swap SEAT=PLATFORM") from cause
+    if changes:
+        await resources.engine.swap(name, changes)
+
+
+def build_swaps(seating: Seating, swaps: Mapping[str, str]) -> list[Swap]:
+    """The swaps of seats to other platforms; raises CallerError for one that does not exist."""
+    seats = [parse_seat_word(f"{seat}={platform}") for seat, platform in swaps.items()]
+    refuse_demo_seats(seat.platform for seat in seats)
+    for seat in seats:
+        # Fails for an unknown platform before anything is recorded.
+        seating(seat)
+    return [Swap(seat=seat.id, platform=seat.platform) for seat in seats]
+
+
+async def read_back(resources: Resources, text: str, seats: Sequence[Seat], protocol: str, session: str | None) -> SessionId:
+    """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
+    if text.lstrip().startswith('{"moot":'):
+        from moothall.codec.export import parse_export
+
+        name, records = parse_export(text)
+        await resources.engine.restore(name, records)
+        return name
+    plugin = get_protocol(protocol)
+    if plugin.read_back is None:
+        raise BadImport(f"the protocol {plugin.name!r} can import only jsonl")
+    imported = plugin.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
+    then = []
+    if imported.conclusion is None:
+        _check_platforms(resources.seating, imported.opened.seats)
+    else:
+        then = [Entry(seq=2, at=datetime.now(UTC), fact=SessionImported(conclusion=imported.conclusion))]
+    return await resources.engine.open(imported.opened, parse_session_id(session) if session else None, then)
+
+
+def _check_platforms(seating: Seating, seats: Sequence[Seat]) -> None:
+    """Raise BadImport if a seat could not continue."""
+    for seat in seats:
+        try:
+            seating(seat)
+        except CallerError as cause:
+            raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
+
+
+def build_consult_rules(wanted: Consult) -> ConsultRules:
+    """Build the recorded rules; raises BadSetting."""
+    for what, count, most in (("seat", wanted.per_seat, MAX_PER_SEAT), ("session", wanted.per_session, MAX_PER_SESSION)):
+        if not 0 <= count <= most:
+            raise BadSetting(f"{count} consultations per {what}; expected 0 to {most}")
+    if not 0 < wanted.patience <= 31_536_000:
+        raise BadSetting(f"the patience for a consultation is {wanted.patience} seconds; it must be greater than 0")
+    try:
+        folder = validate_project(Path(wanted.folder) if wanted.folder is not None else Path.cwd())
+    except (OSError, ValueError) as cause:
+        told = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) and cause.filename else str(cause)
+        raise BadSetting(f"consultation records cannot be written in the project: {told}; choose another folder") from cause
+    return ConsultRules(
+        folder=str(folder),
+        token=secrets.token_hex(8),
+        per_seat=wanted.per_seat,
+        per_session=wanted.per_session,
+        gate=wanted.gate,
+        patience=wanted.patience,
+    )
+
+
+def select_asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]:
+    """Return the kinds of answers that seats can be asked for: all but those of Moot itself."""
+    return {kind: form for kind, form in forms.items() if kind != RECORD}
+
+
+def check_invitation(snapshot: Snapshot, seat: str | None) -> None:
+    """Raise SessionClosed if a session has ended, UnknownSeat if the seat is not free for somebody from outside."""
+    session = snapshot.session
+    if snapshot.is_closed:
+        raise SessionClosed(f"session {session!r} has ended; nobody can take part any more")
+    names = {known.id: known for known in snapshot.session_state.seats}
+    if seat is not None and (seat not in names or not names[parse_seat_id(seat)].is_outside):
+        outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
+        raise UnknownSeat(
+            f"{seat!r} is not a free seat of {session!r}; free seats: {outside} "
+            "(a seat for somebody from outside is opened with --seat NAME=mailbox)"
+        )

@@ -232,5 +232,5 @@ async def open_runner(moot: "Moot") -> AsyncIterator[Runner]:
         async with open_shared_runner(moot) as shared:
             yield shared
         return
-    async with LocalRunner(moot.engine, moot.seating, moot.remember_if_possible) as runner:
+    async with LocalRunner(moot.engine, moot.seating, moot.remembering.remember_if_possible) as runner:
         yield runner

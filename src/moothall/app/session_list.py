@@ -1,35 +1,37 @@
 """The list of sessions: where each stands and what was decided.
 
-A line is kept between processes, and is good as long as its session has not grown: a list of sessions that are known reads
+A line is stored between processes, and is good as long as its session has not grown: a list of sessions that are known reads
 neither facts nor protocols.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from moothall.app.resources import Resources
 from moothall.app.version import VERSION
 from moothall.codec.chain import to_datetime
 from moothall.disk.private import make_private_folder, write_private
 from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked
-from moothall.domain.ids import SessionId
+from moothall.domain.ids import SessionId, is_register
 from moothall.domain.records import Head
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
 if TYPE_CHECKING:
-    from moothall.app.moot import Moot
+    from moothall.memory.head_book import ArchivedSession
     from moothall.reports.decision import Status
 
 Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
 
 FORM: Final = [1, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
-MAX_KEPT: Final = 5_000
-_KEPT: Final = ("protocol", "topic", "status", "is_hosted", "is_demo", "parked", "standing", "choice", "strength")
+MAX_CACHED: Final = 5_000
+_STORED_FIELDS: Final = ("protocol", "topic", "status", "is_hosted", "is_demo", "parked", "standing", "choice", "strength")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ class SessionLine:
     strength: str = ""
 
 
-class _KeptLine(NamedTuple):
+class _CachedLine(NamedTuple):
     """What is known of a session whose first and last record have these hashes. `outcome` has its standing, too.
 
     Whether a process runs it may change without an entry: only for a session that waits for nobody outside it is asked again.
@@ -66,19 +68,53 @@ class _KeptLine(NamedTuple):
 class SessionList:
     """The lines of one ledger's sessions; `path` is the file that keeps them (None: none does)."""
 
-    def __init__(self, moot: "Moot", path: Path | None) -> None:
-        self._moot = moot
+    def __init__(self, resources: Resources, path: Path | None) -> None:
+        self._resources = resources
         self._path = path
-        self._stored = {} if path is None else _read_lines(path)
-        self._kept: dict[SessionId, _KeptLine] = {}
+        self._cached: dict[SessionId, _CachedLine] = {}
         self._has_news = False
 
-    def build_line(self, head: Head) -> SessionLine:
+    @cached_property
+    def _stored(self) -> dict[str, list[Any]]:
+        return {} if self._path is None else _read_lines(self._path)
+
+    async def load(self) -> list[SessionLine]:
+        """Return every session, the most recently active one last."""
+        heads = [head for head in await self._resources.ledger.heads() if not is_register(head.session)]
+        return sorted(map(self._build_line, heads), key=lambda line: (line.last_at, line.session))
+
+    async def load_some(self, sessions: Collection[SessionId]) -> list[SessionLine]:
+        """Return these sessions; those that do not exist are left out."""
+        engine = self._resources.engine
+        heads = [head for name in sorted(sessions) for head in await engine.heads(name) if head.session == name]
+        return [self._build_line(head) for head in heads if not is_register(head.session)]
+
+    async def search(self, query: str) -> list[SessionLine]:
+        """Return the sessions whose topic fits a query by words or by meaning, the best first."""
+        from moothall.app.topic_search import search_topics
+
+        lines = {line.session: line for line in await self.load() if line.topic}
+        names = await search_topics(self._resources.environ, query, {name: (line.topic, "") for name, line in lines.items()})
+        return [lines[SessionId(name)] for name in names]
+
+    async def load_archived(self) -> "dict[SessionId, ArchivedSession]":
+        """Return the sessions that went into archives, and where each is."""
+        from moothall.ports.ledger import LedgerUpkeep
+
+        ledger = self._resources.ledger
+        if not isinstance(ledger, LedgerUpkeep) or not (removed := set(await ledger.list_removed())):
+            return {}
+        from moothall.memory.head_book import open_head_register
+
+        book = await open_head_register(ledger, self._resources.clock).state()
+        return {session: each for session, each in sorted(book.archived.items()) if session in removed}
+
+    def _build_line(self, head: Head) -> SessionLine:
         """Return the line of a session without its outcome."""
-        kept = self._kept.get(head.session) or self._take_stored(head)
-        if kept is None or (kept.first, kept.last) != (head.first.hash, head.last.hash):
-            kept = self._keep(_KeptLine(head.first.hash, head.last.hash, self._read_line(head)))
-        return kept.line
+        cached = self._cached.get(head.session) or self._take_stored(head)
+        if cached is None or (cached.first, cached.last) != (head.first.hash, head.last.hash):
+            cached = self._cache(_CachedLine(head.first.hash, head.last.hash, self._read_line(head)))
+        return cached.line
 
     async def add_outcomes(self, lines: Sequence[SessionLine]) -> list[SessionLine]:
         """Return the lines with what was decided, and with where those stand that go on (M-9)."""
@@ -88,42 +124,43 @@ class SessionList:
         """Write what is new to the file; where that cannot be, the next process reads the sessions again."""
         if self._path is None or not self._has_news:
             return
-        # Imported here: whoever has nothing new to keep has read no protocol.
+        # Imported here: a process that has nothing new to save has read no protocol.
         from moothall.app.protocols import OWN_PROTOCOLS
 
         lines: dict[str, list[Any]] = {
-            str(name): [kept.first.hex(), kept.last.hex(), *(getattr(kept.outcome, field) for field in _KEPT)]
-            for name, kept in self._kept.items()
+            str(name): [cached.first.hex(), cached.last.hex(), *(getattr(cached.outcome, field) for field in _STORED_FIELDS)]
+            for name, cached in self._cached.items()
             # Another distribution's protocol may be gone by then, which the list has to say.
-            if kept.outcome is not None and kept.outcome.standing != "damaged" and kept.line.protocol in OWN_PROTOCOLS
+            if cached.outcome is not None and cached.outcome.standing != "damaged" and cached.line.protocol in OWN_PROTOCOLS
         }
         # With those that this process did not look at: the newest are the last.
-        newest = dict(list({**self._stored, **lines}.items())[-MAX_KEPT:])
+        newest = dict(list({**self._stored, **lines}.items())[-MAX_CACHED:])
         with suppress(OSError):
             make_private_folder(self._path.parent)
             write_private(self._path, json.dumps({"form": FORM, "lines": newest}), over=True)
         self._has_news = False
 
-    def _take_stored(self, head: Head) -> _KeptLine | None:
+    def _take_stored(self, head: Head) -> _CachedLine | None:
         fields = self._stored.pop(head.session, None)
         if fields is None or fields[:2] != [head.first.hash.hex(), head.last.hash.hex()]:
             return None
-        outcome = replace(_start_line(head), **dict(zip(_KEPT, fields[2:], strict=True)))
+        outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, fields[2:], strict=True)))
         line = replace(outcome, standing=None, choice="", strength="")
-        return self._keep(_KeptLine(head.first.hash, head.last.hash, line, outcome), is_new=False)
+        return self._cache(_CachedLine(head.first.hash, head.last.hash, line, outcome), is_new=False)
 
-    def _keep(self, kept: _KeptLine, *, is_new: bool = True) -> _KeptLine:
+    def _cache(self, cached: _CachedLine, *, is_new: bool = True) -> _CachedLine:
         # The oldest goes: what is listed again comes back.
-        if kept.line.session not in self._kept and len(self._kept) >= MAX_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[kept.line.session] = kept
+        if cached.line.session not in self._cached and len(self._cached) >= MAX_CACHED:
+            del self._cached[next(iter(self._cached))]
+        self._cached[cached.line.session] = cached
         self._has_news |= is_new
-        return kept
+        return cached
 
     def _read_line(self, head: Head) -> SessionLine:
+        from moothall.app.protocols import find_plugin
         from moothall.codec.stored import read_topic
 
-        line, engine = _start_line(head), self._moot.engine
+        line, engine = _start_line(head), self._resources.engine
         try:
             opened, last = engine.entry(head.first).fact, engine.entry(head.last).fact
         except ProtocolMissing as error:
@@ -134,7 +171,7 @@ class SessionList:
             return line
         return replace(
             line,
-            protocol=self._moot.find_plugin(opened).name,
+            protocol=find_plugin(opened).name,
             topic=opened.topic,
             status=_derive_status(last),
             is_hosted=opened.hosted,
@@ -143,23 +180,23 @@ class SessionList:
         )
 
     async def _add_outcome(self, line: SessionLine) -> SessionLine:
-        kept = self._kept.get(line.session)
-        if kept is None or kept.line != line:
+        cached = self._cached.get(line.session)
+        if cached is None or cached.line != line:
             return await self._read_outcome(line)
-        if kept.outcome is None:
-            kept = self._keep(kept._replace(outcome=await self._read_outcome(line)))
-        outcome = kept.outcome
+        if cached.outcome is None:
+            cached = self._cache(cached._replace(outcome=await self._read_outcome(line)))
+        outcome = cached.outcome
         assert outcome is not None
         if outcome.standing in {"running", "stopped"}:
-            is_running = await self._moot.is_running(line.session)
+            is_running = await self._resources.is_running(line.session)
             return replace(outcome, standing=describe_status(line.status, is_running=is_running))
         return outcome
 
     async def _read_outcome(self, line: SessionLine) -> SessionLine:
         try:
             if line.status == "thinking":
-                is_waiting = (await self._moot.engine.load_snapshot(line.session)).session_state.is_waiting_outside
-                is_running = not is_waiting and await self._moot.is_running(line.session)
+                is_waiting = (await self._resources.engine.load_snapshot(line.session)).session_state.is_waiting_outside
+                is_running = not is_waiting and await self._resources.is_running(line.session)
                 return replace(line, standing=describe_status(line.status, is_waiting=is_waiting, is_running=is_running))
             if line.status == "concluded":
                 return await self._read_decided(line)
@@ -169,14 +206,17 @@ class SessionList:
         return replace(line, standing=describe_status(line.status))
 
     async def _read_decided(self, line: SessionLine) -> SessionLine:
-        kept = await self._moot.memory.get(line.session)
-        if kept is not None and (kept.record.strength or kept.record.text is None):
-            choice, decided, strength = kept.record.choice, kept.record.text, kept.record.strength or "none"
+        remembered = await self._resources.memory.get(line.session)
+        if remembered is not None and (remembered.record.strength or remembered.record.text is None):
+            choice, decided, strength = remembered.record.choice, remembered.record.text, remembered.record.strength or "none"
         else:
-            # Not remembered: imported, or ended by a process that died before it could. Version 0.1.0 remembered no strength.
-            found = await self._moot.decision(line.session)
-            choice, strength = found.choice, found.strength
-            decided = None if found.decision is None else found.decision.text
+            # Not remembered: imported, or ended by a process that died before it could.
+            from moothall.app.session_reader import read_session
+
+            plugin, timeline = await read_session(self._resources, line.session)
+            decision = plugin.decision(timeline)
+            choice, strength = decision.choice, decision.strength
+            decided = None if decision.decision is None else decision.decision.text
         from moothall.reports.decision import summarize_choice
 
         standing = describe_status(line.status, is_decided=decided is not None)
@@ -225,6 +265,6 @@ def _read_lines(path: Path) -> dict[str, list[Any]]:
     try:
         stored = json.loads(path.read_bytes())
         lines = stored["lines"] if stored["form"] == FORM else {}
-        return {name: fields for name, fields in lines.items() if len(fields) == 2 + len(_KEPT)}
+        return {name: fields for name, fields in lines.items() if len(fields) == 2 + len(_STORED_FIELDS)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}

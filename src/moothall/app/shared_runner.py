@@ -263,7 +263,7 @@ async def open_shared_runner(moot: "Moot") -> AsyncIterator[SharedRunner]:
 
     async with (
         PostgresQueue(address, build=describe_build()) as queue,
-        SharedRunner(queue, moot.engine, moot.seating, moot.remember_if_possible) as runner,
+        SharedRunner(queue, moot.engine, moot.seating, moot.remembering.remember_if_possible) as runner,
     ):
         yield runner
 
@@ -396,7 +396,7 @@ class _WorkerLife:
 async def _remember(moot: "Moot", session: SessionId) -> None:
     """Add an ended session to decision memory. While the ledger is away it is tried again; nothing else stops its end."""
     try:
-        await moot.remember(session)
+        await moot.remembering.remember(session)
     except WorldError:
         raise
     except MootError as error:

@@ -10,8 +10,7 @@ from moothall.engine.outage_log import OutageLog
 from moothall.engine.pauses import PauseWatch
 from moothall.engine.snapshot import RecordWriter
 from moothall.errors import SeqConflict
-from moothall.ports.clock import Clock
-from moothall.ports.ledger import Ledger
+from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.telemetry import Telemetry
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from moothall.domain.running_time import PendingAsk
-from moothall.ports.clock import Clock
+from moothall.ports.ledger import Clock
 
 BEAT_SECONDS: Final = 1.0
 MIN_SECONDS: Final = 2.0

@@ -32,8 +32,7 @@ from moothall.errors import (
     UnknownSession,
     WorldError,
 )
-from moothall.ports.clock import Clock
-from moothall.ports.ledger import Ledger, is_claimed
+from moothall.ports.ledger import Clock, Ledger, is_claimed
 from moothall.ports.telemetry import Telemetry
 
 KNOWN_SESSIONS = 256

@@ -63,8 +63,7 @@ from moothall.memory.search import SearchHit
 from moothall.memory.threads import Thread, ThreadCatchUp, ThreadView
 from moothall.memory.tokenize import extract_query_terms, extract_terms
 from moothall.memory.track_records import SourceStanding, SourceTrust
-from moothall.ports.clock import Clock
-from moothall.ports.ledger import Ledger
+from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.similarity import MeaningIndex
 
 NAME: Final = "_memory"
@@ -281,12 +280,8 @@ class DecisionMemory:
 
     # Trust
 
-    async def source_trust(self, source: str, category: str | None = None) -> float:
-        """Return the trust in a source, 0.5 without a record (D-14)."""
-        return (await self.compute_trusts([source], category or ""))[source]
-
     async def compute_trusts(self, names: Sequence[str], category: str = "") -> dict[str, float]:
-        """Return the trust in each of these sources."""
+        """Return the trust in each of these sources, 0.5 without a record (D-14)."""
         return {name: standing.trust for name, standing in (await self.compute_standings(names, category)).items()}
 
     async def compute_standings(self, names: Sequence[str], category: str = "") -> dict[str, SourceStanding]:
@@ -315,16 +310,8 @@ class DecisionMemory:
             if wanted.intersection(extract_terms(" ".join((record.source, *(each.category for each in record.categories)))))
         ]
 
-    async def pair_correlation(self, one: str, other: str) -> tuple[int, float | None]:
-        """Return how many scored cases two sources share, and the correlation of their errors."""
-        book = await self._register.state()
-        return track_records.compute_pair_correlation(
-            track_records.collect_scores(one, book.list_reviewed(one)),
-            track_records.collect_scores(other, book.list_reviewed(other)),
-        )
-
     async def pair_correlations(self, names: Sequence[str]) -> dict[tuple[str, str], tuple[int, float | None]]:
-        """Return `pair_correlation` for all pairs of these sources; each record is read once."""
+        """Return, for all pairs of these sources, how many scored cases they share, and the correlation of their errors."""
         book = await self._register.state()
         scored = {name: track_records.collect_scores(name, book.list_reviewed(name)) for name in dict.fromkeys(names)}
         pairs = combinations(scored, 2)

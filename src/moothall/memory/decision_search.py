@@ -21,8 +21,7 @@ from moothall.memory.register import Register
 from moothall.memory.remembered_decision import build_solo_record
 from moothall.memory.search import Document, Ranking, SearchHit, SearchIndex, build_hit
 from moothall.memory.tokenize import strip_question
-from moothall.ports.clock import Clock
-from moothall.ports.ledger import Ledger
+from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.similarity import MeaningIndex
 
 NAME: Final = SessionId("_memory")

@@ -15,8 +15,7 @@ from moothall.domain.head_facts import (
 )
 from moothall.domain.ids import SessionId
 from moothall.memory.register import Register
-from moothall.ports.clock import Clock
-from moothall.ports.ledger import Ledger
+from moothall.ports.ledger import Clock, Ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +76,11 @@ async def register_heads(ledger: Ledger, clock: Clock) -> HeadBook:
         return [HeadsRegistered(heads=tuple(missing))] if missing else []
 
     return await open_head_register(ledger, clock).append(choose)
+
+
+def explain_archived(session: str, archived: ArchivedSession) -> str:
+    """Say where a session is, and how to read it."""
+    return (
+        f"session {session!r} was archived on {archived.at:%Y-%m-%d} in {archived.file}; read it there: "
+        f"MOOT_LEDGER={archived.file} moot show {session}, or bring it back: moot archive --back {archived.file} {session}"
+    )

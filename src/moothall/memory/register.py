@@ -14,8 +14,7 @@ from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
 from moothall.errors import BadName, LedgerDamaged, SeqConflict
-from moothall.ports.clock import Clock
-from moothall.ports.ledger import Ledger
+from moothall.ports.ledger import Clock, Ledger
 
 S = TypeVar("S")
 

@@ -11,14 +11,13 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Final, Literal, get_args
 
-from moothall.domain.facts import Entry, Fact
+from moothall.domain.facts import OWNER_ORIGIN, Entry, Fact
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.errors import BadSetting, UnknownToken
 from moothall.memory import validation
 from moothall.memory.facts import ACCESS_KINDS, LoginEnded, LoginStarted, Role, TicketIssued, TokenIssued, TokenRevoked
 from moothall.memory.register import Register
-from moothall.ports.clock import Clock
-from moothall.ports.ledger import Ledger
+from moothall.ports.ledger import Clock, Ledger
 
 NAME: Final = "_access"
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
@@ -256,6 +255,10 @@ class TokenStore:
         held = (each.token for each in (await self._register.state()).tokens.values())
         named = (token for token in held if token.session in {session, ""} and token.seat == seat)
         return any(token.revoked_at is None and self._clock.now() < token.expires for token in named)
+
+    async def mark_owner(self, session: str, seat: str, door: str) -> str:
+        """The door of a word that an owner speaks for a seat: marked as the owner's if another holds the seat's token."""
+        return f"{OWNER_ORIGIN}{door}" if await self.is_invited(session, seat) else door
 
     async def tokens(self) -> list[Token]:
         """Return all tokens in the order in which they were issued."""

@@ -1,11 +1,13 @@
 """The ledger port: append-only records per session, numbered from 1 without gaps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StoredRecord, WrittenSessions
+from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import LedgerReadOnly, SessionBusy
 
 
@@ -57,3 +59,44 @@ async def is_claimed(ledger: Ledger, session: SessionId) -> bool:
     except LedgerReadOnly:
         # Whoever may write to it runs it elsewhere; here it stands still.
         return False
+
+
+@runtime_checkable
+class LedgerUpkeep(Protocol):
+    """Upkeep of a ledger, beside reading and appending. `moothall_testkit.upkeep_contract` tests it."""
+
+    async def inspect(self, session: SessionId | None = None) -> StorageReport:
+        """Check the storage itself, and return the heads that were written down beside the entries.
+
+        For one session nothing but its head is looked at.
+        """
+        ...
+
+    async def copy_to(self, path: Path) -> None:
+        """Write everything as it stands at one moment to a new SQLite ledger file, while others go on writing."""
+        ...
+
+    async def remove(self, sessions: Sequence[SessionId]) -> None:
+        """Remove the entries of sessions, all or none; their ids stay taken."""
+        ...
+
+    async def list_removed(self) -> list[SessionId]:
+        """Return the sessions whose ids are taken and whose entries are not here, in any order."""
+        ...
+
+    async def reserve(self, heads: Mapping[SessionId, tuple[int, bytes]]) -> None:
+        """Take the ids of sessions whose entries are in an archive, with the number and the hash of their last records.
+
+        A session that is known here already stays as it is.
+        """
+        ...
+
+    async def put_back(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+        """Write the entries of a removed session again; raises SeqConflict if they are not those that were removed."""
+        ...
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """Return the time in UTC; never earlier than a time that it returned before."""
+        ...

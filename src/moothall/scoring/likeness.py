@@ -99,11 +99,6 @@ def normalize_idea(text: str) -> str:
     return _BESIDE_HAN.sub("", _SIGNS.sub(" ", normalize_text(text)).strip())
 
 
-def judge_by_words(one: str, others: Sequence[str]) -> list[Judgement]:
-    """Judge each of the others against one text, by words alone."""
-    return [judge_pair(likeness, one, other) for likeness, other in zip(measure_by_words(one, others), others, strict=True)]
-
-
 def measure_by_words(one: str, others: Sequence[str]) -> list[float]:
     """Return the similarity of each of the others to one text, by words alone."""
     known, cut = normalize_idea(one), parse_phrase(one)

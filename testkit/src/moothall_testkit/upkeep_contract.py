@@ -21,8 +21,7 @@ from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StoredRecord
 from moothall.errors import SeqConflict
 from moothall.memory.head_book import HeadBook, open_head_register, register_heads
-from moothall.ports.ledger import Ledger
-from moothall.ports.ledger_upkeep import LedgerUpkeep
+from moothall.ports.ledger import Ledger, LedgerUpkeep
 from moothall_testkit.ledger_scenes import ONE, TWO, build_chain, expect_error, run_with_deadline
 
 

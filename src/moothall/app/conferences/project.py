@@ -89,7 +89,7 @@ class ConferenceProject:
             # The folder notes its session before the session exists: after a crash in between, the conference can be created
             # again.
             conference.record_sessions((session,), plan.opened.language)
-            conference.session = await open_planned(self._moot, plan)
+            conference.session = await open_planned(self._moot.resources, plan)
             return await conference.sync()
 
     async def plan_conference(self, name: str, topic: str, **options: Unpack[ConferenceOptions]) -> PlannedSession:
@@ -221,7 +221,7 @@ class ConferenceProject:
             was = (await conference.load_conference()).status
             status = await conference.sync(whole=whole)
         if status.conference.status == "closed" != was:
-            await self._moot.remember_if_possible(conference.session)
+            await self._moot.remembering.remember_if_possible(conference.session)
         return status
 
     async def check(self, name: str) -> tuple[Damage, ...]:
@@ -282,7 +282,7 @@ class ConferenceProject:
         async with self.open_conference(name) as conference:
             given = await conference.say(role, text, key, via=via)
         if given.turn.status == "closed" and not given.is_repeated:
-            await self._moot.remember_if_possible(conference.session)
+            await self._moot.remembering.remember_if_possible(conference.session)
         return given
 
     async def skip(self, name: str, role: str, why: str) -> ConferenceStatus:

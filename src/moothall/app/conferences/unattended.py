@@ -73,7 +73,7 @@ class Relay:
                 await asyncio.wait([running, *helpers])
         status = await self._sync_folder(at_once=True)
         if is_closed:
-            await self._moot.remember_if_possible(session)
+            await self._moot.remembering.remember_if_possible(session)
         return status
 
     async def _follow_ledger(self, session: SessionId) -> None:

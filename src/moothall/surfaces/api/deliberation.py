@@ -135,7 +135,7 @@ def _build_settings(plugin: AnyPlugin, params: OpenParams) -> dict[str, Any]:
 
 async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:
     found = []
-    for hit in await call.moot.find_similar(topic):
+    for hit in await call.moot.remembering.find_similar(topic):
         kept = await call.moot.memory.get(hit.decision)
         if kept is not None:
             found.append(
@@ -323,7 +323,7 @@ def _spell_fields(instructions: str) -> str:
 
 async def list_deliberations(call: Call, params: ListParams) -> ListOut:
     found = []
-    for line in await call.moot.search_sessions(params.query) if params.query else reversed(await call.moot.sessions()):
+    for line in await call.moot.session_list.search(params.query) if params.query else reversed(await call.moot.sessions()):
         # One of a protocol that is not installed, or that is damaged, must not hide the others.
         plugin = load_protocols().get(line.protocol)
         if plugin is None or not plugin.wire_name or (call.caller.session and call.caller.session != line.session):
@@ -349,7 +349,7 @@ async def list_deliberations(call: Call, params: ListParams) -> ListOut:
                 choice=line.choice,
                 strength=line.strength,
             )
-            for line in await call.moot.add_outcomes(found)
+            for line in await call.moot.session_list.add_outcomes(found)
         ]
     )
 

@@ -98,10 +98,10 @@ async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
         return params.within in {"all", kind}
 
     hits = await memory.search(query, limit=limit, category=params.category) if is_wanted("decisions") else []
-    threads = await call.moot.search_threads(query) if is_wanted("threads") else []
+    threads = await call.moot.remembering.search_threads(query) if is_wanted("threads") else []
     sources = await memory.search_sources(query) if is_wanted("trust") else []
     # A token for one session does not show that others go on.
-    lines = await call.moot.search_sessions(query) if is_wanted("deliberations") and not call.caller.session else []
+    lines = await call.moot.session_list.search(query) if is_wanted("deliberations") and not call.caller.session else []
     return SearchOut(
         decisions=[found for hit in hits if (found := await find_search_hit(call, hit.decision, hit.score, hit.snippet))],
         threads=[

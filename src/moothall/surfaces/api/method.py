@@ -20,8 +20,8 @@ from moothall.surfaces.api.rights import HOLDERS, MAY, NEEDS, Needs, Role
 if TYPE_CHECKING:
     # For their names only: commands of the terminal load this module, and many need none of them.
     from moothall.app.deliberations import Deliberations, Progress
-    from moothall.app.folded_sessions import FoldedSessions
     from moothall.app.moot import Moot
+    from moothall.app.session_reader import FoldedSessions
     from moothall.ports.runner import Runner
 
 T = TypeVar("T")
@@ -192,9 +192,9 @@ def _build_deliberations(context: ServerContext) -> "Deliberations":
 
 
 def _build_folded_sessions(context: ServerContext) -> "FoldedSessions":
-    from moothall.app.folded_sessions import FoldedSessions
+    from moothall.app.session_reader import FoldedSessions
 
-    return FoldedSessions(context.moot)
+    return FoldedSessions(context.moot.resources)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +216,7 @@ class Call:
 
     async def find_door(self, session: str, seat: str) -> str:
         """Through which door this caller speaks for a seat; an owner who speaks for another's seat is marked."""
-        return self.caller.door if self.caller.is_named else await self.moot.mark_owner(session, seat, self.caller.door)
+        return self.caller.door if self.caller.is_named else await self.moot.access.mark_owner(session, seat, self.caller.door)
 
 
 P = TypeVar("P", bound=ApiModel)

@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from moothall.app.estimates import Range, estimate_session
-from moothall.app.invitations import check_invitation
+from moothall.app.opening import check_invitation
 from moothall.app.option_kinds import (
     AmountKind,
     ChoiceKind,
@@ -23,6 +23,7 @@ from moothall.app.option_kinds import (
 )
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import find_plugin, load_protocols
+from moothall.app.seats import discover_platforms
 from moothall.app.session_options import find_refusal, list_public_options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
@@ -165,7 +166,7 @@ class InviteOut(ApiModel):
 
 
 async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
-    words, found = OPENING[params.language], await call.moot.discover()
+    words, found = OPENING[params.language], await discover_platforms(call.moot.environ, call.moot.seating)
     participants = [
         *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found_key) for each in found.models),
         *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found) for each in found.servers),

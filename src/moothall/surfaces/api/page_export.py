@@ -9,9 +9,9 @@ from importlib.resources import files
 from itertools import chain
 from typing import Final
 
-from moothall.app.folded_sessions import FoldedSession, FoldedSessions
 from moothall.app.moot import Moot
 from moothall.app.session_list import describe_status
+from moothall.app.session_reader import FoldedSession, FoldedSessions
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.reports.json_blocks import Json
 from moothall.reports.outline import TimelineItem
@@ -38,7 +38,7 @@ def stream_text(moot: Moot, session: str, form: str) -> AsyncIterator[str]:
 
 async def stream_page(moot: Moot, session: str) -> AsyncIterator[str]:
     """Yield the page of a session as one file, in parts: that of a long session is never in memory as a whole."""
-    name, sessions = parse_session_id(session), FoldedSessions(moot)
+    name, sessions = parse_session_id(session), FoldedSessions(moot.resources)
     live = await sessions.load(name)
     head, report = live.seq, live.plugin.report(live.timeline)
     view = build_view(live, report)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from moothall.app.deliberations import build_deliberation_state, find_council_rules
-from moothall.app.folded_sessions import FoldedSession
+from moothall.app.session_reader import FoldedSession
 from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import Budget, Spent
 from moothall.domain.facts import Opened

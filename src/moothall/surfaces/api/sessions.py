@@ -68,14 +68,14 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
 
 async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
     found = []
-    for line in await call.moot.search_sessions(params.query) if params.query else reversed(await call.moot.sessions()):
+    for line in await call.moot.session_list.search(params.query) if params.query else reversed(await call.moot.sessions()):
         if call.caller.session and call.caller.session != line.session:
             continue
         if params.status in {"all", line.status}:
             found.append(line)
         if len(found) == params.limit:
             break
-    return SessionsOut(sessions=[build_session_out(line) for line in await call.moot.add_outcomes(found)])
+    return SessionsOut(sessions=[build_session_out(line) for line in await call.moot.session_list.add_outcomes(found)])
 
 
 def build_session_out(line: SessionLine) -> SessionOut:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
-from moothall.app.folded_sessions import FoldedSession
 from moothall.app.session_list import describe_status
+from moothall.app.session_reader import FoldedSession
 from moothall.domain.ids import SessionId
 from moothall.reports.json_blocks import Json
 from moothall.reports.outline import TimelineItem

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from moothall.app.demos import FIRST, Demo, build_demo_options, list_demos, load_demo
 from moothall.app.moot import Moot
+from moothall.app.seats import discover_platforms
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language
 from moothall.domain.roster import DEMO
@@ -190,7 +191,7 @@ def try_out(topic: str) -> None:
 
     async def find() -> tuple[tuple[str, ...], list[str]]:
         async with Moot() as moot:
-            found = await moot.discover()
+            found = await discover_platforms(moot.environ, moot.seating)
             if found.models or found.servers:
                 return (*found.models, *found.servers), []
             return (), [name for name, version in (await moot.seating.agents()).items() if version is not None]

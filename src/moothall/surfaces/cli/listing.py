@@ -38,12 +38,13 @@ def list_sessions(query: str, is_open: bool, is_archived: bool, as_json: bool) -
 
     async def work() -> None:
         async with Moot() as moot:
-            archived = await moot.list_archived()
+            archived = await moot.session_list.load_archived()
             if is_archived:
                 _show_archived(archived, as_json=as_json)
                 return
-            found = (await moot.search_sessions(query))[::-1] if query else await moot.sessions()
-            lines = await moot.add_outcomes([line for line in found if not is_open or line.status in {"thinking", "parked"}])
+            found = (await moot.session_list.search(query))[::-1] if query else await moot.sessions()
+            wanted = [line for line in found if not is_open or line.status in {"thinking", "parked"}]
+            lines = await moot.session_list.add_outcomes(wanted)
         if archived and not (as_json or query or is_open):
             output.print_note(f"archived: {len(archived)} more; moot list --archived says where")
         if as_json:

@@ -11,7 +11,7 @@ import click
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
 from moothall.app.panels import parse_seat_word
-from moothall.app.signed_heads import check_signature, load_trusted, parse_heads, parse_key, pin_key
+from moothall.app.verification import check_signature, load_trusted, parse_heads, parse_key, pin_key
 from moothall.codec.answers import as_json as plain_json
 from moothall.disk.atomic_write import replace_atomically, write_atomically
 from moothall.domain.facts import Entry

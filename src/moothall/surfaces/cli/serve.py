@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from moothall.app.environment import resolve_home
-from moothall.app.invitations import check_invitation
 from moothall.app.moot import Moot
+from moothall.app.opening import check_invitation
 from moothall.app.owner_key import NOTE as OWNER_NOTE
 from moothall.app.owner_key import adopt_owner_key, is_loopback, load_owner_key
 from moothall.app.runner import RUNNER, is_run_by_workers

@@ -151,7 +151,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
                     return
             elif text is None or text == "-":
                 words = sys.stdin.read()
-            via = await moot.mark_owner(session, seat, name_local_door())
+            via = await moot.access.mark_owner(session, seat, name_local_door())
             entry = await moot.answer(session, chosen, words, via=via)
             if found is not None:
                 kept = interview.find_kept_words(found.brief) or find_kept_words(found.brief, words)
@@ -160,7 +160,7 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
             is_over, words_of = snapshot.is_closed, SESSION_COMMAND[snapshot.session_state.opened.language]
             hint = "" if is_over or await moot.is_running(session) else words_of.goes_on.format(session=session)
             if is_over:
-                await moot.remember(session)
+                await moot.remembering.remember(session)
                 hint = words_of.has_ended.format(session=session)
         if as_json:
             output.print_json({"session": session, "ask": chosen, "entry": entry.seq})

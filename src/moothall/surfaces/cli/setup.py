@@ -11,13 +11,12 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from moothall.app.discovery import LOCAL_SERVERS
 from moothall.app.environment import resolve_home, resolve_ledger_address
 from moothall.app.moot import Moot
 from moothall.app.panels import list_presets, load_panel, load_preset, parse_seat_word
 from moothall.app.parking import CHECK_SECONDS
 from moothall.app.plugins import load_plugins
-from moothall.app.seats import SEARCH
+from moothall.app.seats import LOCAL_SERVERS, SEARCH, discover_platforms
 from moothall.app.version import VERSION
 from moothall.domain.facts import Language
 from moothall.errors import DISTRIBUTION, MissingExtra, MootError, describe_install
@@ -131,7 +130,7 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
     checks = [DoctorCheck("moot", True, f"{VERSION} on Python {machine.python_version()}, home {resolve_home(_read_environ())}")]
     checks.append(await _check_ledger())
     async with Moot(environ=_with_memory_ledger()) as moot:
-        found = await moot.discover()
+        found = await discover_platforms(moot.environ, moot.seating)
         checks += await asyncio.gather(*(_check_platform(moot, text) for text in found.models))
         if not found.models:
             names = [str(find_key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]

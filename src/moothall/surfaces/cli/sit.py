@@ -135,7 +135,7 @@ class Sitting(AnswerScreen):
         if has_left:
             output.print_line(describe_leaving(self.session, self._seat.id, opened.language))
             return output.WAITING
-        await moot.remember(self.session)
+        await moot.remembering.remember(self.session)
         show_decision(self._console, plugin, timeline)
         return output.DONE if plugin.decision(timeline).decision is not None else output.UNDECIDED
 

@@ -16,6 +16,7 @@ from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession
 from moothall.app.panels import Panel
 from moothall.app.protocols import find_plugin
+from moothall.app.seats import discover_platforms
 from moothall.app.session_options import Options
 from moothall.app.swarm_runs import RUNS, check_writable, keep_run_folder
 from moothall.domain.context import extract_first_sentence
@@ -68,7 +69,7 @@ class TerminalSession:
 
     async def print_earlier(self, moot: Moot, topic: str) -> None:
         """Name the earlier decisions on such questions."""
-        for hit in await moot.find_similar(topic):
+        for hit in await moot.remembering.find_similar(topic):
             earlier = await moot.memory.get(hit.decision)
             about = extract_first_sentence(earlier.record.topic) if earlier is not None else ""
             words = SESSION_COMMAND[await self.load_language(moot)]
@@ -197,7 +198,7 @@ def open_and_hold(
 
 async def print_discovered(moot: Moot, session: str) -> None:
     """Say which of the participants that were found took seats that nobody was named for."""
-    discovered = await moot.discover()
+    discovered = await discover_platforms(moot.environ, moot.seating)
     state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
     taken, words = {seat.platform for seat in state.seats}, SESSION_COMMAND[state.opened.language]
     models = [text for text in discovered.models if text in taken]

@@ -5,12 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from moothall.app.archive import ArchiveReport, archive_sessions, return_sessions
-from moothall.app.backup import BackupReport, back_up, restore
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
-from moothall.app.session_copies import collect_heads
-from moothall.app.signed_heads import SignedHeads, load_public_key, parse_key, sign_heads
+from moothall.app.upkeep import ArchiveReport, BackupReport, archive_sessions, back_up, collect_heads, restore, return_sessions
+from moothall.app.verification import SignedHeads, load_public_key, parse_key, sign_heads
 from moothall.domain.head_facts import RegisteredHead
 from moothall.errors import BadSetting
 from moothall.surfaces.cli import output as out

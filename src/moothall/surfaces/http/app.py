@@ -293,7 +293,9 @@ async def _follow_sessions(context: ServerContext) -> None:
             # The names alone: what is held while it waits grows with the sessions that go on, not with those that there are.
             open_sessions = [
                 line.session
-                for line in (await context.moot.sessions() if is_all else await context.moot.find_lines(written.sessions or ()))
+                for line in (
+                    await context.moot.sessions() if is_all else await context.moot.session_list.load_some(written.sessions or ())
+                )
                 if line.is_hosted and line.status in {"thinking", "parked"}
             ]
             position = written.position

@@ -343,7 +343,8 @@ class ViewHub:
                     self._listed_since = self._number
                 position = written.position
                 names = {head.session for head in await engine.heads()} if written.sessions is None else written.sessions
-                for line in await self._context.moot.load_lines(names):
+                sessions = self._context.moot.session_list
+                for line in await sessions.add_outcomes(await sessions.load_some(names)):
                     out = build_session_out(line).model_dump(mode="json", by_alias=True)
                     self.publish("line", line.session, out)
             except LedgerUnavailable as error:

@@ -131,7 +131,7 @@ class McpServer:
                     uri=self._timeline.expand({"session": line.session}),
                     mime_type="text/markdown",
                 )
-                for line in await call.moot.add_outcomes(lines[-MAX_LISTED:])
+                for line in await call.moot.session_list.add_outcomes(lines[-MAX_LISTED:])
             ]
         )
 

@@ -1,16 +1,19 @@
-"""Connects sessions with memory: stores their decisions, and provides trust and error correlations for new ones."""
+"""What passes between sessions and memory: records of decisions; trust, error correlations and precedents for new sessions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
+from moothall.domain.claims import cut_text
 from moothall.domain.facts import OWNER_ORIGIN
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
-from moothall.domain.topic import ErrorCorrelation, normalize_label
+from moothall.domain.safe_text import one_line
+from moothall.domain.topic import ErrorCorrelation, Precedent, Topic, normalize_label
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
+from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision, SeatPosition
 from moothall.reports.timeline import SessionTimeline
@@ -30,6 +33,10 @@ _VERDICTS: dict[str, VotePosition] = {
     "oppose": "oppose",
     "abstain": "abstain",
 }
+MAX_SIMILAR: Final = 3
+MAX_BASES: Final = 4
+MAX_TOPIC_LENGTH, MAX_DECIDED_LENGTH, MAX_LESSON_LENGTH = 120, 200, 100
+"""The most characters of each text: together they stay under two thousand for the usual three decisions."""
 
 
 def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionRecorded:
@@ -115,3 +122,29 @@ async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat])
                 ErrorCorrelation(one=one.id, other=other.id, correlation=round(compute_correlation(before, shared, observed), 4))
             )
     return tuple(correlations)
+
+
+async def collect_precedents(memory: DecisionMemory, question: str, about: Topic) -> tuple[Precedent, ...]:
+    """Return what is known of the decisions that this one builds on, failures first, and of those on similar questions."""
+    bases = [kept for name in about.built_on if (kept := await memory.get(name)) is not None and kept.record.text]
+    # A basis that failed must not be the one that is left out.
+    bases.sort(key=lambda kept: kept.outcome not in {"failure", "abandoned"})
+    found = {kept.decision: _build_precedent(kept, is_basis=True) for kept in bases[:MAX_BASES]}
+    for hit in await memory.find_similar(question, limit=MAX_SIMILAR + len(about.built_on)):
+        similar = await memory.get(hit.decision)
+        if similar is not None and similar.record.text and hit.decision not in about.built_on:
+            found[hit.decision] = _build_precedent(similar, is_basis=False)
+    return tuple(found.values())[: min(len(bases), MAX_BASES) + MAX_SIMILAR]
+
+
+def _build_precedent(kept: RememberedDecision, *, is_basis: bool) -> Precedent:
+    record, review = kept.record, kept.review
+    return Precedent(
+        decision_id=kept.decision,
+        topic=cut_text(one_line(record.topic), MAX_TOPIC_LENGTH),
+        text=cut_text(one_line(record.text or ""), MAX_DECIDED_LENGTH),
+        date=f"{record.closed_at:%Y-%m-%d}",
+        outcome=kept.outcome or "",
+        lesson="" if review is None else cut_text(one_line(review.note), MAX_LESSON_LENGTH),
+        is_basis=is_basis,
+    )

@@ -1,0 +1,151 @@
+"""What the use cases of one process work with: its environment, ledger, clock, engine, participants, memory and tokens."""
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from moothall.app.environment import (
+    open_ledger,
+    resolve_home,
+    resolve_index_path,
+    resolve_ledger_address,
+    resolve_vectors_path,
+    tighten_home,
+)
+from moothall.domain.ids import SessionId, parse_session_id
+from moothall.errors import LedgerDamaged, NotStarted
+from moothall.ports.ledger import Ledger, is_claimed
+from moothall.ports.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from moothall.app.seats import GivenParticipant, Seating
+    from moothall.engine.engine import Engine
+    from moothall.memory.decision_memory import DecisionMemory
+    from moothall.memory.tokens import TokenStore
+    from moothall.participants.human import AskPerson
+    from moothall.ports.limits import ProviderLimits
+LEAP: Final = timedelta(seconds=60)
+
+
+class Resources:
+    """The parts that use cases share; each is made when it is first used."""
+
+    def __init__(
+        self,
+        *,
+        environ: Mapping[str, str] | None = None,
+        ask_person: "AskPerson | None" = None,
+        participants: "Mapping[str, GivenParticipant] | None" = None,
+        ledger: Ledger | None = None,
+        limits: "ProviderLimits | None" = None,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        self.environ = dict(os.environ if environ is None else environ)
+        self.clock = SystemClock()
+        self.telemetry = telemetry or Telemetry()
+        self.is_ledger_given = ledger is not None
+        """Whether the program has opened the ledger itself: the files in the home do not belong to it then."""
+        self._ledger = ledger
+        self._ask_person = ask_person
+        self._participants = participants
+        self._limits = limits
+        self._stack = AsyncExitStack()
+        if participants:
+            # A wrong name is refused here, where it is given.
+            _ = self.seating
+
+    async def start(self) -> None:
+        """Open the ledger that the environment names, unless one was given; raises what `open_ledger` raises."""
+        if self._ledger is None:
+            self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
+            # Not before: a folder whose ledger is another program's file, or missing, is left as it is.
+            tighten_home(self.environ)
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+    @property
+    def ledger(self) -> Ledger:
+        if self._ledger is None:
+            raise NotStarted("this Moot was not started; use it as `async with Moot() as moot: …`, or call `moot.hold(topic, …)`")
+        return self._ledger
+
+    @cached_property
+    def engine(self) -> "Engine":
+        from moothall.app.protocols import find_kinds, find_rules
+        from moothall.codec.stored import FactCodec
+        from moothall.engine.engine import Engine
+
+        return Engine(
+            ledger=self.ledger,
+            rulebooks=find_rules,
+            codec=FactCodec({}, find_kinds=find_kinds),
+            clock=self.clock,
+            explain_absence=self._explain_absence,
+            telemetry=self.telemetry,
+        )
+
+    @cached_property
+    def seating(self) -> "Seating":
+        """Who fills the seats."""
+        from moothall.app.seats import Seating
+
+        seating = Seating(resolve_home(self.environ), self.environ, self._ask_person, self._participants, self._limits)
+        self._stack.push_async_callback(seating.aclose)
+        return seating
+
+    @cached_property
+    def memory(self) -> "DecisionMemory":
+        """What outlives sessions: decisions, outcomes, trust, threads, circuit breakers."""
+        from moothall.memory.decision_memory import DecisionMemory
+        from moothall.participants.meaning_index import build_meaning_index
+
+        meaning = build_meaning_index(resolve_vectors_path(self.environ))
+        return DecisionMemory(self.ledger, self.clock, meaning, resolve_index_path(self.environ))
+
+    @cached_property
+    def access(self) -> "TokenStore":
+        """Who may do what over the network."""
+        from moothall.memory.tokens import TokenStore
+
+        return TokenStore(self.ledger, self.clock)
+
+    async def is_running(self, session: str) -> bool:
+        """Whether any process runs the session now."""
+        name = parse_session_id(session)
+        # A process without an engine runs nothing itself, and need not build one to find out about others.
+        return await (self.engine.is_running(name) if "engine" in vars(self) else is_claimed(self.ledger, name))
+
+    async def _explain_absence(self, session: SessionId) -> str:
+        """Where a session is that was archived; empty if it was not."""
+        from moothall.memory.head_book import explain_archived, open_head_register
+
+        try:
+            archived = (await open_head_register(self.ledger, self.clock).state()).archived.get(session)
+        except LedgerDamaged:
+            return ""
+        return "" if archived is None else explain_archived(session, archived)
+
+
+class SystemClock:
+    """UTC that never runs backwards and never stands still: between jumps it follows the monotonic clock.
+
+    A wall clock that is more than a minute ahead (the machine slept, or its clock was set) is followed; one that was set back is
+    not.
+    """
+
+    def __init__(self) -> None:
+        self._anchor = (datetime.now(UTC), time.monotonic())
+
+    def now(self) -> datetime:
+        wall, ticks = self._anchor
+        steady = wall + timedelta(seconds=time.monotonic() - ticks)
+        actual = datetime.now(UTC)
+        if actual - steady > LEAP:
+            self._anchor = (actual, time.monotonic())
+            return actual
+        return steady

@@ -1,0 +1,179 @@
+"""Reads whole sessions: the protocol and the timeline that decisions, reports, exports and views are made of.
+
+One `FoldedSessions` serves all viewers of a process (W-9): however many look at a session, an entry costs one read of the ledger.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+from weakref import WeakValueDictionary
+
+from moothall.app.protocols import find_plugin
+from moothall.app.resources import Resources
+from moothall.codec.chain import compute_root_hash, validate_chain
+from moothall.domain.facts import Entry, Opened, SessionCancelled
+from moothall.domain.ids import SessionId, parse_session_id
+from moothall.engine.snapshot import Snapshot
+from moothall.errors import BadSetting
+from moothall.memory.decision_memory import DecisionMemory
+from moothall.ports.plugin import AnyPlugin
+from moothall.reports.outline import OutlineCache
+
+PAGE: Final = 200
+MAX_LIVE: Final = 64
+MAX_PAST: Final = 8
+"""How many folds up to an earlier entry are kept: going forward from one costs only what lies between."""
+
+
+class ReadSession(NamedTuple):
+    plugin: AnyPlugin
+    timeline: Any
+
+
+async def read_session(resources: Resources, session: str) -> ReadSession:
+    """Return the protocol and the timeline of a session. Raises UnknownSession, and LedgerDamaged when its chain is broken."""
+    name = parse_session_id(session)
+    after, before = 0, compute_root_hash(name)
+    plugin: AnyPlugin | None = None
+    timeline: Any = None
+    async for page in resources.engine.read_pages(name):
+        # What people read is verified first: text that was changed afterwards is nobody's statement.
+        validate_chain(name, page, after, before)
+        after, before = page[-1].seq, page[-1].hash
+        for entry in map(resources.engine.entry, page):
+            if plugin is None:
+                assert isinstance(entry.fact, Opened)
+                plugin = find_plugin(entry.fact)
+                timeline = plugin.timeline(name)
+            timeline.add(entry)
+    assert plugin is not None
+    await add_settlements(resources.memory, timeline)
+    return ReadSession(plugin, timeline)
+
+
+async def add_settlements(memory: DecisionMemory, timeline: Any) -> None:
+    """Add what became of a decision's obligations: memory has it, the session does not."""
+    from moothall.memory.obligations import list_obligations
+    from moothall.protocols.consultation.timeline import unwrap_timeline
+    from moothall.protocols.council.timeline import CouncilTimeline, build_obligations
+
+    inner = unwrap_timeline(timeline)
+    if not isinstance(inner, CouncilTimeline) or not build_obligations(inner):
+        return
+    decision = await memory.get(inner.session)
+    inner.settled = {} if decision is None else {each.number: each.state for each in list_obligations(decision)}
+
+
+async def find_fork_entry(resources: Resources, session: SessionId) -> int:
+    """The entry that a fork continues from by default: the last before the close, or before the losses that caused it."""
+    plugin, timeline = await read_session(resources, session)
+    if timeline.closed is None:
+        return int(timeline.seq)
+    is_lost = timeline.lost_since and plugin.decision(timeline).decision is None
+    return int(timeline.lost_since if is_lost and not isinstance(timeline.closed, SessionCancelled) else timeline.seq) - 1
+
+
+async def stream_export(resources: Resources, session: str, form: str) -> AsyncIterator[str]:
+    """Yield a session in one of its forms, in parts: the `jsonl` of a long one is never in memory as a whole.
+
+    Raises BadSetting when its protocol does not have the form.
+    """
+    name = parse_session_id(session)
+    if form == "jsonl":
+        from moothall.codec.export import dump_export_head, dump_export_lines
+
+        yield dump_export_head(name)
+        async for page in resources.engine.read_pages(name):
+            yield dump_export_lines(page)
+        return
+    plugin, timeline = await read_session(resources, name)
+    if form not in plugin.forms:
+        raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.forms)}")
+    for part in plugin.iterate_export(timeline, form):
+        yield part
+
+
+@dataclass(slots=True)
+class FoldedSession:
+    """A session after an entry. `timeline` is changed in place when it is folded on: read it before the next await."""
+
+    plugin: AnyPlugin
+    snapshot: Snapshot
+    timeline: Any
+    outline: OutlineCache = field(default_factory=OutlineCache)
+
+    @property
+    def seq(self) -> int:
+        return self.snapshot.seq
+
+    def add(self, snapshot: Snapshot, entries: list[Entry]) -> None:
+        for entry in entries:
+            self.timeline.add(entry)
+        self.snapshot = snapshot
+
+
+class FoldedSessions:
+    """The sessions that somebody looked at last, as they stand and as they stood."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._live: OrderedDict[SessionId, FoldedSession] = OrderedDict()
+        self._past: OrderedDict[SessionId, FoldedSession] = OrderedDict()
+        self._locks: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+
+    async def load(self, session: SessionId) -> FoldedSession:
+        """Return a session as it stands; folds only what is new. Raises UnknownSession, LedgerDamaged."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            return await self._load(session)
+
+    def get_recent(self, session: SessionId) -> FoldedSession | None:
+        """Return a session as it was last loaded, without a look at the ledger."""
+        return self._live.get(session)
+
+    async def load_at(self, session: SessionId, at: int) -> FoldedSession:
+        """Return a session as it stood after an entry; raises BadSetting for an entry that it does not have."""
+        async with self._locks.setdefault(session, asyncio.Lock()):
+            live = self._live.get(session)
+            if live is None or live.seq <= at:
+                live = await self._load(session)
+            if not 1 <= at <= live.seq:
+                raise BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {live.seq}")
+            if at == live.seq:
+                return live
+            past = self._past.pop(session, None)
+            if past is None or past.seq > at:
+                past = None
+            past = await self._read_on(session, past, at)
+            self._past[session] = past
+            if len(self._past) > MAX_PAST:
+                self._past.popitem(last=False)
+            return past
+
+    async def _load(self, session: SessionId) -> FoldedSession:
+        known = self._live.pop(session, None)
+        found = await self._read_on(session, known, None)
+        self._live[session] = found
+        if len(self._live) > MAX_LIVE:
+            self._live.popitem(last=False)
+        if found.timeline.closed is not None:
+            await add_settlements(self._resources.memory, found.timeline)
+        return found
+
+    async def _read_on(self, session: SessionId, known: FoldedSession | None, until: int | None) -> FoldedSession:
+        """Read and fold page by page, so that a long session does not hold up the others; what is new is mostly one page."""
+        while True:
+            limit = PAGE if until is None else min(PAGE, until - (known.seq if known else 0))
+            snapshot, entries = await self._resources.engine.read_on(session, known.snapshot if known else None, limit)
+            known = self._fold(known, snapshot, entries)
+            if len(entries) < PAGE or known.seq == until:
+                return known
+            await asyncio.sleep(0)
+
+    def _fold(self, known: FoldedSession | None, snapshot: Snapshot, entries: list[Entry]) -> FoldedSession:
+        if known is None:
+            plugin = find_plugin(snapshot.session_state.opened)
+            known = FoldedSession(plugin, snapshot, plugin.timeline(snapshot.session))
+        known.add(snapshot, entries)
+        return known
