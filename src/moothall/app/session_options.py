@@ -419,6 +419,15 @@ def validate_options(options: Mapping[str, Any]) -> Options:
             continue
         expected = option.kind.check(value)
         if expected:
-            raise BadSetting(f"{name} = {repr(value)[:60]} is not {expected}")
+            raise BadSetting(_explain_fault(name, option.kind, value, expected))
         given[name] = value  # type: ignore[literal-required]  # one of the keys, as the table says
     return given
+
+
+def _explain_fault(name: str, kind: OptionKind, value: Any, expected: str) -> str:
+    """Say what is wrong with a value; of a text that is too long, its length and not its beginning."""
+    limit = kind.most if isinstance(kind, TextKind) else kind.longest if isinstance(kind, TextsKind) else MAX_TOKENS
+    for text in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(text, str) and len(text) > limit:
+            return f"{name}: {text[:40]!r}… has {len(text)} characters; at most {limit} are taken"
+    return f"{name} = {repr(value)[:60]} is not {expected}"
