@@ -17,8 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from moothall.surfaces.cli.lazy_commands import LazyCommand
-from moothall.surfaces.cli.main import main
+from moothall.surfaces.cli.main import LazyCommand, main
 
 for command in main.commands.values():
     # Before the first fork: what is loaded here is loaded once.

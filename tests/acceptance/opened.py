@@ -16,8 +16,7 @@ def heard(event: str, details: tuple[object, ...]) -> None:
 
 
 if __name__ == "__main__":
-    from moothall.surfaces.cli.lazy_commands import LazyCommand
-    from moothall.surfaces.cli.main import main
+    from moothall.surfaces.cli.main import LazyCommand, main
 
     for command in main.commands.values():
         if isinstance(command, LazyCommand):

@@ -21,8 +21,7 @@ from contextlib import suppress
 
 import moothall
 from moothall.participants.encoder import encode_texts
-from moothall.surfaces.cli.lazy_commands import LazyCommand
-from moothall.surfaces.cli.main import main
+from moothall.surfaces.cli.main import LazyCommand, main
 
 # Before the first fork: what is loaded here is loaded once.
 for command in main.commands.values():

@@ -1,22 +1,30 @@
 """What a start costs: each command loads what it needs, and nothing else."""
 
+import json
+import os
 import subprocess
 import sys
 
+import click
 import pytest
 
-from moothall.surfaces.cli.lazy_commands import LazyCommand
-from moothall.surfaces.cli.main import main
-
-LAZY = [command for command in main.commands.values() if isinstance(command, LazyCommand)]
+from moothall.surfaces.cli.main import LINES, LazyCommand, extract_first_sentence, main
 
 
-@pytest.mark.parametrize("lazy", LAZY, ids=lambda command: str(command.name))
-def test_the_list_of_commands_says_what_each_command_says(lazy: LazyCommand) -> None:
-    loaded = lazy.load()
-    assert (loaded.name, loaded.short_help) == (lazy.name, lazy.help)
-    assert loaded.help
-    assert str(lazy.help).endswith(".")
+def list_lazy_commands(group: click.Group) -> list[LazyCommand]:
+    """Return the commands that are loaded when they are called, also those within groups."""
+    lazy = [command for command in group.commands.values() if isinstance(command, LazyCommand)]
+    groups = [command.load() for command in lazy]
+    return lazy + [each for inner in groups if isinstance(inner, click.Group) for each in list_lazy_commands(inner)]
+
+
+def test_the_list_of_commands_says_what_each_command_says() -> None:
+    """MOOT_SNAPSHOTS=write writes the lines of the list anew."""
+    lines = {command.key: extract_first_sentence(command.load()) for command in list_lazy_commands(main)}
+    if os.environ.get("MOOT_SNAPSHOTS") == "write":
+        LINES.write_text(json.dumps(lines, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+    assert json.loads(LINES.read_text(encoding="utf-8")) == lines
+    assert [key for key, line in lines.items() if not line.endswith(".") or len(line) > 130] == []
 
 
 @pytest.mark.parametrize(

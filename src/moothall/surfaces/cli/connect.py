@@ -276,10 +276,11 @@ def _write(path: Path, text: str | None, *, is_secret: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @out.json_option
 def connect(*, client: str | None, in_project: bool, url: str | None, token: str, undo: bool, yes: bool, as_json: bool) -> None:
-    """Write Moot into the settings of CLIENT and add a skill or command, so that "ask the board whether …" works there.
+    """Write Moot into the settings of CLIENT, a coding agent, or undo that.
 
-    Shows the change first and asks. Other settings and comments stay as they are; a backup is kept for --undo. Without CLIENT it
-    lists the clients.
+    It adds a skill or command as well, so that "ask the board whether …" works there. Shows the change
+    first and asks. Other settings and comments stay as they are; a backup is stored for --undo. Without CLIENT it lists the
+    clients.
 
     \b
     moot connect

@@ -11,7 +11,7 @@ from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_opti
 from moothall.surfaces.cli.terminal_session import open_and_hold
 
 
-@click.command(cls=WaitCommand, short_help="Ask one participant on behalf of another, with a record.")
+@click.command(cls=WaitCommand)
 @click.argument("question")
 @click.option("--from", "asker", required=True, metavar="NAME", help="Who asks: you, or another agent; needs no platform.")
 @click.option("--to", required=True, metavar="NAME", help="Who is asked.")
@@ -20,7 +20,9 @@ from moothall.surfaces.cli.terminal_session import open_and_hold
 @click.option("--kind", type=click.Choice(get_args(ConsultKind)), default="knowledge", show_default=True)
 @session_options("consult")
 def consult(*, question: str, asker: str, to: str, options: Options, hold: HoldOptions, **settings: str) -> None:
-    """Put QUESTION to a participant through the director, print the reply, and write docs/consultation/{i}_{from}_{to}.md.
+    """Ask one participant on behalf of another, with a record.
+
+    QUESTION is put through the director; the reply is printed, and the record written to docs/consultation/{i}_{from}_{to}.md.
 
     \b
     moot consult --from modeler --to researcher --seat researcher=openai:gpt-5-mini "Which methods forecast short series?"

@@ -34,7 +34,7 @@ from moothall.surfaces.cli.terminal_session import TerminalSession
 LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
 
-@click.command(cls=WaitCommand, short_help="Play a meeting that was written in advance.")
+@click.command(cls=WaitCommand)
 @click.argument("name", metavar="[PROTOCOL]", required=False)
 @click.option("--pace", type=click.Choice(PACES), help="How fast it plays. Default: reading; without a terminal: fast.")
 @click.option("--fast", is_flag=True, help="The same as --pace fast: without waiting.")
@@ -179,7 +179,7 @@ def choose_demo(language: Language, *, as_json: bool) -> Demo:
         output.print_note(", ".join(names))
 
 
-@click.command("try", short_help="Hold a first meeting on TOPIC, or play a demo.")
+@click.command("try")
 @click.argument("topic")
 def try_out(topic: str) -> None:
     """Hold a first meeting on TOPIC, as `make run` does: with what is found here, or with a demo.

@@ -16,7 +16,7 @@ from moothall.surfaces.api.breakers import BREAKER_METHODS
 from moothall.surfaces.api.memory import MEMORY_METHODS
 from moothall.surfaces.api.memory_shapes import DecisionOut, DecisionsOut, ObligationsOut, SearchOut, TrustOut
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.lazy_commands import LazyCommand
+from moothall.surfaces.cli.main import LazyCommand
 from moothall.surfaces.cli.operations import Command, Note, call_here, perform, print_json_or_lines
 
 METHODS = {method.name: method for method in (*MEMORY_METHODS, *BREAKER_METHODS)}
@@ -106,7 +106,7 @@ decisions = Command(
             examples='moot decisions search "长上下文"',
             arguments=["query"],
         ).build("search"),
-        "show": LazyCommand("show", "decision_show:show", "Show a decision and what led to it."),
+        "show": LazyCommand("show", "decision_show"),
         "review": Command(
             method=METHODS["cstp.reviewDecision"],
             show=show_review,
@@ -155,7 +155,9 @@ obligations = Command(
 @click.option("--category", default="", help="In this category.")
 @output.json_option
 def trust(source: str | None, category: str, as_json: bool) -> None:
-    """Show the trust in a participant or model, computed from its stated confidences and the outcomes; 0.50 without a record.
+    """Show the trust in participants and models.
+
+    It is computed from the confidences that they stated and the outcomes; 0.50 without a record.
 
     \b
     moot trust

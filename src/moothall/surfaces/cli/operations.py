@@ -21,7 +21,7 @@ from moothall.participants.local_user import name_local_door
 from moothall.ports.runner import Runner, RunnerStats
 from moothall.surfaces.api.method import ApiModel, Call, Caller, Method, ServerContext, explain_validation_error
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.lazy_commands import LazyGroup
+from moothall.surfaces.cli.main import LazyGroup
 
 P = TypeVar("P", bound=ApiModel)
 R = TypeVar("R")

@@ -16,11 +16,12 @@ from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.pipeline.facts import PipelineOpened
 from moothall.protocols.pipeline.timeline import PipelineTimeline, list_step_lines
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options, wait_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, open_and_hold
 
 
-@click.group()
+@click.group(cls=LazyGroup)
 def pipeline() -> None:
     """Run a task through steps: one agent at a time, with artefacts, validation gates and consultations.
 
@@ -29,7 +30,7 @@ def pipeline() -> None:
     """
 
 
-@pipeline.command(name="run", cls=WaitCommand, short_help="Run the pipeline in FILE.")
+@pipeline.command(name="run", cls=WaitCommand)
 @click.argument("file")
 @click.option("--task", help="The task. Default: the task in the file.")
 @session_options("pipeline")
@@ -62,7 +63,7 @@ def _describe_steps(opened: Opened) -> list[str]:
     ]
 
 
-@pipeline.command(name="resume", cls=WaitCommand, short_help="Resume a pipeline.")
+@pipeline.command(name="resume", cls=WaitCommand)
 @click.argument("session")
 @wait_option
 @output.json_option
@@ -84,7 +85,7 @@ def resume_pipeline(session: str, wait: float | None, as_json: bool) -> None:
     raise SystemExit(output.run(work, as_json=as_json, stopped=terminal.describe_stop))
 
 
-@pipeline.command(name="status", short_help="Show the current step of a pipeline.")
+@pipeline.command(name="status")
 @click.argument("session")
 @output.json_option
 def pipeline_status(session: str, as_json: bool) -> None:
@@ -119,7 +120,7 @@ def pipeline_status(session: str, as_json: bool) -> None:
     output.run(work, as_json=as_json)
 
 
-@pipeline.command(name="show", short_help="Print a pipeline that ships with Moot.")
+@pipeline.command(name="show")
 @click.argument("name", required=False)
 @click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
 def show_pipeline(name: str | None, language: Language) -> None:

@@ -24,9 +24,10 @@ MAX_REASON_LENGTH: Final = 200
 @click.option("--wait", "seconds", type=Duration(), default=None, help="Wait so long for it to become ready, as 30s.")
 @out.json_option
 def ready(url: str, seconds: float | None, as_json: bool) -> None:
-    """Say whether the server at URL, or the worker whose `--port` it is, can do its work; the exit code is 0 only then.
+    """Say whether the server at URL, or the worker whose `--port` it is, can do its work.
 
-    It asks URL/readyz, which needs no token: whether the ledger answers, and whether the tables of the workers are there.
+    The exit code is 0 only then. It asks URL/readyz, which needs no token: whether the ledger answers, and whether
+    the tables of the workers are there.
 
     \b
     moot ready

@@ -29,8 +29,10 @@ from moothall.surfaces.cli.options import parse_swaps, swap_option
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="A file, written atomically. Default: standard output.")
 @out.json_option
 def export(session: str, form: str, output: str | None, as_json: bool) -> None:
-    """Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record); a persona meeting also as
-    context (context_ledger.json), a pipeline as artefacts (JSON), a swarm as blackboard, operations, convergence or config.
+    """Write a session as minutes (Markdown), html (one page) or jsonl (the ledger, record for record).
+
+    A persona meeting has the form context (context_ledger.json) as well, a pipeline artefacts (JSON), a swarm blackboard,
+    operations, convergence and config.
 
     \b
     moot export think_20261115_001 minutes

@@ -17,7 +17,7 @@ from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.terminal_session import TerminalSession
 
 
-@click.command(cls=WaitCommand, short_help="Resume a session.")
+@click.command(cls=WaitCommand)
 @click.argument("session")
 @wait_option
 @click.option(
@@ -59,7 +59,7 @@ async def _follow_demo_keys(moot: Moot, session: str) -> AbstractContextManager[
     return follow_keys(moot)
 
 
-@click.command(short_help="Follow a session as it happens.")
+@click.command()
 @click.argument("session")
 @click.option("--after", type=click.IntRange(0), default=0, help="Skip the entries up to this number.")
 @output.json_option

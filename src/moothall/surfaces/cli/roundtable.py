@@ -34,6 +34,7 @@ from moothall.surfaces.cli import output
 from moothall.surfaces.cli import roundtable_output as shown
 from moothall.surfaces.cli.duration import Duration
 from moothall.surfaces.cli.live import build_view
+from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.terminal_session import print_plan
@@ -51,7 +52,7 @@ dir_option = click.option(
 )
 
 
-@click.group(short_help="Hold conferences in plain files.")
+@click.group(cls=LazyGroup)
 def roundtable() -> None:
     """Hold a conference in plain files, which any agent that reads and writes files can join.
 

@@ -7,7 +7,7 @@ from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_opti
 from moothall.surfaces.cli.terminal_session import open_and_hold
 
 
-@click.command(cls=WaitCommand, short_help="Hold a meeting on TOPIC.")
+@click.command(cls=WaitCommand)
 @click.argument("topic")
 @session_options("run")
 def run(*, topic: str, options: Options, hold: HoldOptions) -> None:

@@ -48,8 +48,10 @@ FOREVER = 1e10
 @click.option("--workers", is_flag=True, help="Leave the running of sessions to `moot worker` (as MOOT_RUNNER=workers does).")
 @click.option("--log-level", type=click.Choice(["error", "warning", "info", "debug"]), default="warning", show_default=True)
 def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> None:
-    """Serve this ledger's sessions: the page at /, /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events (a stream),
-    /livez, /readyz, /metrics.
+    """Serve the page, JSON-RPC, MCP and events on one port.
+
+    The page is at /; programs call /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events (a stream), /livez, /readyz
+    and /metrics.
 
     The link that is printed opens the page and signs a browser in; it works once, within a quarter of an hour.
 
@@ -174,10 +176,11 @@ def open_socket(host: str, port: int) -> socket.socket:
 @click.command()
 @out.json_option
 def key(as_json: bool) -> None:
-    """Print the key with which you call the servers that you run: for a chat client, curl, a program of yours.
+    """Print the key with which you call the servers that you run.
 
-    It has all rights, and only you can read its file. Give others a token of their own (`moot invite`). It changes when you
-    revoke it (`moot invite --list`, `moot invite --revoke ID`) and start the server again.
+    A chat client, curl or a program of yours calls with it. It has all rights, and only you can read its file. Give
+    others a token of their own (`moot invite`). It changes when you revoke it (`moot invite --list`, `moot invite --revoke ID`)
+    and start the server again.
 
     \b
     moot key
@@ -235,7 +238,9 @@ def invite(
     revoke: str | None,
     as_json: bool,
 ) -> None:
-    """Create a token and print what to paste into a coding agent so that it takes its seat. The token is shown once.
+    """Create, list and revoke tokens for a server.
+
+    With a new token, which is shown once, it prints what to paste into a coding agent so that the agent takes its seat.
 
     \b
     moot invite think_20261115_001 --seat minski

@@ -26,7 +26,7 @@ from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_opti
 from moothall.surfaces.cli.terminal_session import open_and_hold
 
 
-@click.command(cls=WaitCommand, short_help="Run a swarm on TASK.")
+@click.command(cls=WaitCommand)
 @click.argument("task")
 @click.option("--agents", type=click.IntRange(MIN_AGENTS, MAX_AGENTS), help="Explorers. Default: 5, or the number of seats.")
 @click.option("--max-rounds", type=click.IntRange(1, 100), help="Default: 10.")
@@ -68,7 +68,7 @@ def swarm(
     open_and_hold(prepare, hold, runs=runs)
 
 
-@click.command("swarm-report", short_help="Print a swarm's report, also with joins undone.")
+@click.command("swarm-report")
 @click.argument("session")
 @click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and recompute every figure; can be repeated.")
 @click.option(

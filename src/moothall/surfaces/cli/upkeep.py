@@ -20,7 +20,7 @@ from moothall.surfaces.cli.duration import Duration
 @click.option("--unsigned", "is_unsigned", is_flag=True, help="Do not sign.")
 @out.json_option
 def heads(key_only: bool, is_unsigned: bool, as_json: bool) -> None:
-    """Print the heads of all sessions, signed, to keep them where nobody can change them (another machine, paper).
+    """Print the heads of all sessions, signed, to store them elsewhere: on another machine, or on paper.
 
     \b
     moot heads > heads-20261115.json
@@ -56,7 +56,9 @@ def _sign(moot: Moot, found: tuple[RegisteredHead, ...], *, is_unsigned: bool) -
 @click.argument("file", type=click.Path(dir_okay=False))
 @out.json_option
 def backup(file: str, as_json: bool) -> None:
-    """Write the whole ledger as it stands now to FILE, verified, with its signed heads; sessions may go on meanwhile.
+    """Write the whole ledger as it stands now to FILE, verified, with its signed heads.
+
+    Sessions may go on meanwhile.
 
     \b
     moot backup /mnt/backup/moot-20261115.db
@@ -83,7 +85,9 @@ def backup(file: str, as_json: bool) -> None:
 )
 @out.json_option
 def restore_file(file: str, key: str, as_json: bool) -> None:
-    """Restore a backup into an empty MOOT_HOME, or an empty MOOT_LEDGER; it is verified first, and nothing is overwritten.
+    """Restore a backup into an empty MOOT_HOME, or an empty MOOT_LEDGER.
+
+    It is verified first, and nothing is overwritten.
 
     \b
     MOOT_HOME=~/.moot-restored moot restore /mnt/backup/moot-20261115.db
