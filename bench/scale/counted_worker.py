@@ -12,7 +12,7 @@ import time
 
 from moothall.app.shared_runner import run_worker
 from moothall.domain.effects import Brief
-from moothall.surfaces.cli.worker import quiet_libraries
+from moothall.surfaces.cli.serve import quiet_libraries
 
 PLATFORM = "counted"
 SLOW_PLATFORM = "counted_slow"

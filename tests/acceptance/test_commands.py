@@ -613,11 +613,11 @@ def test_the_doctor_says_what_is_there_and_checks_a_seat(cli: Cli, quiet: str) -
     """P-2: nothing is spent; a seat that would not answer is told with its reason, code 1."""
     found = {check["what"]: check for check in json.loads(cli("doctor", "--seat", f"A={quiet}", "--json", code=1).out)}
     assert found["ledger"]["ok"] is True
-    assert found[f"A={quiet}"] == {"what": f"A={quiet}", "ok": True, "told": "ready"}
+    assert found[f"A={quiet}"] == {"what": f"A={quiet}", "ok": True, "result": "ready"}
     assert found["minds"]["ok"] is False
     gone = {check["what"]: check for check in json.loads(cli("doctor", "--seat", "B=script:gone.toml", "--json", code=1).out)}
     assert gone["B=script:gone.toml"]["ok"] is False
-    assert gone["B=script:gone.toml"]["told"].endswith("gone.toml cannot be read: No such file or directory")
+    assert gone["B=script:gone.toml"]["result"].endswith("gone.toml cannot be read: No such file or directory")
     assert "no  minds" in cli("doctor", code=1).out
 
 

@@ -377,7 +377,7 @@ def test_an_agent_that_does_other_harm_does_not_end_the_relay(cli: Cli, way: str
 
 def test_a_role_from_outside_that_never_comes_is_skipped(cli: Cli) -> None:
     """R-10: the conference never hangs."""
-    table = begun(cli, ["guest", f"good={scripted(cli, 'good')}"], scripted(cli, "good"), more=("--outside-patience", "1s"))
+    table = begun(cli, ["guest", f"good={scripted(cli, 'good')}"], scripted(cli, "good"), more=("--patience", "1s"))
     table("relay")
     is_over(table)
     assert (table.folder / "001_guest.md").read_text().startswith("[SKIPPED] guest")

@@ -187,7 +187,7 @@ def test_a_broken_plugin_is_named_in_one_sentence_and_hurts_nobody(machine: Mach
     doctor = json.loads(machine.run_whole("doctor", "--json").stdout)
     (check,) = [each for each in doctor if each["what"] == "plugin broken"]
     assert check["ok"] is False
-    assert reason in check["told"]
+    assert reason in check["result"]
 
 
 def test_the_examples_of_participants_run(machine: Machine) -> None:

@@ -197,7 +197,7 @@ async def test_a_demo_that_is_killed_goes_on_where_it_stopped(tmp_path: Path) ->
 
 
 def lead(moot: Moot) -> Pacer:
-    from moothall.surfaces.cli.demo import let_pacer_lead
+    from moothall.surfaces.cli.terminal_session import let_pacer_lead
 
     pacer = Pacer()
     let_pacer_lead(moot, pacer)

@@ -23,7 +23,7 @@ from moothall.ledgers.postgres import PostgresLedger
 from moothall.ledgers.postgres_queue import build_worker_name
 from moothall.ledgers.temporal_queue import TemporalQueue
 from moothall.ledgers.temporal_settings import NAMESPACE, TASK_QUEUE, TEMPORAL, read_temporal_settings
-from moothall.surfaces.cli.worker import worker
+from moothall.surfaces.cli.serve import worker
 from moothall_testkit.ledger_scenes import run_with_deadline
 from moothall_testkit.runner_contract import (
     EVE,

@@ -88,22 +88,22 @@ class Connection:
         before = _read(self.settings)
         if self.client.form == "yaml":
             return FileChange(path=self.settings, before=before, after=render_yaml(entry))
-        place = (*self.client.place, NAME)
+        keys = (*self.client.place, NAME)
 
         def change(text: str) -> str:
-            return set_toml_table(text, place, entry) if self.client.form == "toml" else set_json_entry(text, place, entry)
+            return set_toml_table(text, keys, entry) if self.client.form == "toml" else set_json_entry(text, keys, entry)
 
         return FileChange(path=self.settings, before=before, after=_edit(self.settings, before or "", change))
 
     def apply(self, changes: list[FileChange], *, is_secret: bool) -> None:
         """Keep what was there and write; raises FolderUnwritable."""
-        kept = self._load_record()
+        stored = self._load_record()
         record = []
         with _translate(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             self.folder.chmod(0o700)
         for number, change in enumerate(changes):
-            known = kept.get(str(change.path))
+            known = stored.get(str(change.path))
             # Connected twice: what to go back to is still what was there before the first time.
             is_ours = known is not None and known["after"] == _digest(change.before)
             before = self._read_backup(known) if known is not None and is_ours else change.before
@@ -148,7 +148,7 @@ class Connection:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def is_connected(self) -> bool:
-        """Whether Moot stands in the settings, whoever wrote it there."""
+        """Whether Moot stands in the settings, whether or not Moot wrote it."""
         text = _read(self.settings)
         if text is None or self.client.form == "yaml":
             return text is not None
@@ -159,15 +159,15 @@ class Connection:
         return _find(value, (*self.client.place, NAME)) is not None
 
     def _take_out(self, current: str, before: str | None) -> str:
-        place = (*self.client.place, NAME)
+        keys = (*self.client.place, NAME)
         is_toml = self.client.form == "toml"
         value: Any = (parse_toml if is_toml else parse_json)(before) if before else {}
-        earlier = _find(value, place)
+        earlier = _find(value, keys)
 
         def change(text: str) -> str:
             if earlier is None:
-                return remove_toml_table(text, place) if is_toml else remove_json_entry(text, place)
-            return set_toml_table(text, place, earlier) if is_toml else set_json_entry(text, place, earlier)
+                return remove_toml_table(text, keys) if is_toml else remove_json_entry(text, keys)
+            return set_toml_table(text, keys, earlier) if is_toml else set_json_entry(text, keys, earlier)
 
         return _edit(self.settings, current, change)
 
@@ -179,8 +179,8 @@ class Connection:
         return None if known["backup"] is None else _read(self.folder / known["backup"])
 
 
-def _find(value: Any, place: tuple[str, ...]) -> Any:
-    for key in place:
+def _find(value: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
@@ -247,7 +247,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _write(path: Path, text: str | None, *, is_secret: bool) -> None:
-    """Write or remove a file; a link is followed, the rights of a file that exists are kept."""
+    """Write or remove a file; a link is followed, the rights of a file that exists stay."""
     with _translate(path):
         if text is None:
             path.unlink(missing_ok=True)
@@ -299,13 +299,13 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
         # `moot mcp` runs as you; a server on this machine asks for the key that says so.
         is_keyed = url is not None and not token and not undo and is_loopback(urlsplit(url).hostname or "")
         secret = load_owner_key(resolve_home(os.environ)) if is_keyed else token
-        found = CLIENTS[client]
-        scope: Scope = "project" if in_project or "user" not in found.settings else "user"
-        place = Connection(found, client, scope, os.environ, Path.cwd())
+        chosen = CLIENTS[client]
+        scope: Scope = "project" if in_project or "user" not in chosen.settings else "user"
+        connection = Connection(chosen, client, scope, os.environ, Path.cwd())
         if undo:
-            changes = place.plan_undo()
+            changes = connection.plan_undo()
         else:
-            changes = place.plan(Door.over_http(url, secret) if url else Door.over_stdio(os.environ, token))
+            changes = connection.plan(Door.over_http(url, secret) if url else Door.over_stdio(os.environ, token))
         changed = [change for change in changes if change.is_change]
         if not as_json:
             for change in changed:
@@ -313,12 +313,12 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
         if changed and not yes:
             _confirm(changed)
         if undo:
-            place.undo(changes)
+            connection.undo(changes)
         elif changed:
-            place.apply(changes, is_secret=bool(secret))
-        _report(place, changed, as_json=as_json, undo=undo)
+            connection.apply(changes, is_secret=bool(secret))
+        _report(connection, changed, as_json=as_json, undo=undo)
         if not undo and not as_json:
-            await _advise(place, url, secret)
+            await _advise(connection, url, secret)
 
     out.run(work, as_json=as_json)
 
@@ -327,8 +327,10 @@ def _list_clients(as_json: bool) -> None:
     rows = []
     for key, client in CLIENTS.items():
         for scope in client.settings:
-            place = Connection(client, key, scope, os.environ, Path.cwd())
-            rows.append({"client": key, "scope": scope, "settings": str(place.settings), "connected": place.is_connected()})
+            connection = Connection(client, key, scope, os.environ, Path.cwd())
+            rows.append(
+                {"client": key, "scope": scope, "settings": str(connection.settings), "connected": connection.is_connected()}
+            )
     if as_json:
         out.print_json(rows)
         return
@@ -354,34 +356,34 @@ def _confirm(changed: list[FileChange]) -> None:
         raise BadSetting("nothing was changed")
 
 
-def _report(place: Connection, changed: list[FileChange], *, as_json: bool, undo: bool) -> None:
+def _report(connection: Connection, changed: list[FileChange], *, as_json: bool, undo: bool) -> None:
     if as_json:
         out.print_json(
             {
-                "client": place.key,
-                "scope": place.scope,
+                "client": connection.key,
+                "scope": connection.scope,
                 "undone": undo,
                 "changed": [str(change.path) for change in changed],
-                "backup": None if undo else str(place.folder),
+                "backup": None if undo else str(connection.folder),
             }
         )
         return
     if not changed:
-        out.print_line(f"{place.client.title} {'is as it was' if undo else 'is connected already'}: {place.settings}")
+        out.print_line(f"{connection.client.title} {'is as it was' if undo else 'is connected already'}: {connection.settings}")
         return
     for change in changed:
         out.print_line(f"{'removed' if change.after is None else 'wrote'} {change.path}")
 
 
-async def _advise(place: Connection, url: str | None, token: str) -> None:
-    again = f"moot connect {place.key}{' --project' if place.scope == 'project' else ''} --undo"
-    out.print_note(f"backup: {place.folder}; undo it with: {again}")
-    if token and place.scope == "project":
-        out.print_note(f"{place.settings} holds a token now: do not commit it")
-    if place.client.note and place.scope == "project":
-        out.print_note(place.client.note)
+async def _advise(connection: Connection, url: str | None, token: str) -> None:
+    again = f"moot connect {connection.key}{' --project' if connection.scope == 'project' else ''} --undo"
+    out.print_note(f"backup: {connection.folder}; undo it with: {again}")
+    if token and connection.scope == "project":
+        out.print_note(f"{connection.settings} holds a token now: do not commit it")
+    if connection.client.note and connection.scope == "project":
+        out.print_note(connection.client.note)
     if url:
         out.print_note(await describe_server(url))
     if url and not token:
-        out.print_note("the server asks for a token: let whoever runs it make one (moot invite), then connect with --token")
-    out.print_note(f"Start {place.client.title} anew, then say: ask the board whether …")
+        out.print_note("the server asks for a token: let its owner make one (moot invite), then connect with --token")
+    out.print_note(f"Start {connection.client.title} anew, then say: ask the board whether …")

@@ -1,14 +1,8 @@
 """`moot demo`: a meeting that was written in advance, played by the real rules at reading speed."""
 
-import asyncio
 import os
 import shlex
 import sys
-import termios
-import tty
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 
 import click
 from rich.console import Console
@@ -19,17 +13,14 @@ from moothall.app.moot import Moot
 from moothall.app.seats import discover_platforms
 from moothall.app.session_options import Options
 from moothall.domain.facts import Language
-from moothall.domain.roster import DEMO
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import DEMO_COMMAND
 from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
-from moothall.participants.demo import PACES, Pace, Pacer, make_demo
-from moothall.participants.kinds import SeatRequest
-from moothall.ports.participant import Participant
+from moothall.participants.demo import PACES, Pace
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.run import run
-from moothall.surfaces.cli.terminal_session import TerminalSession
+from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys
 
 LANGUAGE_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -95,51 +86,6 @@ def print_head(console: Console, chosen: Demo) -> None:
     console.print()
 
 
-def let_pacer_lead(moot: Moot, pacer: Pacer) -> None:
-    """Make all demo seats of this process wait by one clock, which the keyboard can move on."""
-
-    def make(request: SeatRequest) -> Participant:
-        return make_demo(request.argument, request.seat.id, pacer)
-
-    moot.seating.kinds.add(replace(moot.seating.kinds.find(DEMO), make=make))
-
-
-@contextmanager
-def follow_keys(moot: Moot) -> Iterator[bool]:
-    """Let a person at this terminal move demos on, while this lasts; False where nobody can press a key."""
-    pacer = Pacer()
-    let_pacer_lead(moot, pacer)
-    with skip_on_keys(pacer) as has_keys:
-        yield has_keys
-
-
-@contextmanager
-def skip_on_keys(pacer: Pacer) -> Iterator[bool]:
-    """Let Enter and space skip a wait, while this lasts; False where nobody can press a key."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        yield False
-        return
-    number, loop = sys.stdin.fileno(), asyncio.get_running_loop()
-    before = termios.tcgetattr(number)
-
-    def read_keys() -> None:
-        pressed = os.read(number, 64)
-        if not pressed:
-            # The terminal has gone: watching it further would only spin.
-            loop.remove_reader(number)
-        elif set(pressed) & set(b" \r\n"):
-            pacer.skip()
-
-    # cbreak, not raw: Ctrl-C still interrupts.
-    tty.setcbreak(number)
-    loop.add_reader(number, read_keys)
-    try:
-        yield True
-    finally:
-        loop.remove_reader(number)
-        termios.tcsetattr(number, termios.TCSADRAIN, before)
-
-
 def guess_language() -> Language:
     """The language that the terminal is set to."""
     setting = next((os.environ[name] for name in LANGUAGE_VARIABLES if os.environ.get(name)), "")
@@ -171,9 +117,9 @@ def choose_demo(language: Language, *, as_json: bool) -> Demo:
     names = [each.name for each in demos]
     while True:
         typed = click.prompt(words.which.format(first=FIRST), default="", show_default=False, prompt_suffix=" ").strip().lower()
-        found = [name for name in names if typed and name.startswith(typed)]
-        if not typed or typed in names or len(found) == 1:
-            return load_demo(typed if typed in names else found[0] if found else FIRST, language)
+        matching = [name for name in names if typed and name.startswith(typed)]
+        if not typed or typed in names or len(matching) == 1:
+            return load_demo(typed if typed in names else matching[0] if matching else FIRST, language)
         if typed.isdecimal() and 1 <= int(typed) <= len(names):
             return load_demo(names[int(typed) - 1], language)
         output.print_note(", ".join(names))
@@ -191,9 +137,9 @@ def try_out(topic: str) -> None:
 
     async def find() -> tuple[tuple[str, ...], list[str]]:
         async with Moot() as moot:
-            found = await discover_platforms(moot.environ, moot.seating)
-            if found.models or found.servers:
-                return (*found.models, *found.servers), []
+            discovered = await discover_platforms(moot.environ, moot.seating)
+            if discovered.models or discovered.servers:
+                return (*discovered.models, *discovered.servers), []
             return (), [name for name, version in (await moot.seating.agents()).items() if version is not None]
 
     models, agents = output.run(find)
@@ -203,8 +149,8 @@ def try_out(topic: str) -> None:
     words = DEMO_COMMAND[language]
     output.print_line(f"{words.offer}\n  {words.first_way}\n  {words.second_way}")
     if agents:
-        found = f"moot run {shlex.quote(topic)} --model command:{agents[0]}"
-        output.print_line(f"  {words.agents.format(agents=', '.join(agents), command=found)}")
+        command = f"moot run {shlex.quote(topic)} --model command:{agents[0]}"
+        output.print_line(f"  {words.agents.format(agents=', '.join(agents), command=command)}")
     is_asking = sys.stdin.isatty() and sys.stdout.isatty()
     if is_asking and ask_way(language) == "2":
         run_in_place(topic, "--model", "embedded")

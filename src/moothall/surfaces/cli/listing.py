@@ -42,8 +42,8 @@ def list_sessions(query: str, is_open: bool, is_archived: bool, as_json: bool) -
             if is_archived:
                 _show_archived(archived, as_json=as_json)
                 return
-            found = (await moot.session_list.search(query))[::-1] if query else await moot.sessions()
-            wanted = [line for line in found if not is_open or line.status in {"thinking", "parked"}]
+            sessions = (await moot.session_list.search(query))[::-1] if query else await moot.sessions()
+            wanted = [line for line in sessions if not is_open or line.status in {"thinking", "parked"}]
             lines = await moot.session_list.add_outcomes(wanted)
         if archived and not (as_json or query or is_open):
             output.print_note(f"archived: {len(archived)} more; moot list --archived says where")
@@ -91,7 +91,7 @@ def _name_protocol(line: SessionLine) -> str:
 
 
 def _build_table(lines: list[SessionLine]) -> "Table":
-    # Imported here: whoever reads from a pipe needs no table.
+    # Imported here: a reader from a pipe needs no table.
     from rich.table import Table
     from rich.text import Text
 

@@ -14,8 +14,7 @@ from moothall.engine.events import EntryAdded, TextDelta
 from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.asks import to_inner_entry
-from moothall.protocols.consultation.timeline import ConsultingTimeline
-from moothall.protocols.consultation.timeline import add_and_describe_consultation as told_consultations
+from moothall.protocols.consultation.timeline import ConsultingTimeline, add_and_describe_consultation
 from moothall.protocols.persona.facts import (
     BidsDeclared,
     ConclusionDrafted,
@@ -32,13 +31,13 @@ from moothall.reports.sections import describe_pause
 from moothall.reports.spoken_line import SpokenLine
 from moothall.reports.wording import format_limit, format_loss, format_money
 from moothall.surfaces.cli.live_views import COLORS, MovingView, PlainView, View, describe_entry, format_foot, render_spoken
-from moothall.surfaces.cli.markdown_text import render_words
+from moothall.surfaces.cli.render import render_words
 
 BAR = 20
 
 
 def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
-    """How a session is shown here; the view tells the teller."""
+    """How a session is shown here; the view adds entries to the timeline."""
     if not console.is_terminal:
         return PlainView(plugin, timeline, console)
     consulted = timeline if isinstance(timeline, ConsultingTimeline) else None
@@ -101,7 +100,7 @@ class SeatsView(MovingView):
 
 
 class MeetingView(MovingView):
-    """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of whoever speaks."""
+    """A persona meeting: the finished contributions scroll by; below them, the listeners and the words of the speaker."""
 
     def __init__(self, timeline: PersonaTimeline, console: Console, consulted: ConsultingTimeline | None = None) -> None:
         self._timeline = timeline
@@ -123,15 +122,15 @@ class MeetingView(MovingView):
             self._timeline.add(event.entry)
             self._track_status(event.entry)
         else:
-            for told in told_consultations(_add_entry, self._consulted, event.entry):
-                self._console.print(Text(told, style="red" if told.startswith("  ✗") else "dim"))
+            for text in add_and_describe_consultation(_add_entry, self._consulted, event.entry):
+                self._console.print(Text(text, style="red" if text.startswith("  ✗") else "dim"))
             seen = to_inner_entry(event.entry)
             if seen is not None:
                 self._track_status(seen)
         for line in self._timeline.lines[before:]:
             self._console.print(self._render_contribution(line))
-        for told in describe_pause(event.entry.fact, self._timeline.language):
-            self._console.print(Text(told, style="yellow"))
+        for text in describe_pause(event.entry.fact, self._timeline.language):
+            self._console.print(Text(text, style="yellow"))
 
     def _track_status(self, entry: Entry) -> None:
         fact = entry.fact

@@ -1,6 +1,6 @@
-"""The parts of all live views: the display that moves at the bottom of a terminal, and the plain one for pipes."""
+"""The parts of all live views: the display that moves, the plain one for pipes, and one for a table at which a person sits."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.sections import describe_pause
 from moothall.reports.wording import format_money
+from moothall.surfaces.api.sealed_events import SealedEvents
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 
@@ -113,7 +114,7 @@ class MovingView:
 
 
 def render_spoken(console: Console, seat: str, words: str, color: str, room: int) -> list[RenderableType]:
-    """The words of whoever speaks; what does not fit scrolls away, so that the newest and what stands below stay in sight."""
+    """The words of the speaker; what does not fit scrolls away, so that the newest and what stands below stay in sight."""
     if not words:
         return []
     said = Text.assemble((f"{seat} ", f"bold {color}"), strip_control(words))
@@ -123,3 +124,29 @@ def render_spoken(console: Console, seat: str, words: str, color: str, room: int
 def format_foot(session: str, spent: Spent, words: SharedReportText) -> str:
     """The last line of a live view: the session, what it cost so far, how to stop it."""
     return f"{session}  ·  {words.tokens.format(tokens=spent.tokens)}  ·  {format_money(words, spent)}  ·  {words.stops}"
+
+
+class SealedView:
+    """Passes events on to a view, in order; from the first sealed one on they wait."""
+
+    def __init__(self, view: View, plugin: AnyPlugin, session: str, readers: frozenset[str]) -> None:
+        self._view = view
+        self._events = SealedEvents(plugin, session, readers)
+
+    @property
+    def pending(self) -> Container[str]:
+        """The open asks, after every entry that came in."""
+        return self._events.pending
+
+    def show(self, event: Event) -> None:
+        for each in self._events.release(event):
+            self._view.show(each)
+
+    def open_display(self) -> AbstractContextManager[Any]:
+        return self._view.open_display()
+
+    def pause(self) -> None:
+        self._view.pause()
+
+    def resume(self) -> None:
+        self._view.resume()

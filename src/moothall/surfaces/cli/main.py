@@ -17,27 +17,22 @@ from moothall.app.version import VERSION
 collect_garbage_rarely()
 
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
-    "breakers": ("breakers",),
     "connect": ("connect",),
-    "consult": ("consult",),
     "demo": ("demo", "try"),
+    "invite": ("invite", "key"),
     "listing": ("list",),
     "mcp": ("mcp",),
-    "memory": ("decisions", "obligations", "trust"),
+    "memory": ("decisions", "obligations", "trust", "breakers"),
     "pipeline": ("pipeline",),
     "ready": ("ready",),
-    "records": ("export", "import", "replay", "fork", "diff", "verify"),
-    "resume": ("resume", "watch"),
+    "records": ("export", "import", "replay", "fork", "diff", "verify", "heads", "backup", "restore", "archive"),
     "roundtable": ("roundtable",),
-    "run": ("run",),
-    "serve": ("serve", "invite", "key"),
+    "run": ("run", "consult", "swarm", "swarm-report", "resume", "watch"),
+    "serve": ("serve", "worker"),
     "sessions": ("show", "input", "asks", "answer", "cancel"),
     "setup": ("panel", "setup", "doctor"),
     "sit": ("sit",),
-    "swarm": ("swarm", "swarm-report"),
     "tools": ("tools",),
-    "upkeep": ("heads", "backup", "restore", "archive"),
-    "worker": ("worker",),
 }
 """The commands of each module of this package."""
 LONG: Final = frozenset({"demo", "try", "run", "resume", "consult", "swarm"})

@@ -1,4 +1,4 @@
-"""`moot decisions`, `moot obligations`, `moot trust`: what outlives a session."""
+"""`moot decisions`, `obligations`, `trust` and `breakers`: what outlives a session, and when one agent may not decide alone."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,25 +7,29 @@ import click
 
 from moothall.domain.safe_text import one_line
 from moothall.memory.amplification import Amplification
+from moothall.memory.breakers import CircuitView, Policy
 from moothall.memory.obligations import RememberedObligation
 from moothall.memory.remembered_decision import ALONE
 from moothall.memory.track_records import CategoryTrust
 from moothall.reports.decision import summarize_choice
-from moothall.surfaces.api.breaker_shapes import RecordOut
+from moothall.surfaces.api.breaker_shapes import BreakersOut, MayOut, RecordOut
 from moothall.surfaces.api.breakers import BREAKER_METHODS
 from moothall.surfaces.api.memory import MEMORY_METHODS
 from moothall.surfaces.api.memory_shapes import DecisionOut, DecisionsOut, ObligationsOut, SearchOut, TrustOut
+from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyCommand
-from moothall.surfaces.cli.operations import Command, Note, call_here, perform, print_json_or_lines
+from moothall.surfaces.cli.operations import Command, call_here, perform
+from moothall.surfaces.cli.options import Duration
+from moothall.surfaces.cli.output import Note
 
 METHODS = {method.name: method for method in (*MEMORY_METHODS, *BREAKER_METHODS)}
 
 
-def show_decisions(found: DecisionsOut) -> Iterable[str]:
+def show_decisions(result: DecisionsOut) -> Iterable[str]:
     return (
-        map(format_decision, found.decisions)
-        if found.decisions
+        map(format_decision, result.decisions)
+        if result.decisions
         else [Note("no decision matches; every session that ends is stored here")]
     )
 
@@ -39,19 +43,19 @@ def format_decision(each: DecisionOut) -> str:
     return f"{each.decision_id}  {each.closed_at:%Y-%m-%d}  {what}{sure}  {outcome}  {one_line(each.topic)}  → {decided}"
 
 
-def show_search(found: SearchOut) -> Iterator[str]:
-    for hit in found.decisions:
+def show_search(result: SearchOut) -> Iterator[str]:
+    for hit in result.decisions:
         worth = f"{hit.strength}: " if hit.strength and hit.decision else ""
         decided = f"{worth}{one_line(hit.decision or 'undecided')}"
         yield f"{hit.decision_id}  {hit.outcome or 'not reviewed'}  {one_line(hit.topic)}  → {decided}"
         yield f"    {one_line(hit.snippet)}"
-    for thread in found.threads:
+    for thread in result.threads:
         yield f"thread {one_line(thread.thread)} [{thread.status}]: {one_line(thread.title)} ({thread.decisions} decisions)"
-    for source in found.sources:
+    for source in result.sources:
         yield f"trust in {one_line(source.source)}: {source.trust:.2f} ({source.cases} reviewed cases)"
-    for session in found.deliberations:
+    for session in result.deliberations:
         yield f"{session.session_id}  {session.status}: {one_line(session.topic)}"
-    if not (found.decisions or found.threads or found.sources or found.deliberations):
+    if not (result.decisions or result.threads or result.sources or result.deliberations):
         yield Note("nothing found")
 
 
@@ -64,10 +68,10 @@ def show_review(each: DecisionOut) -> Iterator[str]:
         yield Note(f"Was it met, waived or failed? moot obligations settle {each.decision_id} NUMBER met")
 
 
-def show_obligations(found: ObligationsOut) -> Iterator[str]:
-    if not found.obligations:
+def show_obligations(result: ObligationsOut) -> Iterator[str]:
+    if not result.obligations:
         yield Note("no obligation matches")
-    for each in found.obligations:
+    for each in result.obligations:
         yield from show_obligation(each)
 
 
@@ -81,16 +85,16 @@ def format_obligation(each: RememberedObligation) -> str:
     return f"{each.number} [{each.state}] {one_line(each.by)}: {one_line(each.text)}{due}{note}"
 
 
-def show_recorded(found: RecordOut) -> Iterator[str]:
-    if found.status == "recorded":
-        tries = f" (a probe of {', '.join(found.probe_for)})" if found.probe_for else ""
-        yield f"{found.decision_id}: recorded{one_line(tries)}"
+def show_recorded(result: RecordOut) -> Iterator[str]:
+    if result.status == "recorded":
+        tries = f" (a probe of {', '.join(result.probe_for)})" if result.probe_for else ""
+        yield f"{result.decision_id}: recorded{one_line(tries)}"
         return
-    yield f"a deliberation is required ({one_line(', '.join((*found.open_circuits, *found.rules)))})"
-    yield f"{found.deliberation_id} is open, with the decision as the first proposal of {found.participants[0]}"
-    free = f"moot invite {found.deliberation_id} --seat {found.participants[-1]}"
-    known = ", ".join(found.reviewers)
-    yield f"reviewers: {known}" if known else f"no reviewer with a record is known: invite somebody ({free})"
+    yield f"a deliberation is required ({one_line(', '.join((*result.open_circuits, *result.rules)))})"
+    yield f"{result.deliberation_id} is open, with the decision as the first proposal of {result.participants[0]}"
+    free = f"moot invite {result.deliberation_id} --seat {result.participants[-1]}"
+    known = ", ".join(result.reviewers)
+    yield f"reviewers: {known}" if known else f"no reviewer with a record is known: invite one ({free})"
 
 
 decisions = Command(
@@ -124,7 +128,7 @@ decisions = Command(
             arguments=["agent", "topic", "decision"],
             required=["agent"],
             flags={"participants": "--reviewer"},
-            exit_code=lambda found: output.DONE if found.status == "recorded" else output.WAITING,
+            exit_code=lambda result: output.DONE if result.status == "recorded" else output.WAITING,
         ).build("record"),
     },
 )
@@ -165,22 +169,15 @@ def trust(source: str | None, category: str, as_json: bool) -> None:
     """
     one, every, groups = (METHODS[f"cstp.{name}"] for name in ("getSourceTrust", "listSources", "getAmplificationStats"))
 
-    async def work() -> tuple[list[TrustOut], list[Amplification]]:
-        async def ask(call: Any) -> tuple[list[TrustOut], list[Amplification]]:
-            names = [source] if source else [each.source for each in (await perform(every, call, {})).sources]
-            sources = [await perform(one, call, {"source": name, "category": category}) for name in names]
-            return sources, [] if source else (await perform(groups, call, {})).protocols
-
-        return await call_here(ask)
-
-    sources, protocols = output.run(work, as_json=as_json)
-    if as_json and source:
-        output.print_json(one.encode(sources[0]))
-    elif as_json:
+    async def ask(call: Call) -> output.CommandResult:
+        names = [source] if source else [each.source for each in (await perform(every, call, {})).sources]
+        sources = [await perform(one, call, {"source": name, "category": category}) for name in names]
+        protocols = [] if source else (await perform(groups, call, {})).protocols
         shown = [one.encode(each) for each in sources]
-        output.print_json({"sources": shown, **groups.encode(groups.result(protocols=protocols))})
-    else:
-        print_json_or_lines(show_trust(sources, protocols))
+        whole = {"sources": shown, **groups.encode(groups.result(protocols=protocols))}
+        return output.CommandResult(json=shown[0] if source else whole, lines=show_trust(sources, protocols))
+
+    output.run_and_print(lambda: call_here(ask), as_json=as_json)
 
 
 def show_trust(sources: list[TrustOut], protocols: list[Amplification]) -> Iterator[str]:
@@ -204,3 +201,113 @@ def show_trust(sources: list[TrustOut], protocols: list[Amplification]) -> Itera
 def _format_trust(each: TrustOut | CategoryTrust) -> str:
     brier = "–" if each.brier is None else f"{each.brier:.3f}"
     return f"trust {each.trust:.2f}  accuracy {each.accuracy:.2f}  cases {each.cases}  Brier {brier}"
+
+
+class CategoryRule(click.ParamType[dict[str, Any]]):
+    """A category and the least confidence in it, `NAME=0.8`."""
+
+    name = "NAME=CONFIDENCE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        category, _, least = str(value).rpartition("=")
+        try:
+            return {"category": category, "minConfidence": float(least)}
+        except ValueError:
+            self.fail(f"{value!r} is not a rule; write the category and a confidence from 0 to 1: security=0.8")
+
+
+def show_breakers(result: BreakersOut) -> Iterator[str]:
+    yield from map(format_circuit, result.breakers) if result.breakers else ["every circuit is closed"]
+    yield from show_policy(result.policy)
+
+
+def format_circuit(circuit: CircuitView) -> str:
+    opens = f", a probe is allowed from {circuit.half_open_at:%Y-%m-%d %H:%M} UTC" if circuit.half_open_at else ""
+    many = f", {circuit.sources} of {circuit.least_sources} sources" if circuit.least_sources > 1 else ""
+    return f"{one_line(circuit.scope)}: {circuit.state} ({circuit.failures} of {circuit.threshold} failures{many}{opens})"
+
+
+def show_permission(result: MayOut) -> Iterator[str]:
+    if result.allowed:
+        tries = f", as a probe of {', '.join(result.probe_for)}" if result.probe_for else ""
+        yield f"{one_line(result.agent)} may decide this alone{one_line(tries)}"
+        return
+    yield f"{one_line(result.agent)} may not decide this alone: a deliberation is required"
+    yield from (f"  {one_line(why)}" for why in (*(f"open: {scope}" for scope in result.open_circuits), *result.rules))
+    yield f"  reviewers: {', '.join(result.reviewers) or 'none with a record is known'}"
+
+
+def show_policy(policy: Policy) -> Iterable[str]:
+    days, cooldown, probe = policy.window_seconds / 86_400, policy.cooldown_seconds / 3_600, policy.probe_seconds / 3_600
+    least = [f"in {one_line(each.category)} not below {each.min_confidence:g}" for each in policy.category_confidence]
+    return [
+        f"rules: {policy.failures} failures in {days:g} days open a circuit: an agent's own; that of a category or tag if "
+        f"{policy.scope_sources} different sources failed, of stakes if {policy.stakes_sources} did, the global one if "
+        f"{policy.global_sources} did; after {cooldown:g} h one probe is allowed, to be reviewed within {probe:g} h",
+        f"never alone at stakes: {', '.join(policy.deliberate_stakes) or 'none'}; in categories: "
+        f"{', '.join(map(one_line, policy.deliberate_categories)) or 'none'}; confidence: at high stakes not below "
+        f"{'; '.join((f'{policy.min_confidence:g}', *least))}",
+    ]
+
+
+def prepare_policy(given: dict[str, Any]) -> dict[str, Any]:
+    """What is given replaces; `--no-stakes` and `--no-categories` clear."""
+    changes = dict(given)
+    cleared = {"deliberate_stakes"} if changes.pop("no_stakes") else set()
+    cleared |= {"deliberate_categories", "category_confidence"} if changes.pop("no_categories") else set()
+    return {name: [] if name in cleared and not value else value for name, value in changes.items()}
+
+
+breakers = Command(
+    method=METHODS["cstp.listBreakers"],
+    show=show_breakers,
+    help="Show the circuits that are not closed or count a failure, and the rules for deciding alone.",
+    examples=(
+        "moot breakers\nmoot breakers check ada --confidence 0.8 --category architecture\n"
+        "moot breakers reset category:architecture\nmoot breakers policy --failures 5 --window 14d"
+    ),
+).build_group(
+    "breakers",
+    {
+        "check": Command(
+            method=METHODS["cstp.mayDecideAlone"],
+            show=show_permission,
+            help="Ask whether AGENT may decide alone; nothing is recorded. Exits with 5 if it may not.",
+            examples="moot breakers check ada --confidence 0.8 --category architecture --stakes high",
+            arguments=["agent"],
+            required=["agent"],
+            exit_code=lambda result: output.DONE if result.allowed else output.FAILED,
+        ).build("check"),
+        "reset": Command(
+            method=METHODS["cstp.resetCircuit"],
+            show=lambda circuit: [format_circuit(circuit)],
+            examples='moot breakers reset category:architecture --note "the cause is fixed"',
+            arguments=["scope"],
+        ).build("reset"),
+        "policy": Command(
+            method=METHODS["cstp.setPolicy"],
+            show=show_policy,
+            help="Show the rules, or change them; omitted options keep their value, a repeatable one replaces its list.",
+            examples=(
+                "moot breakers policy\nmoot breakers policy --failures 5 --window 14d\n"
+                "moot breakers policy --category security --category-confidence payments=0.9"
+            ),
+            flags={
+                "window_seconds": "--window",
+                "cooldown_seconds": "--cooldown",
+                "probe_seconds": "--probe",
+                "deliberate_stakes": "--stakes",
+                "deliberate_categories": "--category",
+            },
+            types={
+                **{name: Duration() for name in ("window_seconds", "cooldown_seconds", "probe_seconds")},
+                "category_confidence": CategoryRule(),
+            },
+            extra=[
+                click.Option(["--no-stakes"], is_flag=True, help="Remove the rule by stakes."),
+                click.Option(["--no-categories"], is_flag=True, help="Remove the rules by category."),
+            ],
+            prepare=prepare_policy,
+        ).build("policy"),
+    },
+)

@@ -3,7 +3,6 @@
 Only what a person sees is written by hand: `show` turns a result into lines.
 """
 
-import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
@@ -39,12 +38,6 @@ HELP: Final = {
 """Help for options whose field needs no description in a schema."""
 FLAGS: Final = {"idempotency_key": "--key", "tags": "--tag"}
 """Options that are not called as their field is."""
-
-
-class Note(str):
-    """A line that is not part of the result: it goes to standard error."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,15 +101,15 @@ class Command(Generic[P, R]):
     def run(self, *, as_json: bool, **given: Any) -> None:
         params = {name: value for name, value in self.prepare(given).items() if value is not None and value != ()}
 
-        async def work() -> R:
+        async def work() -> output.CommandResult:
             try:
-                return await call_here(lambda call: self.method.perform(call, params))
+                result = await call_here(lambda call: self.method.perform(call, params))
             except ValidationError as error:
                 raise BadSetting(self._explain(error)) from error
+            encoded = self.method.encode(result) if as_json else None
+            return output.CommandResult(json=encoded, lines=self.show(result), code=self.exit_code(result))
 
-        result = output.run(work, as_json=as_json)
-        print_json_or_lines(self.method.encode(result) if as_json else self.show(result))
-        sys.exit(self.exit_code(result))
+        output.run_and_print(work, as_json=as_json)
 
     def _explain(self, error: ValidationError) -> str:
         """What was wrong, by the name that the option has here."""
@@ -197,12 +190,3 @@ async def perform(method: Method[Any, T], call: Call, params: Mapping[str, Any])
         return await method.perform(call, params)
     except ValidationError as error:
         raise BadSetting(explain_validation_error(error)) from error
-
-
-def print_json_or_lines(shown: dict[str, Any] | Iterable[str]) -> None:
-    """What a call answered: JSON, or lines for a person."""
-    if isinstance(shown, dict):
-        output.print_json(shown)
-        return
-    for line in shown:
-        output.print_note(line) if isinstance(line, Note) else output.print_line(line)

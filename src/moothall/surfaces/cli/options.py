@@ -32,9 +32,9 @@ from moothall.app.session_options import (
     refuse_options,
     validate_options,
 )
+from moothall.domain.durations import parse_duration
 from moothall.errors import BadRoster, BadSetting
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.duration import Duration
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
@@ -44,6 +44,20 @@ WAIT_UNSAID: Final = "7d"
 swap_option = click.option(
     "--swap", "swaps", multiple=True, metavar="SEAT=PLATFORM", help="Give a seat to another participant; repeatable."
 )
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, or a number with s, m, h or d."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return parse_duration(value)
+        except BadSetting as error:
+            self.fail(str(error))
+
+
 wait_option = click.option(
     WAIT,
     type=Duration(),

@@ -8,15 +8,16 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from datetime import datetime
+from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from moothall.errors import BadSetting, CallerError, LedgerDamaged, MootError, ReplayDiffers
+from moothall.errors import CallerError, LedgerDamaged, MootError, ReplayDiffers
 from moothall.reports.json_text import dump_json
 
 if TYPE_CHECKING:
@@ -28,6 +29,31 @@ MAX_PIECE_LENGTH = 1_000_000
 MAX_PARTS = 100
 
 T = TypeVar("T")
+
+
+class Note(str):
+    """A line that is not part of the result: it goes to standard error."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandResult:
+    """What a command prints, and how it ends."""
+
+    json: Any
+    """The result for programs."""
+    lines: Iterable[str] = ()
+    """The same for people."""
+    code: int = DONE
+
+    def print(self, *, as_json: bool) -> None:
+        if as_json:
+            print_json(self.json)
+            return
+        for line in self.lines:
+            print_note(line) if isinstance(line, Note) else print_line(line)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -64,14 +90,8 @@ async def print_parts(parts: AsyncIterator[str]) -> None:
     click.echo("".join(held), nl=not last.endswith("\n"))
 
 
-def require_file(path: str) -> None:
-    """Raise BadSetting if there is no such file."""
-    if not os.path.isfile(path):  # noqa: PTH113 - pathlib takes time to load
-        raise BadSetting(f"there is no file {path!r}")
-
-
 def print_note(text: str) -> None:
-    """A line that is no result."""
+    """A line that is not a result."""
     click.echo(text, err=True)
 
 
@@ -115,6 +135,37 @@ def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, st
         with suppress(OSError):
             sys.stdout.close()
         sys.exit(DONE)
+
+
+def run_and_print(
+    work: Callable[[], Coroutine[Any, Any, CommandResult]], *, as_json: bool, stopped: Callable[[], str] | None = None
+) -> NoReturn:
+    """Run async work as `run` does, print its result and end the process with its code."""
+
+    async def print_result() -> int:
+        result = await work()
+        result.print(as_json=as_json)
+        return result.code
+
+    sys.exit(run(print_result, as_json=as_json, stopped=stopped))
+
+
+def moot_command(work: Callable[..., Coroutine[Any, Any, CommandResult]]) -> Callable[..., None]:
+    """Make an async function that takes `moot` and what was given a command with `--json` that prints its result."""
+
+    @json_option
+    @wraps(work)
+    def call(*, as_json: bool, **given: Any) -> None:
+        # Imported here: a command without a ledger needs none of it.
+        from moothall.app.moot import Moot
+
+        async def work_on_ledger() -> CommandResult:
+            async with Moot() as moot:
+                return await work(moot, **given)
+
+        run_and_print(work_on_ledger, as_json=as_json)
+
+    return call
 
 
 async def _run_interruptible(work: Awaitable[T]) -> T:

@@ -1,25 +1,108 @@
 """Questions to a person at the terminal, one at a time, with history, several lines, and a draft that survives."""
 
 import asyncio
+import json
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from rich.console import Console
 from rich.text import Text
 
+from moothall.app.environment import resolve_home, resolve_ledger_address
 from moothall.domain.safe_text import one_line, strip_control
 from moothall.locale.catalogues import TERMINAL_PROMPT
 from moothall.participants.human import AskPerson, PersonQuestion
-from moothall.surfaces.cli.drafts import DraftFile, HistoryFile
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.buffer import Buffer
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+MAX_TYPED: Final = 500
+"""How many earlier lines come back: the newest."""
+
+
+def _build_path(folder: str, session: str, seat: str, ending: str) -> Path:
+    """Return the file of one seat in one session. Its name is a digest: neither a session nor a seat becomes a path."""
+    address = resolve_ledger_address(os.environ)
+    name = sha256("\0".join((address, session, seat)).encode()).hexdigest()[:32]
+    return resolve_home(os.environ) / folder / f"{name}{ending}"
+
+
+class TypedDraft(NamedTuple):
+    """What was typed in answer to one question."""
+
+    ask: str
+    step: str
+    text: str
+
+
+class DraftFile:
+    """The draft of one seat in one session."""
+
+    def __init__(self, session: str, seat: str) -> None:
+        self._path = _build_path("drafts", session, seat, ".json")
+
+    def load(self) -> TypedDraft | None:
+        """Return what was typed and not sent; None if nothing was, or if it cannot be read."""
+        try:
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+            return TypedDraft(str(stored["ask"]), str(stored["step"]), str(stored["text"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, ask: str, step: str, text: str) -> None:
+        """Keep what was typed so far. Typing goes on if the disk does not take it."""
+        if not text:
+            self.clear()
+            return
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            new = self._path.with_suffix(".new")
+            # Called for every key: a rename keeps the file whole, and waiting for the disk would be felt.
+            new.write_text(json.dumps({"ask": ask, "step": step, "text": text}), encoding="utf-8")
+            new.chmod(0o600)
+            new.replace(self._path)
+
+    def clear(self) -> None:
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+
+class HistoryFile:
+    """What one seat said in one session, one text on each line as JSON; nobody else's words come back with the Up key."""
+
+    def __init__(self, session: str, seat: str) -> None:
+        self._path = _build_path("history", session, seat, ".jsonl")
+
+    def load(self) -> list[str]:
+        """Return what was typed, the oldest first; a line that cannot be read is passed over."""
+        texts: list[str] = []
+        try:
+            lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return texts
+        for line in lines[-MAX_TYPED:]:
+            with suppress(ValueError):
+                typed = json.loads(line)
+                texts += [typed] if isinstance(typed, str) else []
+        return texts
+
+    def append(self, text: str) -> None:
+        """Keep what was sent. The answer counts if the disk does not take it."""
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Private from the first byte on.
+            with os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a", encoding="utf-8") as file:
+                file.write(json.dumps(text) + "\n")
+
 
 LEAVE = "/leave"
 
@@ -106,25 +189,25 @@ class TerminalPrompt:
 
     def _take_up(self, question: PersonQuestion, draft: DraftFile) -> str:
         """Return what stands in the prompt. A draft for another question comes back with the key for earlier lines."""
-        kept, words = draft.load(), TERMINAL_PROMPT[question.language]
-        if kept is None or not kept.text.strip():
+        stored, words = draft.load(), TERMINAL_PROMPT[question.language]
+        if stored is None or not stored.text.strip():
             return question.default
-        if (kept.ask, kept.step) == (question.ask, question.step):
+        if (stored.ask, stored.step) == (question.ask, question.step):
             self._console.print(Text(f"  {words.draft}", style="dim"))
-            return kept.text
+            return stored.text
         if question.is_words:
-            self._open_prompt(question.seat).history.append_string(kept.text)
-            self._console.print(Text(f"  {words.earlier.format(text=one_line(kept.text)[:60])}", style="dim"))
+            self._open_prompt(question.seat).history.append_string(stored.text)
+            self._console.print(Text(f"  {words.earlier.format(text=one_line(stored.text)[:60])}", style="dim"))
         return question.default
 
     def _describe(self, question: PersonQuestion, *, is_shown: bool) -> list[Text]:
         words = TERMINAL_PROMPT[question.language]
         lines = [question.spoken if is_shown else question.news, question.about]
-        found = [Text(f"\n{strip_control(part)}") for part in lines if part]
+        shown = [Text(f"\n{strip_control(part)}") for part in lines if part]
         if question.complaint:
-            found.append(Text(f"! {strip_control(question.complaint)}", style="red"))
-        found.append(Text(f"\n{question.seat}: {strip_control(question.text)}", style="bold"))
-        found += [Text(f"  {number} {strip_control(choice.text)}") for number, choice in enumerate(question.choices, 1)]
+            shown.append(Text(f"! {strip_control(question.complaint)}", style="red"))
+        shown.append(Text(f"\n{question.seat}: {strip_control(question.text)}", style="bold"))
+        shown += [Text(f"  {number} {strip_control(choice.text)}") for number, choice in enumerate(question.choices, 1)]
         hints = [] if question.choices else [words.send, words.several] if question.is_long else [words.send]
         hints += [f"{command.word}: {command.text}" for command in question.commands]
         hints.append(words.leave)
@@ -132,8 +215,8 @@ class TerminalPrompt:
         if deadline is not None:
             hints.append(words.until.format(time=f"{deadline.astimezone():%Y-%m-%d %H:%M}"))
         if question.is_first:
-            found.append(Text(f"  ({' · '.join(hints)})", style="dim"))
-        return found
+            shown.append(Text(f"  ({' · '.join(hints)})", style="dim"))
+        return shown
 
     def _open_prompt(self, seat: str) -> "PromptSession[str]":
         """Return the prompt of a seat; the Up key brings back what it typed, in earlier sittings, too."""

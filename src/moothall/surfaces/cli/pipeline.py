@@ -1,5 +1,6 @@
 """`moot pipeline`: a director takes a task through steps."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from moothall.protocols.pipeline.timeline import PipelineTimeline, list_step_lin
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options, wait_option
+from moothall.surfaces.cli.output import CommandResult, Note, moot_command
 from moothall.surfaces.cli.terminal_session import TerminalSession, open_and_hold
 
 
@@ -87,37 +89,31 @@ def resume_pipeline(session: str, wait: float | None, as_json: bool) -> None:
 
 @pipeline.command(name="status")
 @click.argument("session")
-@output.json_option
-def pipeline_status(session: str, as_json: bool) -> None:
+@moot_command
+async def pipeline_status(moot: Moot, session: str) -> CommandResult:
     """Show the steps of a pipeline, the agent at work and the consultations so far.
 
     \b
     moot pipeline status think_20261115_001
     """
+    timeline, consulted = await load_pipeline_timeline(moot, session)
+    is_running = await moot.is_running(session)
+    lines = list(_describe_status(timeline, consulted))
+    if timeline.closed is None and not is_running:
+        lines.append(Note(f"No process runs it; resume it with: moot pipeline resume {session}"))
+    return CommandResult(json=build_status_json(timeline, consulted, is_running=is_running), lines=lines)
 
-    async def work() -> None:
-        async with Moot() as moot:
-            timeline, consulted = await load_pipeline_timeline(moot, session)
-            running = await moot.is_running(session)
-        if as_json:
-            output.print_json(build_status_json(timeline, consulted, is_running=running))
-            return
-        words = timeline.words
-        for line in list_step_lines(timeline):
-            mark = "▶" if line.state == "current" else " "
-            kind = " [gate]" if line.gate else ""
-            done = f" × {line.done}" if line.done > 1 else ""
-            output.print_line(f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {words.states[line.state]}{done}")
-        if consulted is not None:
-            for each in consulted.consultations:
-                path = each.filed.path if each.filed is not None else ""
-                output.print_line(
-                    f"   {each.seat} → {one_line(each.to)}: {consulted.words.statuses[each.status]} {path}".rstrip()
-                )
-        if timeline.closed is None and not running:
-            output.print_note(f"No process runs it; resume it with: moot pipeline resume {session}")
 
-    output.run(work, as_json=as_json)
+def _describe_status(timeline: PipelineTimeline, consulted: ConsultingTimeline | None) -> Iterator[str]:
+    for line in list_step_lines(timeline):
+        mark = "▶" if line.state == "current" else " "
+        kind = " [gate]" if line.gate else ""
+        done = f" × {line.done}" if line.done > 1 else ""
+        yield f"{mark} {line.number:>2}. {line.name}{kind}: {line.agent}, {timeline.words.states[line.state]}{done}"
+    for each in consulted.consultations if consulted is not None else ():
+        path = each.filed.path if each.filed is not None else ""
+        status = "" if consulted is None else consulted.words.statuses[each.status]
+        yield f"   {each.seat} → {one_line(each.to)}: {status} {path}".rstrip()
 
 
 @pipeline.command(name="show")
@@ -130,14 +126,11 @@ def show_pipeline(name: str | None, language: Language) -> None:
     moot pipeline show contest > mine.toml
     """
 
-    async def work() -> None:
-        if name is None:
-            for each in list_shipped():
-                output.print_line(each)
-            return
-        output.print_line(read_shipped_text(name, language).rstrip("\n"))
+    async def work() -> CommandResult:
+        lines = list_shipped() if name is None else [read_shipped_text(name, language).rstrip("\n")]
+        return CommandResult(json=None, lines=lines)
 
-    output.run(work, as_json=False)
+    output.run_and_print(work, as_json=False)
 
 
 async def load_pipeline_timeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:

@@ -9,10 +9,10 @@ from typing import Final
 
 import click
 
+from moothall.domain.durations import parse_duration
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting, LedgerUnavailable
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.cli.duration import Duration
 
 PROBE_SECONDS: Final = 4.0
 AGAIN_SECONDS: Final = 0.2
@@ -21,9 +21,9 @@ MAX_REASON_LENGTH: Final = 200
 
 @click.command()
 @click.argument("url", default="http://127.0.0.1:8760")
-@click.option("--wait", "seconds", type=Duration(), default=None, help="Wait so long for it to become ready, as 30s.")
+@click.option("--wait", metavar="DURATION", help="Wait so long for it to become ready, as 30s.")
 @out.json_option
-def ready(url: str, seconds: float | None, as_json: bool) -> None:
+def ready(url: str, wait: str | None, as_json: bool) -> None:
     """Say whether the server at URL, or the worker whose `--port` it is, can do its work.
 
     The exit code is 0 only then. It asks URL/readyz, which needs no token: whether the ledger answers, and whether
@@ -36,7 +36,7 @@ def ready(url: str, seconds: float | None, as_json: bool) -> None:
     """
 
     async def work() -> None:
-        ends = time.monotonic() + (seconds or 0.0)
+        ends = time.monotonic() + (0.0 if wait is None else parse_duration(wait))
         while reason := await asyncio.to_thread(_probe, url):
             if time.monotonic() >= ends:
                 raise LedgerUnavailable(f"{url} is not ready: {reason}")
@@ -65,7 +65,7 @@ def _probe(url: str) -> str:
 
 def _read_reason(error: urllib.error.HTTPError) -> str:
     try:
-        found = json.loads(error.read(10_000))
-        return one_line(str(found["reason"]))[:MAX_REASON_LENGTH]
+        answer = json.loads(error.read(10_000))
+        return one_line(str(answer["reason"]))[:MAX_REASON_LENGTH]
     except (OSError, ValueError, LookupError, TypeError):
         return f"it answers with status {error.code}"

@@ -1,19 +1,53 @@
-"""Decisions and tables for terminals. Everything that participants said goes in as plain text, never as markup."""
+"""Decisions, tables and the words of participants for terminals: plain text or Markdown, never markup of a console."""
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.text import Text
 
-from moothall.domain.safe_text import one_line
+from moothall.domain.safe_text import one_line, strip_control
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Report, Tone
 from moothall.reports.terminal import TerminalLine, render_decision_lines, render_lines
-from moothall.surfaces.cli.markdown_text import render_words
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+
+def render_words(text: str, style: str = "") -> RenderableType:
+    """Somebody's words as Markdown; their lines stay lines."""
+    # Imported here: a tenth of a command's start, for those that show words.
+    from rich.markdown import Markdown
+
+    shown = Markdown("", hyperlinks=False, style=style or "none", code_theme="ansi_dark")
+    # Rich's own parser lets raw HTML through and then shows nothing of it: `List<int>` would lose its end.
+    shown.parsed = _keep_lines(_build_parser().parse(strip_control(text)))
+    return shown
+
+
+@cache
+def _build_parser() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+
+
+def _keep_lines(tokens: "list[Token]") -> "list[Token]":
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "softbreak":
+                child.type = "hardbreak"
+        # Somebody's heading must not pass as one of Moot's own, which a terminal would centre or frame.
+        if token.type in {"heading_open", "heading_close"}:
+            token.type, token.tag = token.type.replace("heading", "paragraph"), "p"
+    return tokens
+
 
 _STYLES: dict[Tone, str] = {"plain": "", "strong": "bold", "dim": "dim", "bad": "red", "warn": "bold yellow", "good": "green"}
 QUOTE_BAR: Final = "│ "

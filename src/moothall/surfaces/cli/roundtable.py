@@ -3,8 +3,9 @@
 import asyncio
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,12 +33,12 @@ from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.sections import find_missing_sections
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli import roundtable_output as shown
-from moothall.surfaces.cli.duration import Duration
 from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.main import LazyGroup
-from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
+from moothall.surfaces.cli.options import Duration, HoldOptions, WaitCommand, session_options
+from moothall.surfaces.cli.output import CommandResult, Note, moot_command
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.terminal_session import print_plan
+from moothall.surfaces.cli.terminal_session import build_plan_result
 
 MAX_SPEECH_LENGTH: Final = 50_000
 _PLATFORM: Final = re.compile(r"[\w.+-]+(?::\S.*)?", re.ASCII | re.DOTALL)
@@ -50,6 +51,7 @@ dir_option = click.option(
     type=click.Path(file_okay=False, exists=True, path_type=Path),
     help="The project's folder. Default: the nearest parent folder with a .roundtable.",
 )
+role_option = click.option("--as", "role", required=True, metavar="ROLE")
 
 
 @click.group(cls=LazyGroup)
@@ -68,12 +70,13 @@ def _build_project(moot: Moot, folder: Path | None) -> ConferenceProject:
     return ConferenceProject(moot, folder.absolute() if folder is not None else find_project_root(Path.cwd()))
 
 
-def _run_on_project(work: Callable[[ConferenceProject], Awaitable[int]], folder: Path | None, *, as_json: bool = False) -> None:
-    async def run_work() -> int:
-        async with Moot() as moot:
-            return await work(_build_project(moot, folder))
+def project_command(work: Callable[..., Coroutine[Any, Any, CommandResult]]) -> Callable[..., None]:
+    """Make an async function that takes the project and what was given a command with `--dir` and `--json`."""
 
-    raise SystemExit(output.run(run_work, as_json=as_json))
+    async def work_on_project(moot: Moot, folder: Path | None, **given: Any) -> CommandResult:
+        return await work(_build_project(moot, folder), **given)
+
+    return dir_option(moot_command(wraps(work)(work_on_project)))
 
 
 @roundtable.command(cls=WaitCommand)
@@ -111,20 +114,19 @@ def new(
     """Start the conference NAME on TOPIC: write .roundtable/NAME with its agenda and turn.json.
 
     A role with a platform (`reviewer=openai:gpt-5-mini`, `security=command:codex`) is driven by `moot roundtable relay`; a
-    role without one is an agent from outside. A description is written into the agenda and told to its role.
+    role without one is an agent from outside. A description is written into the agenda and given to its role.
 
     \b
     moot roundtable new cache "Which cache?" --role architect --role security=command:codex
     moot roundtable new cache "Which cache?" --role "architect=Owns the catalogue service" --role security
     """
-    background = _read_agenda(agenda)
 
-    async def work() -> int:
+    async def work() -> CommandResult:
         wanted: ConferenceOptions = {
             **options,
             "roles": _parse_roles(roles),
             "moderator": resolve_platform_path(moderator, Path()),
-            "agenda": background,
+            "agenda": "" if agenda is None else _read_text(agenda, "an agenda"),
             "prompt": prompt,
             "max_rounds": rounds,
             "role_patience": role_patience,
@@ -132,16 +134,12 @@ def new(
         async with Moot() as moot:
             project = _build_project(moot, folder)
             if hold.dry_run:
-                return print_plan(moot, await project.plan_conference(name, topic, **wanted), as_json=hold.as_json)
+                return build_plan_result(moot, await project.plan_conference(name, topic, **wanted))
             status = await project.create_conference(name, topic, **wanted)
-            if hold.as_json:
-                output.print_json(shown.build_status_json(project, name, status))
-                return output.DONE
-            output.print_line(f"{project.table / name}")
-            shown.print_next(status)
-            return output.DONE
+        lines = [f"{project.table / name}", shown.format_next(status)]
+        return CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
 
-    raise SystemExit(output.run(work, as_json=hold.as_json))
+    output.run_and_print(work, as_json=hold.as_json)
 
 
 def _parse_role(word: str) -> Seat:
@@ -153,74 +151,61 @@ def _parse_role(word: str) -> Seat:
 
 def _parse_roles(words: tuple[str, ...]) -> list[Seat]:
     """Parse speakers in their order. A name that comes again adds what its role still lacks: a platform or a description."""
-    found: dict[str, Seat] = {}
+    seats: dict[str, Seat] = {}
     for word in words:
         name, _, text = word.partition("=")
         is_description = bool(text) and not _PLATFORM.fullmatch(text)
         role = Seat(id=SeatId(name), platform=MAILBOX, instructions=text.strip()) if is_description else _parse_role(word)
-        known = found.get(name)
+        known = seats.get(name)
         if known is None:
-            found[name] = role
+            seats[name] = role
         elif is_description and not known.instructions:
-            found[name] = replace(known, instructions=role.instructions)
+            seats[name] = replace(known, instructions=role.instructions)
         elif text and not is_description and known.is_outside:
-            found[name] = replace(known, platform=role.platform)
+            seats[name] = replace(known, platform=role.platform)
         else:
             raise BadRoster(f"--role {word!r}: {name!r} stands there twice; a role has one platform and one description")
-    return list(found.values())
+    return list(seats.values())
 
 
 @roundtable.command()
 @click.argument("name", required=False)
-@dir_option
-@output.json_option
-def status(name: str | None, folder: Path | None, as_json: bool) -> None:
+@project_command
+async def status(project: ConferenceProject, name: str | None) -> CommandResult:
     """Show the state of a conference; without NAME, one line for each.
 
     \b
     moot roundtable status
     moot roundtable status cache
     """
-
-    async def work(hall: ConferenceProject) -> int:
-        if name is None:
-            return await _print_list(hall, as_json)
-        found = await hall.status(name)
-        if as_json:
-            output.print_json(shown.build_status_json(hall, name, found))
-        else:
-            shown.print_status(found)
-        return output.FAILED if found.damage else output.DONE
-
-    _run_on_project(work, folder, as_json=as_json)
+    if name is None:
+        return await _list_conferences(project)
+    status = await project.status(name)
+    code = output.FAILED if status.damage else output.DONE
+    return CommandResult(json=shown.build_status_json(project, name, status), lines=shown.list_status_lines(status), code=code)
 
 
-async def _print_list(hall: ConferenceProject, as_json: bool) -> int:
-    lines: list[dict[str, Any]] = []
-    for each in hall.names():
+async def _list_conferences(project: ConferenceProject) -> CommandResult:
+    rows: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for name in project.names():
         try:
-            found = await hall.status(each)
+            status = await project.status(name)
         except MootError as error:
-            lines.append({"conference": each, "error": str(error)})
-            if not as_json:
-                output.print_line(strip_control(f"{each}: {error}"))
+            rows.append({"conference": name, "error": str(error)})
+            lines.append(strip_control(f"{name}: {error}"))
             continue
-        lines.append(shown.build_status_json(hall, each, found))
-        if not as_json:
-            output.print_line(f"{each}: {shown.format_standing(found)}")
-    if as_json:
-        output.print_json(lines)
-    elif not lines:
-        output.print_line(f"no conference in {hall.table}; start one: moot roundtable new NAME TOPIC --role NAME --role NAME")
-    return output.DONE
+        rows.append(shown.build_status_json(project, name, status))
+        lines.append(f"{name}: {shown.format_standing(status)}")
+    none = f"no conference in {project.table}; start one: moot roundtable new NAME TOPIC --role NAME --role NAME"
+    return CommandResult(json=rows, lines=lines or [none])
 
 
 @roundtable.command()
 @click.argument("name")
-@click.option("--as", "role", required=True, metavar="ROLE")
-@dir_option
-@output.json_option
-def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
+@role_option
+@project_command
+async def join(project: ConferenceProject, name: str, role: str) -> CommandResult:
     """Print what ROLE should read now: the agenda, its prompt and the last three speeches.
 
     Exit code 0: it is the role's turn; 3: it is another role's turn; 4: the conference is over.
@@ -228,76 +213,57 @@ def join(name: str, role: str, folder: Path | None, as_json: bool) -> None:
     \b
     moot roundtable join cache --as architect
     """
-
-    async def work(hall: ConferenceProject) -> int:
-        found = await hall.join(name, role)
-        if as_json:
-            output.print_json(asdict(found))
-        else:
-            output.print_line(strip_control(shown.format_briefing(found, role)))
-        if found.is_turn:
-            return output.DONE
-        return output.UNDECIDED if found.turn.status == "closed" else output.WAITING
-
-    _run_on_project(work, folder, as_json=as_json)
+    briefing = await project.join(name, role)
+    waiting = output.UNDECIDED if briefing.turn.status == "closed" else output.WAITING
+    return CommandResult(
+        json=asdict(briefing),
+        lines=[strip_control(shown.format_briefing(briefing, role))],
+        code=output.DONE if briefing.is_turn else waiting,
+    )
 
 
 @roundtable.command()
 @click.argument("name")
 @click.argument("file", type=click.File(encoding="utf-8"), default="-")
-@click.option("--as", "role", required=True, metavar="ROLE")
+@role_option
 @click.option("--key", default="", help="Idempotency key: a repeated call counts once.")
-@dir_option
-@output.json_option
-def say(*, name: str, file: Any, role: str, key: str, folder: Path | None, as_json: bool) -> None:
+@project_command
+async def say(project: ConferenceProject, *, name: str, file: Any, role: str, key: str) -> CommandResult:
     """Commit the speech of ROLE from FILE (or standard input) and the new turn.json together.
 
     For the moderator it commits the minutes. Exit code 3: it is another role's turn, or sections are missing from the minutes;
-    the text is kept.
+    the text is stored.
 
     \b
     moot roundtable say cache --as architect speech.md
     """
     text = _read_speech(file)
-
-    async def work(hall: ConferenceProject) -> int:
-        try:
-            given = await hall.say(name, role, text, key, via=name_local_door())
-        except Blocked as blocked:
-            return shown.print_blocked(blocked, as_json=as_json)
-        if as_json:
-            told = {"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated, "returned": given.returned}
-            output.print_json(told)
-            return output.WAITING if given.returned else output.DONE
-        if given.returned:
-            return shown.print_returned(given)
-        output.print_line(f"{name}/{given.file}")
-        missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
-        if missing:
-            output.print_note(ROUNDTABLE_PROMPT[given.language].no_section.format(sections=", ".join(missing)))
-        return shown.print_turn(given.turn, given.language)
-
-    _run_on_project(work, folder, as_json=as_json)
-
-
-def _read_agenda(file: Any) -> str:
-    return "" if file is None else _read_text(file, "an agenda")
+    try:
+        given = await project.say(name, role, text, key, via=name_local_door())
+    except Blocked as blocked:
+        return shown.describe_blocked(blocked)
+    result = {"file": given.file, "turn": asdict(given.turn), "repeated": given.is_repeated, "returned": given.returned}
+    if given.returned:
+        return CommandResult(json=result, lines=[shown.note_returned(given)], code=output.WAITING)
+    missing = find_missing_sections(text, given.language) if role != MODERATOR else ()
+    notes = [Note(ROUNDTABLE_PROMPT[given.language].no_section.format(sections=", ".join(missing)))] if missing else []
+    return CommandResult(json=result, lines=[f"{name}/{given.file}", *notes, *shown.list_turn_lines(given.turn, given.language)])
 
 
 def _read_text(file: Any, what: str) -> str:
     try:
         text: str = file.read(MAX_SPEECH_LENGTH + 1)
     except UnicodeDecodeError:
-        output.fail(BadSetting(f"{file.name}: not UTF-8 text"))
+        raise BadSetting(f"{file.name}: not UTF-8 text") from None
     if len(text) > MAX_SPEECH_LENGTH:
-        output.fail(BadSetting(f"{file.name}: more than {MAX_SPEECH_LENGTH} characters, the limit for {what}"))
+        raise BadSetting(f"{file.name}: more than {MAX_SPEECH_LENGTH} characters, the limit for {what}")
     return text
 
 
 def _read_speech(file: Any) -> str:
     text = _read_text(file, "a speech")
     if not text.strip():
-        output.fail(BadSetting(f"{file.name}: empty; a speech was expected"))
+        raise BadSetting(f"{file.name}: empty; a speech was expected")
     return text
 
 
@@ -319,28 +285,25 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
     console = output.build_console()
     spoken: list[Language] = ["en"]
 
-    async def work() -> int:
+    async def work() -> CommandResult:
         async with Moot() as moot:
-            hall = _build_project(moot, folder)
+            project = _build_project(moot, folder)
             given = {seat.id: seat.platform for seat in map(_parse_role, roles)}
-            found = await (hall.reseat(name, given) if given else hall.status(name))
-            spoken[0] = found.conference.opened.language
-            moot.seating.check_scripts(found.conference.seats, RULES.forms)
-            carried = Relay(moot, hall, name, lambda line: output.print_note(strip_control(line)))
-            if as_json:
-                output.print_json(shown.build_status_json(hall, name, await carried.run()))
-            else:
-                found = await _run_and_show(moot, carried, found.session, console)
-                output.print_line(f"{hall.table / name / MINUTES}")
-                shown.print_lacking(found)
-        return output.DONE
+            status = await (project.reseat(name, given) if given else project.status(name))
+            spoken[0] = status.conference.opened.language
+            moot.seating.check_scripts(status.conference.seats, RULES.forms)
+            conference = Relay(moot, project, name, lambda line: output.print_note(strip_control(line)))
+            status = await (conference.run() if as_json else _run_and_show(moot, conference, status.session, console))
+        lines = [f"{project.table / name / MINUTES}", *shown.list_lacking(status)]
+        return CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
 
-    raise SystemExit(
-        output.run(work, as_json=as_json, stopped=lambda: f"\n{ROUNDTABLE_COMMAND[spoken[0]].stopped.format(conference=name)}")
-    )
+    def describe_stop() -> str:
+        return f"\n{ROUNDTABLE_COMMAND[spoken[0]].stopped.format(conference=name)}"
+
+    output.run_and_print(work, as_json=as_json, stopped=describe_stop)
 
 
-async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Console) -> ConferenceStatus:
+async def _run_and_show(moot: Moot, conference: Relay, session: str, console: Console) -> ConferenceStatus:
     """Run it, and show it as it happens."""
     plugin = await moot.load_plugin(session)
     timeline = plugin.timeline(parse_session_id(session))
@@ -353,62 +316,44 @@ async def _run_and_show(moot: Moot, carried: Relay, session: str, console: Conso
     with view.open_display():
         watcher = asyncio.create_task(watch())
         try:
-            found = await carried.run()
+            status = await conference.run()
             await watcher
         finally:
             watcher.cancel()
     show_decision(console, plugin, timeline)
-    return found
+    return status
 
 
 @roundtable.command()
 @click.argument("name")
-@dir_option
-@output.json_option
-def check(name: str, folder: Path | None, as_json: bool) -> None:
+@project_command
+async def check(project: ConferenceProject, name: str) -> CommandResult:
     """Compare the whole folder with the record and print each fault with file and line. Exit code 5: there are faults.
 
     \b
     moot roundtable check cache
     """
-
-    async def work(hall: ConferenceProject) -> int:
-        found = await hall.status(name, whole=True)
-        if as_json:
-            output.print_json([asdict(each) for each in found.damage])
-        elif not found.damage:
-            output.print_line(ROUNDTABLE_COMMAND[found.conference.opened.language].no_faults)
-        else:
-            for each in found.damage:
-                output.print_line(strip_control(str(each)))
-        return output.FAILED if found.damage else output.DONE
-
-    _run_on_project(work, folder, as_json=as_json)
+    status = await project.status(name, whole=True)
+    damage = [asdict(each) for each in status.damage]
+    if not damage:
+        return CommandResult(json=damage, lines=[ROUNDTABLE_COMMAND[status.conference.opened.language].no_faults])
+    return CommandResult(json=damage, lines=[strip_control(str(each)) for each in status.damage], code=output.FAILED)
 
 
 @roundtable.command()
 @click.argument("name")
-@dir_option
-@output.json_option
-def repair(name: str, folder: Path | None, as_json: bool) -> None:
+@project_command
+async def repair(project: ConferenceProject, name: str) -> CommandResult:
     """Repair what `check` reports. Nothing is deleted: files in the way are moved to NAME/aside.
 
     \b
     moot roundtable repair cache
     """
-
-    async def work(hall: ConferenceProject) -> int:
-        done = await hall.repair(name)
-        if as_json:
-            output.print_json(done)
-        else:
-            for line in done:
-                output.print_line(strip_control(line))
-            if not done:
-                output.print_line(ROUNDTABLE_COMMAND[(await hall.status(name)).conference.opened.language].nothing_to_repair)
-        return output.DONE
-
-    _run_on_project(work, folder, as_json=as_json)
+    done = await project.repair(name)
+    lines = [strip_control(line) for line in done]
+    if not done:
+        lines = [ROUNDTABLE_COMMAND[(await project.status(name)).conference.opened.language].nothing_to_repair]
+    return CommandResult(json=done, lines=lines)
 
 
 @roundtable.command()
@@ -419,48 +364,35 @@ def repair(name: str, folder: Path | None, as_json: bool) -> None:
     metavar="FILE",
     help="Commit these minutes as the moderator; - for standard input.",
 )
-@dir_option
-@output.json_option
-def minutes(name: str, write: Any, folder: Path | None, as_json: bool) -> None:
+@project_command
+async def minutes(project: ConferenceProject, name: str, write: Any) -> CommandResult:
     """Print the minutes, or commit them. Exit code 3: there are no minutes yet.
 
     \b
     moot roundtable minutes cache
     """
-    text = _read_speech(write) if write is not None else ""
-
-    async def work(hall: ConferenceProject) -> int:
-        if text:
-            try:
-                given = await hall.say(name, MODERATOR, text, via=name_local_door())
-                if given.returned and not as_json:
-                    return shown.print_returned(given)
-            except Blocked as blocked:
-                return shown.print_blocked(blocked, as_json=as_json)
-        written = await hall.minutes(name)
-        found = await hall.status(name)
-        if as_json:
-            lacking = list(found.conference.missing)
-            output.print_json({"conference": name, "status": found.turn.status, "minutes": written, "minutes_lack": lacking})
-        elif written is None:
-            output.print_note(
-                f"{ROUNDTABLE_PROMPT[found.conference.opened.language].no_minutes} ({shown.format_standing(found)})"
-            )
-        else:
-            output.print_line(strip_control(written))
-            shown.print_lacking(found)
-        return output.WAITING if written is None else output.DONE
-
-    _run_on_project(work, folder, as_json=as_json)
+    returned: list[str] = []
+    if write is not None:
+        try:
+            given = await project.say(name, MODERATOR, _read_speech(write), via=name_local_door())
+        except Blocked as blocked:
+            return shown.describe_blocked(blocked)
+        returned = [shown.note_returned(given)] if given.returned else []
+    text, status = await project.minutes(name), await project.status(name)
+    lacking = list(status.conference.missing)
+    result = {"conference": name, "status": status.turn.status, "minutes": text, "minutes_lack": lacking}
+    if text is None:
+        none = f"{ROUNDTABLE_PROMPT[status.conference.opened.language].no_minutes} ({shown.format_standing(status)})"
+        return CommandResult(json=result, lines=returned or [Note(none)], code=output.WAITING)
+    return CommandResult(json=result, lines=[strip_control(text), *shown.list_lacking(status)])
 
 
 @roundtable.command("input")
 @click.argument("name")
 @click.argument("text")
 @click.option("--key", default="", help="Idempotency key: an input with a recorded key is ignored.")
-@dir_option
-@output.json_option
-def give_input(*, name: str, text: str, key: str, folder: Path | None, as_json: bool) -> None:
+@project_command
+async def give_input(project: ConferenceProject, *, name: str, text: str, key: str) -> CommandResult:
     """Say something to everyone in the conference NAME. TEXT `-` reads standard input.
 
     It becomes the file INPUT_NNN.md of the conference, which turn.json names to the next speakers.
@@ -468,42 +400,27 @@ def give_input(*, name: str, text: str, key: str, folder: Path | None, as_json: 
     \b
     moot roundtable input cache "We have six months."
     """
-    words = sys.stdin.read() if text == "-" else text
-
-    async def work(hall: ConferenceProject) -> int:
-        file = await hall.give_input(name, words, key)
-        if as_json:
-            output.print_json({"conference": name, "file": file or None, "taken": bool(file)})
-        elif file:
-            output.print_line(f"{name}/{file}")
-        else:
-            output.print_line(SESSION_COMMAND[(await hall.status(name)).conference.opened.language].recorded_before)
-        return output.DONE
-
-    _run_on_project(work, folder, as_json=as_json)
+    file = await project.give_input(name, sys.stdin.read() if text == "-" else text, key)
+    line = f"{name}/{file}"
+    if not file:
+        line = SESSION_COMMAND[(await project.status(name)).conference.opened.language].recorded_before
+    return CommandResult(json={"conference": name, "file": file or None, "taken": bool(file)}, lines=[line])
 
 
 @roundtable.command()
 @click.argument("name")
-@click.option("--as", "role", required=True, metavar="ROLE")
+@role_option
 @click.option("--why", default="", help="The reason, for the record.")
-@dir_option
-@output.json_option
-def skip(name: str, role: str, why: str, folder: Path | None, as_json: bool) -> None:
+@project_command
+async def skip(project: ConferenceProject, name: str, role: str, why: str) -> CommandResult:
     """Skip the turn of ROLE and continue; the turn is recorded as skipped.
 
     \b
     moot roundtable skip cache --as reviewer --why "on holiday"
     """
-
-    async def work(hall: ConferenceProject) -> int:
-        found = await hall.skip(name, role, why)
-        if as_json:
-            output.print_json(shown.build_status_json(hall, name, found))
-            return output.DONE
-        return shown.print_turn(found.turn, found.conference.opened.language)
-
-    _run_on_project(work, folder, as_json=as_json)
+    status = await project.skip(name, role, why)
+    lines = shown.list_turn_lines(status.turn, status.conference.opened.language)
+    return CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
 
 
 @roundtable.command()

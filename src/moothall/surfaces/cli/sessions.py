@@ -1,6 +1,7 @@
 """Commands on sessions: show, input, asks, answer, cancel."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
 from moothall.participants.human import PersonInterview
 from moothall.participants.local_user import name_local_door
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.output import CommandResult, Note, moot_command
 from moothall.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_report
 
@@ -60,59 +62,44 @@ def show(session: str, as_report: bool, as_json: bool) -> None:
 @click.argument("session")
 @click.argument("text")
 @click.option("--key", default="", help="Idempotency key: an input with a recorded key is ignored.")
-@output.json_option
-def give_input(session: str, text: str, key: str, as_json: bool) -> None:
+@moot_command
+async def give_input(moot: Moot, session: str, text: str, key: str) -> CommandResult:
     """Add an input of yours to a running meeting. TEXT `-` reads standard input.
 
     \b
     moot input think_20261115_001 "We have six months of cash."
     """
-    words = sys.stdin.read() if text == "-" else text
-
-    async def work() -> None:
-        async with Moot() as moot:
-            entry = await moot.give_input(session, words, key)
-            timeline = await moot.load_timeline(session)
-            words_of = SESSION_COMMAND[timeline.session_state.opened.language]
-            hint = "" if await moot.is_running(session) else words_of.goes_on.format(session=session)
-        number = next((line.id for line in timeline.lines if entry is not None and line.seq == entry.seq), None)
-        if as_json:
-            output.print_json({"session": session, "taken": entry is not None, "entry": entry.seq if entry else None})
-        else:
-            told = words_of.recorded_as.format(number=number, hint=hint) if entry else words_of.recorded_before
-            output.print_line(told)
-
-    output.run(work, as_json=as_json)
+    entry = await moot.give_input(session, sys.stdin.read() if text == "-" else text, key)
+    timeline, words = await moot.load_timeline(session), await _load_words(moot, session)
+    number = next((line.id for line in timeline.lines if entry is not None and line.seq == entry.seq), None)
+    line = words.recorded_before
+    if entry is not None:
+        line = words.recorded_as.format(number=number, hint=await _find_hint(moot, session))
+    result = {"session": session, "taken": entry is not None, "entry": entry.seq if entry else None}
+    return CommandResult(json=result, lines=[line])
 
 
 @click.command()
 @click.argument("session")
-@output.json_option
-def asks(session: str, as_json: bool) -> None:
+@moot_command
+async def asks(moot: Moot, session: str) -> CommandResult:
     """Show the open asks of mailbox seats, with everything that the seat may see.
 
     \b
     moot asks think_20261115_001
     """
+    outstanding, words = await moot.asks(session), await _load_words(moot, session)
+    lines = [line for each in outstanding for line in _describe_ask(each, session, words)]
+    return CommandResult(json=[_build_ask_json(each) for each in outstanding], lines=lines or [Note(words.no_ask)])
 
-    async def work() -> None:
-        async with Moot() as moot:
-            found = await moot.asks(session)
-            words = await _load_words(moot, session)
-        if as_json:
-            output.print_json([_build_ask_json(each) for each in found])
-            return
-        if not found:
-            output.print_note(words.no_ask)
-        for each in found:
-            deadline = each.pending.deadline
-            until = words.ask_until.format(time=f"{deadline:%Y-%m-%d %H:%M}") if deadline else ""
-            output.print_line(f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n")
-            for step in build_person_ask(each.brief).steps[:1]:
-                question = strip_control(step.text)
-                output.print_line(f"{words.in_words.format(session=session, seat=each.ask.seat, question=question)}\n")
 
-    output.run(work, as_json=as_json)
+def _describe_ask(each: OutstandingAsk, session: str, words: SessionCommandText) -> Iterator[str]:
+    deadline = each.pending.deadline
+    until = words.ask_until.format(time=f"{deadline:%Y-%m-%d %H:%M}") if deadline else ""
+    yield f"── {each.ask.id}{until}\n{strip_control(each.brief.shared)}\n\n{strip_control(each.brief.own)}\n"
+    for step in build_person_ask(each.brief).steps[:1]:
+        question = strip_control(step.text)
+        yield f"{words.in_words.format(session=session, seat=each.ask.seat, question=question)}\n"
 
 
 @click.command()
@@ -120,8 +107,8 @@ def asks(session: str, as_json: bool) -> None:
 @click.argument("text", required=False)
 @click.option("--seat", required=True, help="The seat that answers.")
 @click.option("--ask", "ask_id", help="The ask's id. Default: the one that waits for this seat.")
-@output.json_option
-def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_json: bool) -> None:
+@moot_command
+async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: str | None) -> CommandResult:
     """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON.
 
     `moot asks` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you are asked as
@@ -133,74 +120,60 @@ def answer(session: str, text: str | None, seat: str, ask_id: str | None, as_jso
     moot answer think_20261115_001 --seat eve "Yes, if the tests pass."
     moot answer think_20261115_001 --seat eve '{"reaction_score": 0.9, "intent_to_speak": true}'
     """
-
-    async def work() -> None:
-        async with Moot() as moot:
-            found = None if ask_id is not None else await _find_ask(moot, session, seat)
-            chosen = ask_id if found is None else found.ask.id
-            assert chosen is not None
-            if chosen.split(".", 2)[-1] != seat:
-                raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
-            words: object = text
-            interview = PersonInterview()
-            if found is not None and text is None and sys.stdin.isatty():
-                prompt = TerminalPrompt(AnswerScreen(session, found.pending.deadline))
-                words = await interview.ask_for_answer(prompt, found.brief)
-                if words is None:
-                    output.print_note(SESSION_COMMAND[found.brief.language].nothing_recorded)
-                    return
-            elif text is None or text == "-":
-                words = sys.stdin.read()
-            via = await moot.access.mark_owner(session, seat, name_local_door())
-            entry = await moot.answer(session, chosen, words, via=via)
-            if found is not None:
-                kept = interview.find_kept_words(found.brief) or find_kept_words(found.brief, words)
-                await _say_kept_words(moot, session, found.ask, kept)
-            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-            is_over, words_of = snapshot.is_closed, SESSION_COMMAND[snapshot.session_state.opened.language]
-            hint = "" if is_over or await moot.is_running(session) else words_of.goes_on.format(session=session)
-            if is_over:
-                await moot.remembering.remember(session)
-                hint = words_of.has_ended.format(session=session)
-        if as_json:
-            output.print_json({"session": session, "ask": chosen, "entry": entry.seq})
-        else:
-            output.print_line(words_of.recorded.format(hint=hint))
-
-    output.run(work, as_json=as_json)
+    asked = None if ask_id is not None else await _find_ask(moot, session, seat)
+    chosen = ask_id if asked is None else asked.ask.id
+    assert chosen is not None
+    if chosen.split(".", 2)[-1] != seat:
+        raise UnknownAsk(f"ask {chosen!r} is not put to seat {seat!r}")
+    words: object = text
+    interview = PersonInterview()
+    if asked is not None and text is None and sys.stdin.isatty():
+        prompt = TerminalPrompt(AnswerScreen(session, asked.pending.deadline))
+        words = await interview.ask_for_answer(prompt, asked.brief)
+        if words is None:
+            nothing = SESSION_COMMAND[asked.brief.language].nothing_recorded
+            return CommandResult(json={"session": session, "ask": chosen, "entry": None}, lines=[Note(nothing)])
+    elif text is None or text == "-":
+        words = sys.stdin.read()
+    via = await moot.access.mark_owner(session, seat, name_local_door())
+    entry = await moot.answer(session, chosen, words, via=via)
+    if asked is not None:
+        further = interview.find_kept_words(asked.brief) or find_kept_words(asked.brief, words)
+        await _say_kept_words(moot, session, asked.ask, further)
+    if (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
+        await moot.remembering.remember(session)
+    line = (await _load_words(moot, session)).recorded.format(hint=await _find_hint(moot, session))
+    return CommandResult(json={"session": session, "ask": chosen, "entry": entry.seq}, lines=[line])
 
 
 @click.command()
 @click.argument("session")
 @click.option("--reason", default="", help="Stored with the record.")
 @click.option("--dry-run", is_flag=True, help="Print what would happen; change nothing.")
-@output.json_option
-def cancel(session: str, reason: str, dry_run: bool, as_json: bool) -> None:
+@moot_command
+async def cancel(moot: Moot, session: str, reason: str, dry_run: bool) -> CommandResult:
     """End a session without a decision. Its record stays.
 
     \b
     moot cancel think_20261115_001 --reason "asked the wrong question"
     """
+    words = await _load_words(moot, session)
+    if not dry_run:
+        entry = await moot.cancel(session, reason)
+        return CommandResult(json={"session": session, "entry": entry.seq}, lines=[words.cancelled.format(entry=entry.seq)])
+    decision = await moot.decision(session)
+    if decision.status in {"concluded", "cancelled"}:
+        raise SessionClosed(f"session {session!r} has ended; there is nothing to cancel")
+    line = words.would_cancel.format(session=session, turns=decision.turns)
+    return CommandResult(json={"session": session, "would_cancel": True, "turns": decision.turns}, lines=[line])
 
-    async def work() -> None:
-        async with Moot() as moot:
-            words = await _load_words(moot, session)
-            if dry_run:
-                decision = await moot.decision(session)
-                if decision.status in {"concluded", "cancelled"}:
-                    raise SessionClosed(f"session {session!r} has ended; there is nothing to cancel")
-                if as_json:
-                    output.print_json({"session": session, "would_cancel": True, "turns": decision.turns})
-                else:
-                    output.print_line(words.would_cancel.format(session=session, turns=decision.turns))
-                return
-            entry = await moot.cancel(session, reason)
-        if as_json:
-            output.print_json({"session": session, "entry": entry.seq})
-        else:
-            output.print_line(words.cancelled.format(entry=entry.seq))
 
-    output.run(work, as_json=as_json)
+async def _find_hint(moot: Moot, session: str) -> str:
+    """Say how the session goes on, or that it has ended; nothing where a process runs it."""
+    words = await _load_words(moot, session)
+    if (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
+        return words.has_ended.format(session=session)
+    return "" if await moot.is_running(session) else words.goes_on.format(session=session)
 
 
 async def _load_words(moot: Moot, session: str) -> SessionCommandText:
@@ -214,19 +187,19 @@ async def _find_ask(moot: Moot, session: str, seat: str) -> OutstandingAsk:
     return offered or _find_waiting(await moot.asks(session), seat)
 
 
-async def _say_kept_words(moot: Moot, session: str, asked: Ask, kept: KeptWords | None) -> None:
+async def _say_kept_words(moot: Moot, session: str, asked: Ask, further: KeptWords | None) -> None:
     """Say what a person asked for the floor with, where it got the floor at once: nobody is asked for the same words twice."""
-    if kept is None or (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
+    if further is None or (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
         return
     offered = await moot.engine.find_open_ask(parse_session_id(session), asked.seat)
-    if offered is not None and (offered.ask.kind, offered.ask.turn) == (kept.kind, asked.turn):
-        await moot.answer(session, offered.ask.id, kept.text)
+    if offered is not None and (offered.ask.kind, offered.ask.turn) == (further.kind, asked.turn):
+        await moot.answer(session, offered.ask.id, further.text)
 
 
-def _find_waiting(found: list[OutstandingAsk], seat: str) -> OutstandingAsk:
-    mine = [each for each in found if each.ask.seat == seat]
+def _find_waiting(outstanding: list[OutstandingAsk], seat: str) -> OutstandingAsk:
+    mine = [each for each in outstanding if each.ask.seat == seat]
     if not mine:
-        others = ", ".join(each.ask.seat for each in found) or "nobody"
+        others = ", ".join(each.ask.seat for each in outstanding) or "nobody"
         raise UnknownAsk(f"no ask is open for {seat!r}; waiting for: {others}")
     return mine[0]
 

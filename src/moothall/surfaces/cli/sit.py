@@ -19,10 +19,9 @@ from moothall.errors import BadAnswer, BadSetting, MootError, SessionBusy, Sessi
 from moothall.locale.catalogues import SIT
 from moothall.participants.human import PersonInterview
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.live_views import PlainView
+from moothall.surfaces.cli.live_views import PlainView, SealedView
 from moothall.surfaces.cli.person import AnswerScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.sealed_view import SealedView
 from moothall.surfaces.cli.terminal_session import TerminalSession
 
 
@@ -36,7 +35,7 @@ def sit(session: str, seat: str, no_run: bool) -> None:
     """Sit down at SESSION: see it happen, and answer in plain words when it is your turn.
 
     A session that no other process runs goes on here while you sit, if its other seats can be asked from here. Enter sends an
-    answer, Alt-Enter adds a line; `/leave` or Ctrl-D leaves the seat open, and what you typed is kept as a draft.
+    answer, Alt-Enter adds a line; `/leave` or Ctrl-D leaves the seat open, and what you typed stays as a draft.
 
     \b
     moot sit think_20261115_001 --seat eve
@@ -52,15 +51,15 @@ def sit(session: str, seat: str, no_run: bool) -> None:
             name = parse_session_id(session)
             state = (await moot.engine.load_snapshot(name)).session_state
             language[0] = state.opened.language
-            found = _find_seat(state.seats, parse_seat_id(seat), session)
+            chosen = _find_seat(state.seats, parse_seat_id(seat), session)
             if state.closed is not None:
                 raise SessionClosed(f"session {session!r} has ended; `moot show {session}` shows it")
-            if found.platform == HUMAN:
+            if chosen.platform == HUMAN:
                 # Such a seat is asked by the process that runs the session: here, unless another one does.
                 if await moot.is_running(session):
                     raise UnknownSeat(f"the seat {seat!r} is asked at the terminal that runs the session; sit down there")
                 return await table.hold(moot, as_json=False, wait=True)
-            return await Sitting(moot, session, found, may_run=not no_run).hold()
+            return await Sitting(moot, session, chosen, may_run=not no_run).hold()
 
     raise SystemExit(output.run(work, stopped=lambda: f"\n{describe_leaving(session, seat, language[0])}"))
 
@@ -70,15 +69,15 @@ def describe_leaving(session: str, seat: str, language: Language) -> str:
 
 
 def _find_seat(seats: tuple[Seat, ...], name: SeatId, session: str) -> Seat:
-    found = next((seat for seat in seats if seat.id == name), None)
-    if found is None:
+    chosen = next((seat for seat in seats if seat.id == name), None)
+    if chosen is None:
         raise UnknownSeat(f"{name!r} has no seat in {session!r}; the seats are: {', '.join(seat.id for seat in seats)}")
-    if found.platform not in {MAILBOX, HUMAN}:
+    if chosen.platform not in {MAILBOX, HUMAN}:
         raise UnknownSeat(
-            f"the seat {name!r} is filled by {found.platform}, which Moot asks itself; people sit at: "
+            f"the seat {name!r} is filled by {chosen.platform}, which Moot asks itself; people sit at: "
             f"{', '.join(seat.id for seat in seats if seat.platform in {MAILBOX, HUMAN}) or 'no seat'}"
         )
-    return found
+    return chosen
 
 
 class SittingView(PlainView):
@@ -203,37 +202,37 @@ class Sitting(AnswerScreen):
         if seen < (await self._moot.engine.load_snapshot(parse_session_id(self.session))).seq:
             return
         try:
-            found = await self._moot.engine.find_open_ask(parse_session_id(self.session), self._seat.id)
+            asked = await self._moot.engine.find_open_ask(parse_session_id(self.session), self._seat.id)
         except SessionClosed:
             return
-        # An invitation is no question: the session does not wait for it.
-        if found is None or found.ask.invited or found.ask.id == self._sent:
+        # An invitation is not a question: the session does not wait for it.
+        if asked is None or asked.ask.invited or asked.ask.id == self._sent:
             return
-        self._asked = found.ask.id
-        self._deadline = found.pending.deadline
-        self._turn = asyncio.create_task(self._take_turn(found))
+        self._asked = asked.ask.id
+        self._deadline = asked.pending.deadline
+        self._turn = asyncio.create_task(self._take_turn(asked))
 
     async def _withdraw_turn(self, pending: Container[str]) -> None:
-        """Stop asking for what is no longer open: its time is over, or somebody else answered."""
+        """Stop asking for what is no longer open: its time is over, or another person answered."""
         if self._turn is None or self._turn.done() or self._asked in pending or self._asked == self._sent:
             return
         # An ask that was computed but not yet recorded is not pending, and open all the same.
-        found = await self._moot.asks(self.session)
-        if any(each.ask.id == self._asked for each in found):
+        outstanding = await self._moot.asks(self.session)
+        if any(each.ask.id == self._asked for each in outstanding):
             return
         self._turn.cancel()
         await asyncio.gather(self._turn, return_exceptions=True)
         self._turn = None
         self._print(self._words.gone.format(why=self._words.went_on))
 
-    async def _take_turn(self, found: OutstandingAsk) -> bool:
+    async def _take_turn(self, asked: OutstandingAsk) -> bool:
         """Ask the person and record the answer; True if the person left."""
-        raw = await self._interview.ask_for_answer(self._prompt, found.brief)
+        raw = await self._interview.ask_for_answer(self._prompt, asked.brief)
         if raw is None:
             return True
-        self._sent = found.ask.id
+        self._sent = asked.ask.id
         try:
-            await self._moot.answer(self.session, found.ask.id, raw)
+            await self._moot.answer(self.session, asked.ask.id, raw)
         except (UnknownAsk, SessionClosed, BadAnswer) as error:
             self._sent = ""
             self._print(self._words.gone.format(why=error))

@@ -104,8 +104,8 @@ class SwarmView(MovingView):
             ),
             (words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
         )
-        for name, value, holds, told in rows:
-            table.add_row(Text(name), _render_bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {told}"))
+        for name, value, holds, text in rows:
+            table.add_row(Text(name), _render_bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {text}"))
         return table
 
     def _render_foot(self) -> Text:

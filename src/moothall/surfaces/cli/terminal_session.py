@@ -1,14 +1,18 @@
 """A meeting held in this terminal: opened, run, shown, and its decision printed."""
 
 import asyncio
+import os
 import shlex
-from collections.abc import Callable, Iterable
-from dataclasses import asdict
+import sys
+import termios
+import tty
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rich.console import Console
 from rich.text import Text
 
 from moothall.app.estimates import SessionEstimate, estimate_session
@@ -22,19 +26,22 @@ from moothall.app.swarm_runs import RUNS, check_writable, keep_run_folder
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import parse_session_id
-from moothall.domain.roster import HUMAN, Seat
+from moothall.domain.roster import DEMO, HUMAN, Seat
 from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded
 from moothall.locale.catalogues import SESSION_COMMAND, SHARED_REPORT
+from moothall.participants.demo import Pacer, make_demo
+from moothall.participants.kinds import SeatRequest
+from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.live import build_view
-from moothall.surfaces.cli.live_views import View
+from moothall.surfaces.cli.live_views import SealedView, View
 from moothall.surfaces.cli.options import HoldOptions
+from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.person import build_terminal_ask, stop_command
 from moothall.surfaces.cli.render import show_decision
-from moothall.surfaces.cli.sealed_view import SealedView
 
 CATCH_UP_TRIES = 100
 CATCH_UP_SECONDS = 0.02
@@ -183,7 +190,9 @@ def open_and_hold(
         async with terminal.open_moot() as moot:
             topic, options = prepare()
             if hold.dry_run:
-                return print_plan(moot, await moot.plan_session(topic, **options), describe, as_json=hold.as_json)
+                plan = build_plan_result(moot, await moot.plan_session(topic, **options), describe)
+                plan.print(as_json=hold.as_json)
+                return plan.code
             if runs is not None:
                 check_writable(runs)
             terminal.session = await moot.open(topic, **options)
@@ -197,7 +206,7 @@ def open_and_hold(
 
 
 async def print_discovered(moot: Moot, session: str) -> None:
-    """Say which of the participants that were found took seats that nobody was named for."""
+    """Say which of the discovered participants took seats for which none was named."""
     discovered = await discover_platforms(moot.environ, moot.seating)
     state = (await moot.engine.load_snapshot(parse_session_id(session))).session_state
     taken, words = {seat.platform for seat in state.seats}, SESSION_COMMAND[state.opened.language]
@@ -212,34 +221,28 @@ async def print_discovered(moot: Moot, session: str) -> None:
 
 
 def _has_unfilled_seats(options: Options) -> bool:
-    """Whether seats are filled with what is found, as nobody named a participant for them."""
+    """Whether seats are filled with discovered participants, as none was named for them."""
     seats = options.get("seats") or ()
     is_unfilled = any(isinstance(seat, Seat) and not seat.platform for seat in seats)
     return not options.get("models") and (is_unfilled or (not seats and not isinstance(options.get("panel"), Panel)))
 
 
-def print_plan(
-    moot: Moot, planned: PlannedSession, describe: Callable[[Opened], Iterable[str]] = lambda opened: (), *, as_json: bool
-) -> int:
-    """Print what would be opened and what it would cost, and return the exit code."""
-    opened = planned.opened
-    estimate = estimate_session(opened, moot.seating.kinds)
-    if as_json:
-        from moothall.codec.answers import as_json as plain_json
+def build_plan_result(
+    moot: Moot, planned: PlannedSession, describe: Callable[[Opened], Iterable[str]] = lambda opened: ()
+) -> CommandResult:
+    """Return what would be opened and what it would cost. `describe` adds lines of the protocol's own."""
+    from moothall.codec.answers import as_json as plain_json
 
-        plain = plain_json(opened)
-        assert isinstance(plain, dict)
-        protocol = find_plugin(opened).name
-        output.print_json({"protocol": protocol, "session": planned.session, **plain, "estimate": asdict(estimate)})
-        return output.DONE
-    console: Console = output.build_console()
+    opened, plain = planned.opened, plain_json(planned.opened)
+    assert isinstance(plain, dict)
+    estimate, protocol = estimate_session(opened, moot.seating.kinds), find_plugin(opened).name
     most = f", {opened.budget.turns} turns at most" if opened.budget.turns is not None else ""
-    head = f"[bold]{find_plugin(opened).name}[/], {len(opened.seats)} seats, language {opened.language}{most}"
-    console.print(head, highlight=False)
-    lines = [*describe(opened), *(f"  {seat.id}: {seat.platform}" for seat in opened.seats)]
-    for line in [*lines, *describe_estimate(estimate, opened.language)]:
-        console.print(line, markup=False, highlight=False)
-    return output.DONE
+    head = f"{protocol}, {len(opened.seats)} seats, language {opened.language}{most}"
+    seats = [f"  {seat.id}: {seat.platform}" for seat in opened.seats]
+    return CommandResult(
+        json={"protocol": protocol, "session": planned.session, **plain, "estimate": asdict(estimate)},
+        lines=[head, *describe(opened), *seats, *describe_estimate(estimate, opened.language)],
+    )
 
 
 def describe_estimate(estimate: SessionEstimate, language: Language) -> list[str]:
@@ -248,3 +251,48 @@ def describe_estimate(estimate: SessionEstimate, language: Language) -> list[str
     price = words.price_unknown if estimate.usd is None else f"${estimate.usd.least:.4f} – ${estimate.usd.most:.4f}"
     calls, tokens = (f"{each.least:,} – {each.most:,}" for each in (estimate.calls, estimate.tokens))
     return [words.expected.format(calls=calls, tokens=tokens, price=price), *(f"  {note}" for note in estimate.notes)]
+
+
+def let_pacer_lead(moot: Moot, pacer: Pacer) -> None:
+    """Make all demo seats of this process wait by one clock, which the keyboard can move on."""
+
+    def make(request: SeatRequest) -> Participant:
+        return make_demo(request.argument, request.seat.id, pacer)
+
+    moot.seating.kinds.add(replace(moot.seating.kinds.find(DEMO), make=make))
+
+
+@contextmanager
+def follow_keys(moot: Moot) -> Iterator[bool]:
+    """Let a person at this terminal move demos on, while this lasts; False where nobody can press a key."""
+    pacer = Pacer()
+    let_pacer_lead(moot, pacer)
+    with skip_on_keys(pacer) as has_keys:
+        yield has_keys
+
+
+@contextmanager
+def skip_on_keys(pacer: Pacer) -> Iterator[bool]:
+    """Let Enter and space skip a wait, while this lasts; False where nobody can press a key."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        yield False
+        return
+    number, loop = sys.stdin.fileno(), asyncio.get_running_loop()
+    before = termios.tcgetattr(number)
+
+    def read_keys() -> None:
+        pressed = os.read(number, 64)
+        if not pressed:
+            # The terminal has gone: watching it further would only spin.
+            loop.remove_reader(number)
+        elif set(pressed) & set(b" \r\n"):
+            pacer.skip()
+
+    # cbreak, not raw: Ctrl-C still interrupts.
+    tty.setcbreak(number)
+    loop.add_reader(number, read_keys)
+    try:
+        yield True
+    finally:
+        loop.remove_reader(number)
+        termios.tcsetattr(number, termios.TCSADRAIN, before)

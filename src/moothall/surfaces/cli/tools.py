@@ -92,17 +92,17 @@ def tools(rights: bool, as_json: bool) -> None:
     moot tools --rights
     """
     if rights:
-        out.print_json({role: sorted(MAY[role]) for role in ROLES} | {"calls": NEEDS}) if as_json else out.print_line(
-            render_rights()
-        )
-        return
-    found = list(list_roles())
-    if as_json:
-        out.print_json(found)
-        return
-    out.print_line("tools  tokens  role")
-    for each in found:
-        out.print_line(f"{each.count:>5}  {each.tokens:>6,}  {each.role}")
+        result = out.CommandResult(json={role: sorted(MAY[role]) for role in ROLES} | {"calls": NEEDS}, lines=[render_rights()])
+    else:
+        roles = list(list_roles())
+        result = out.CommandResult(json=roles, lines=_describe_roles(roles))
+    result.print(as_json=as_json)
+
+
+def _describe_roles(roles: list[RoleTools]) -> Iterator[str]:
+    yield "tools  tokens  role"
+    for each in roles:
+        yield f"{each.count:>5}  {each.tokens:>6,}  {each.role}"
         if each.tools != ALL_TOOLS:
-            out.print_line(f"               {' '.join(each.tools)}")
-    out.print_note(f"limits for a role: {MAX_TOOLS} tools, {MAX_TOKENS:,} tokens")
+            yield f"               {' '.join(each.tools)}"
+    yield out.Note(f"limits for a role: {MAX_TOOLS} tools, {MAX_TOKENS:,} tokens")

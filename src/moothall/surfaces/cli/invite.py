@@ -1,0 +1,206 @@
+"""`moot invite` and `moot key`: the tokens with which programs and people call a server."""
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, Final
+
+import click
+
+from moothall.app.environment import resolve_home
+from moothall.app.moot import Moot
+from moothall.app.opening import check_invitation
+from moothall.app.owner_key import load_owner_key
+from moothall.domain.ids import parse_session_id
+from moothall.domain.safe_text import one_line
+from moothall.errors import BadSetting
+from moothall.memory.facts import Role
+from moothall.memory.tokens import Token, parse_token_id
+from moothall.surfaces.cli import output as out
+from moothall.surfaces.cli.options import Duration
+from moothall.surfaces.cli.output import CommandResult, Note, moot_command
+from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
+from moothall.surfaces.invitations.entries import (
+    INVITE_TICKET,
+    build_login_link,
+    describe_server,
+    is_serving,
+    render_invitation,
+)
+
+URL: Final = "http://127.0.0.1:8760"
+WEEK: Final = 604_800.0
+MAX_SECONDS: Final = 1e10
+"""Seconds beyond every life that a token may have; what is longer is refused there."""
+
+
+@click.command()
+@out.json_option
+def key(as_json: bool) -> None:
+    """Print the key with which you call the servers that you run.
+
+    A chat client, curl or a program of yours calls with it. It has all rights, and only you can read its file. Give others a
+    token of their own (`moot invite`). It changes when you revoke it (`moot invite --list`, `moot invite --revoke ID`) and start
+    the server again.
+
+    \b
+    moot key
+    curl -H "Authorization: Bearer $(moot key)" http://127.0.0.1:8760/me
+    """
+
+    async def work() -> CommandResult:
+        home = resolve_home(os.environ)
+        secret = load_owner_key(home)
+        return CommandResult(json={"key": secret, "id": parse_token_id(secret), "home": str(home)}, lines=[secret])
+
+    out.run_and_print(work, as_json=as_json)
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--seat", help="A token for this seat of SESSION only.")
+@click.option("--owner", is_flag=True, help="A token that may open, close and review (all sessions, or only SESSION).")
+@click.option(
+    "--agent",
+    "named",
+    metavar="NAME",
+    help="A token for an agent that decides and takes part under this name; it cannot review, reset or set rules.",
+)
+@click.option(
+    "--operator", is_flag=True, help="A token that may run sessions (all, or only SESSION); no reset, review or invitation."
+)
+@click.option("--recorder", is_flag=True, help="A token that may record decisions, for any agent, and read.")
+@click.option("--observer", is_flag=True, help="A token that may read (all sessions, or only SESSION).")
+@click.option("--lasts", type=Duration(), default=WEEK, help="How long the token is valid. Default: 7d.")
+@click.option("--url", default=URL, show_default=True, help="The address of the server.")
+@click.option("--for", "agent", type=click.Choice(sorted(CLIENTS)), help="Print only the configuration of this coding agent.")
+@click.option("--stdio", is_flag=True, help="For an agent on this machine that starts `moot mcp` itself, without a server.")
+@click.option("--family", default="", help="The model (family) of the agent in this seat: agents of one family count for less.")
+@click.option("--note", default="", help="Stored with the token.")
+@click.option("--list", "is_listing", is_flag=True, help="List all tokens.")
+@click.option("--revoke", metavar="ID", help="Revoke a token.")
+@moot_command
+async def invite(
+    moot: Moot, *, url: str, agent: str | None, stdio: bool, is_listing: bool, revoke: str | None, **wanted: Any
+) -> CommandResult:
+    """Create, list and revoke tokens for a server.
+
+    With a new token, which is shown once, it prints what to paste into a coding agent so that the agent takes its seat.
+
+    \b
+    moot invite think_20261115_001 --seat minski
+    moot invite think_20261115_001 --seat minski --for claude --stdio
+    moot invite think_20261115_001 --seat emerson --family gpt-5
+    moot invite --owner --lasts 30d
+    moot invite --operator --lasts 30d
+    moot invite --agent ada --lasts 30d
+    moot invite --list
+    moot invite --revoke 6412413f
+    """
+    if is_listing:
+        tokens = await moot.access.tokens()
+        return CommandResult(json=tokens, lines=_list_tokens(tokens))
+    if revoke is not None:
+        token = await moot.access.revoke(revoke)
+        return CommandResult(json=token, lines=[f"revoked {token.id}"])
+    return await _create_token(moot, url="" if stdio else url, agent=agent, **wanted)
+
+
+async def _create_token(
+    moot: Moot,
+    *,
+    url: str,
+    agent: str | None,
+    session: str | None,
+    seat: str | None,
+    named: str | None,
+    lasts: float,
+    note: str,
+    family: str,
+    **roles: bool,
+) -> CommandResult:
+    """Create a token, and say how to use it; without a URL the agent starts `moot mcp` itself."""
+    role = await _choose_role(moot, session, seat, named, roles)
+    issued = await moot.access.issue(
+        role,
+        session=session or "",
+        seat=named or seat or "",
+        lasts=timedelta(seconds=min(lasts, MAX_SECONDS)),
+        note=note,
+        family=family,
+    )
+    prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
+    link, serving = "", ""
+    if url:
+        ticket = (await moot.access.issue_ticket(issued.id, INVITE_TICKET)).secret
+        path = f"/seat/{session}/{seat}" if session and seat else f"/s/{session}" if session else "/"
+        link = build_login_link(url, ticket, path)
+        serving = await describe_server(url)
+    door = Door.over_http(url, issued.secret) if url else Door.over_stdio(os.environ, issued.secret)
+    clients = {
+        name: {"settings": client.build_entry(door), "headless": (prompt and client.build_headless(prompt)) or None}
+        for name, client in CLIENTS.items()
+        if agent in {None, name}
+    }
+    result = {
+        "id": issued.id,
+        "token": issued.secret,
+        "session": session,
+        "seat": named or seat,
+        "url": url or None,
+        "serving": await is_serving(url) if url else None,
+        "link": link or None,
+        "prompt": prompt,
+        "agents": clients,
+    }
+    return CommandResult(
+        json=result, lines=[render_invitation(issued.secret, door, prompt, agent=agent, serving=serving, link=link)]
+    )
+
+
+async def _choose_role(moot: Moot, session: str | None, seat: str | None, named: str | None, flags: dict[str, bool]) -> Role:
+    """Return the one role that was chosen. Raises BadSetting when it is not one, or does not fit what else was given."""
+    roles: dict[Role, bool] = {
+        "seat": seat is not None,
+        "agent": named is not None,
+        "owner": flags["owner"],
+        "operator": flags["operator"],
+        "recorder": flags["recorder"],
+        "observer": flags["observer"],
+    }
+    chosen = [role for role, is_chosen in roles.items() if is_chosen]
+    if len(chosen) != 1:
+        raise BadSetting("choose one: --seat NAME (with a SESSION), --agent NAME, --owner, --operator, --recorder or --observer")
+    if named is not None and session is not None:
+        raise BadSetting("an agent's token is for all sessions; leave the SESSION out, or invite it to one seat with --seat")
+    if session is not None:
+        check_invitation(await moot.engine.load_snapshot(parse_session_id(session)), seat)
+    elif seat is not None:
+        raise BadSetting("a seat belongs to a session: moot invite SESSION --seat NAME")
+    return chosen[0]
+
+
+async def _build_prompt(moot: Moot, session: str, seat: str) -> str:
+    from moothall.surfaces.api.toolsets import find_conference_name, find_session_kind
+    from moothall.surfaces.invitations.join_prompt import build_join_prompt
+
+    snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+    opened = snapshot.session_state.opened
+    return build_join_prompt(
+        find_session_kind(snapshot),
+        opened.language,
+        session=find_conference_name(opened) or session,
+        seat=seat,
+        has_token=True,
+        has_consultations=opened.consult is not None,
+    )
+
+
+def _list_tokens(tokens: list[Token]) -> Iterator[str]:
+    if not tokens:
+        yield Note("no tokens yet; create one: moot invite --owner")
+    for token in tokens:
+        where = " ".join(part for part in (token.session or "all sessions", token.seat) if part)
+        state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"until {token.expires:%Y-%m-%d %H:%M} UTC"
+        family = f"  {token.family}" if token.family else ""
+        yield f"{token.id}  {token.role}  {where}  {state}{family}  {one_line(token.note)}".rstrip()
