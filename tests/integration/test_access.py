@@ -11,7 +11,7 @@ from moothall.domain.ids import SessionId
 from moothall.errors import BadName, BadSetting, UnknownToken
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
-from moothall.memory.tokens import AccessDenied, Identity, IssuedToken, TokenStore
+from moothall.memory.tokens import MAX_LOGINS_PER_TOKEN, AccessDenied, Identity, IssuedToken, Token, TokenStore
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
@@ -151,6 +151,38 @@ def test_a_ticket_opens_one_login_with_the_rights_of_its_token(tmp_path: Path) -
             assert await access.log_in(login.secret) == AccessDenied(reason="unknown")
             hands.at += 2 * DAY
             assert await access.identify(login.secret) == AccessDenied(reason="expired", id=token.id)
+
+    run_with_deadline(work())
+
+
+def test_a_token_has_a_bounded_number_of_logins() -> None:
+    """W-7: the oldest ends; those of other tokens go on."""
+
+    async def work() -> None:
+        access = TokenStore(MemoryLedger(), Hands())
+        mine, other = await access.issue("observer", lasts=DAY), await access.issue("observer", lasts=DAY)
+        theirs = await access.log_in(other.secret)
+        logins = [await access.log_in(mine.secret) for _ in range(MAX_LOGINS_PER_TOKEN + 2)]
+        assert all(isinstance(each, IssuedToken) for each in (*logins, theirs))
+        found = await access.identify_all(each.secret for each in (*logins, theirs) if isinstance(each, IssuedToken))
+        assert [isinstance(each, Identity) for each in found.values()] == [False, False, *[True] * (MAX_LOGINS_PER_TOKEN + 1)]
+
+    run_with_deadline(work())
+
+
+def test_what_a_secret_would_give_is_seen_without_a_login() -> None:
+    async def work() -> None:
+        ledger = MemoryLedger()
+        access = TokenStore(ledger, Hands())
+        token = await access.issue("observer", lasts=DAY)
+        ticket = await access.issue_ticket(token.id)
+        before = await ledger.heads()
+        for secret in (token.secret, ticket.secret):
+            found = await access.find_token(secret)
+            assert isinstance(found, Token)
+            assert found.id == token.id
+        assert await access.find_token(f"{token.secret}x") == AccessDenied(reason="unknown")
+        assert await ledger.heads() == before
 
     run_with_deadline(work())
 

@@ -27,7 +27,6 @@ back_to = "model"
 max_rejections = 2
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -39,6 +38,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from moothall.app.panels import Panel, SeatForm, parse_seat_word, resolve_platform_path
 from moothall.app.session_options import Options
 from moothall.codec.languages import KnownLanguage
+from moothall.codec.toml_text import parse_toml
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import Seat
@@ -133,10 +133,9 @@ def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
 
 def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
     """Parse a pipeline. Scripts that it names are resolved against `folder`. Raises BadSetting."""
+    document = parse_toml(text, what)
     try:
-        form = PipelineForm.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as cause:
-        raise BadSetting(f"{what} is not valid TOML: {cause}") from cause
+        form = PipelineForm.model_validate(document)
     except ValidationError as cause:
         raise BadSetting(f"{what}: {_explain(cause)}") from cause
     try:

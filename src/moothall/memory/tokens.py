@@ -26,6 +26,8 @@ MAX_LIFE: Final = timedelta(days=3660)
 TICKET: Final = "moott"
 LOGIN: Final = "mootc"
 TICKET_LIFE: Final = timedelta(minutes=15)
+MAX_LOGINS_PER_TOKEN: Final = 20
+"""Live ones: each is stored, and folded by every server on the ledger."""
 MAX_LOGIN: Final = timedelta(days=30)
 
 DenialReason = Literal["unknown", "expired", "revoked"]
@@ -209,10 +211,18 @@ class TokenStore:
             drawn = _generate_secret(LOGIN, state.logins)
             found.append(drawn)
             expires = min(token.expires, self._clock.now() + MAX_LOGIN)
-            return (LoginStarted(id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket),)
+            started = LoginStarted(id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket)
+            # In the order in which they began: the oldest ends where there would be too many.
+            live = [name for name, login in state.logins.items() if login.token == token.id]
+            return (*(LoginEnded(id=name) for name in live[: max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)]), started)
 
         await self._register.append(choose_facts)
         return found[-1]
+
+    async def find_token(self, secret: str) -> Token | AccessDenied:
+        """Return the token whose rights a secret would give to a login, or why it would give none; nothing is written."""
+        granted = self._find_granting_token(await self._register.state(), secret)
+        return granted if isinstance(granted, AccessDenied) else granted[0]
 
     def _find_granting_token(self, state: AccessState, secret: str) -> tuple[Token, str] | AccessDenied:
         """The token whose rights a secret gives to a login, and the ticket that is used up by it, if it is one."""

@@ -176,11 +176,11 @@ async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
     keyed = KeyedCall(call="close", by=call.caller.name, key=params.idempotency_key, words=words)
     await call.moot.memory.find_keyed_result(keyed)
     await call.deliberations.close(params.deliberation_id, by=call.caller.name, force=params.force)
-    # Taken after the close: a close that was refused does not use its key up, and a second close changes nothing.
-    await call.moot.memory.use_key(keyed)
     found = await find_result(call, params.deliberation_id)
     if found is None:
         raise SessionClosed(f"{params.deliberation_id!r} was cancelled; it has no result")
+    # Taken after the close: a close that was refused does not use its key up, and a second close changes nothing.
+    await call.moot.memory.use_key(keyed)
     return found
 
 

@@ -1,5 +1,6 @@
 """The calls of a pipeline: open one, see where it stands."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -59,7 +60,9 @@ class PipelineOut(ApiModel):
 
 async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     given = collect_options(call, params)
-    pipeline = _check_platforms(call, _find_pipeline(params, given.get("language") or "en"), is_filled=bool(given.get("models")))
+    # Not in the event loop: whatever a caller sends, the others are answered meanwhile.
+    parsed = await asyncio.to_thread(_find_pipeline, params, given.get("language") or "en")
+    pipeline = _check_platforms(call, parsed, is_filled=bool(given.get("models")))
     options = build_pipeline_options(pipeline, given)
     topic = params.task or pipeline.task
     if not topic:

@@ -1,6 +1,7 @@
 """How a browser logs in and out (W-7): a ticket, or a token that a person pastes, becomes a cookie that no script can read."""
 
 import json
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -9,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from moothall.errors import WorldError
-from moothall.memory.tokens import MAX_LOGIN, AccessDenied, TokenStore
+from moothall.memory.tokens import MAX_LOGIN, AccessDenied, Token, TokenStore
 from moothall.surfaces.api.method import Caller
 from moothall.surfaces.api.rights import MAY
 from moothall.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
@@ -18,6 +19,9 @@ from moothall.surfaces.http.refusals import RefusalBrake
 MAX_LOGIN_BODY_LENGTH: Final = 4_096
 REFUSALS_PER_SECOND: Final = 0.2
 MAX_REFUSALS: Final = 5.0
+LOGINS_PER_SECOND: Final = 0.2
+"""With one token, after the first ten: a person logs in now and then, and each login is an entry of the ledger."""
+MAX_LOGINS_AT_ONCE: Final = 10.0
 
 _DENIED: Final = {
     "unknown": "this link or token is not valid; a link works once: ask for another one (`moot invite`, `moot serve`)",
@@ -33,6 +37,7 @@ class Login:
         self._access = access
         self._brake = brake
         self._refusals = RateLimiter(REFUSALS_PER_SECOND, MAX_REFUSALS)
+        self._logins = RateLimiter(LOGINS_PER_SECOND, MAX_LOGINS_AT_ONCE)
 
     def build_routes(self) -> list[Route]:
         return [
@@ -42,23 +47,30 @@ class Login:
         ]
 
     async def log_in(self, request: Request) -> Response:
-        who = request.client.host if request.client else ""
-        if not self._refusals.has_room(who):
-            return JSONResponse({"error": "too many refused logins from your address; wait a moment"}, 429, {"Retry-After": "5"})
         secret = _parse_login(await _read_start(request))
         if secret is None:
             return JSONResponse({"error": 'expected {"ticket": "…"} or {"token": "…"}'}, 400)
         try:
-            login = await self._access().log_in(secret)
+            # Looked up before anything is counted: who has a right secret shares its address with those who guess.
+            token = await self._access().find_token(secret)
+            if isinstance(token, Token) and not self._logins.take(token.id):
+                wait = math.ceil(self._logins.count_wait(token.id))
+                return JSONResponse({"error": "too many logins with this token; wait a moment"}, 429, {"Retry-After": str(wait)})
+            login = await self._access().log_in(secret) if isinstance(token, Token) else token
         except WorldError as error:
             return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
-            self._refusals.take(who)
-            await self._brake.hold(who)
-            return JSONResponse({"error": _DENIED[login.reason]}, 401)
+            return await self._refuse(request, login)
         response = Response(status_code=204, headers={"Cache-Control": "no-store"})
         set_cookie(request, response, login.secret, int(MAX_LOGIN.total_seconds()))
         return response
+
+    async def _refuse(self, request: Request, denied: AccessDenied) -> Response:
+        address = request.client.host if request.client else ""
+        if not self._refusals.take(address):
+            return JSONResponse({"error": "too many refused logins from your address; wait a moment"}, 429, {"Retry-After": "5"})
+        await self._brake.hold(address)
+        return JSONResponse({"error": _DENIED[denied.reason]}, 401)
 
     async def log_out(self, request: Request) -> Response:
         await self._access().log_out(find_cookie(request))
