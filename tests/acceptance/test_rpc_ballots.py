@@ -296,7 +296,7 @@ def test_one_call_tells_a_decision_with_all_that_led_to_it(wire: ApiModel) -> No
     assert [(each["participant"], each["movedBy"]) for each in told["changedMinds"] if "movedBy" in each] == [("cy", 2)]
     members = {each["seat"]: each for each in told["members"]}
     # The owner's vote is no forecast of bob.
-    assert (members["bob"].get("position"), members["bob"]["first"]) == (None, "postgres")
+    assert (members["bob"].get("position"), members["bob"]["firstChoice"]) == (None, "postgres")
 
 
 # Families

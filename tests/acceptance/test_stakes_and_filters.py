@@ -72,7 +72,7 @@ def test_stakes_given_to_the_command_are_recorded_and_take_effect(cli: Cli, agre
 def test_stakes_given_to_the_library_are_recorded_and_take_effect(cli: Cli, tmp_path: Path, stakes: Stakes | None) -> None:
     """D-1, D-19"""
     platform = write_script(tmp_path / "s.toml", {"ada": LEAD, "bob": OFFER})
-    options: dict[str, Any] = {} if stakes is None else {"subject": build_topic(stakes=stakes)}
+    options: dict[str, Any] = {} if stakes is None else {"stakes": stakes}
 
     async def work() -> None:
         async with cli.moot() as moot:

@@ -256,7 +256,7 @@ export interface PastDecision {
     source: string;
     seat: string;
     family: string;
-    first: string;
+    firstChoice: string;
     firstConfidence: number | null;
     position: string | null;
     confidence: number | null;

@@ -328,7 +328,7 @@ function Members({ trace }: { trace: DecisionTrace }) {
         <a data-in href={buildPath("trust", each.source)}>
           {each.seat}
         </a>,
-        <Sureness words={each.first} confidence={each.firstConfidence} />,
+        <Sureness words={each.firstChoice} confidence={each.firstConfidence} />,
         <Sureness words={nameTerm("verdicts", each.position)} confidence={each.confidence} />,
         moved.get(each.seat)?.movedBy ? `#${moved.get(each.seat)?.movedBy}` : "–",
       ])}
