@@ -258,7 +258,7 @@ def test_a_session_is_started_sat_in_and_reviewed_by_keyboard_alone(shown: Shown
         press_until(page, "Tab", wanted)
         page.keyboard.press(key)
 
-    enter(page.get_by_label("The question"), "Do we plant a tree?")
+    enter(page.get_by_role("textbox", name="The question", exact=True), "Do we plant a tree?")
     chosen, debate = (
         page.locator("input[name=protocol]:checked"),
         page.get_by_role("radio", name=re.compile("^Structured debate")),

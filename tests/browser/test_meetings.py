@@ -63,7 +63,7 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
     expect(page.get_by_role("button", name=re.compile("^Play: "))).to_have_count(len(PROTOCOLS))
     page.get_by_label("Your question").fill("Do we ship the new ledger on Monday?")
     page.get_by_role("button", name="Ask something").click()
-    expect(page.get_by_label("The question")).to_have_value("Do we ship the new ledger on Monday?")
+    expect(page.get_by_role("textbox", name="The question", exact=True)).to_have_value("Do we ship the new ledger on Monday?")
     page.get_by_role("radio", name=re.compile("^Structured debate")).check()
     fill_seats(page, {"for": "openai:gpt-5-mini", "against": "openai:gpt-5-mini", "for ": ""})
     estimate = page.get_by_role("complementary", name="What it will take")
@@ -81,7 +81,7 @@ def test_a_question_becomes_a_decision(server: Server, visit: Visit, tmp_path: P
     expect(page.get_by_role("button", name="Take plan.md away")).to_be_visible()
     # What was typed is there after a reload; a file is not, and the page shows that it is not.
     page.reload()
-    expect(page.get_by_label("The question")).to_have_value("Do we ship the new ledger on Monday?")
+    expect(page.get_by_role("textbox", name="The question", exact=True)).to_have_value("Do we ship the new ledger on Monday?")
     expect(page.get_by_role("group", name="Seat 3").get_by_label("Name")).to_have_value("cy")
     page.get_by_text("Possible answers, stakes, files").click()
     page.get_by_label("Files that everybody reads").set_input_files(str(tmp_path / "plan.md"))
