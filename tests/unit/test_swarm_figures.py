@@ -12,8 +12,8 @@ from tests.support.play_swarm import Says, SwarmRun, build_deposit, build_swarm_
 from moothall.domain.effects import Ask, Brief
 from moothall.errors import BadSetting
 from moothall.protocols.swarm.agent_names import agent_name
-from moothall.protocols.swarm.answers import Collision, SwarmBallot
-from moothall.protocols.swarm.facts import ConvergenceMeasured
+from moothall.protocols.swarm.answers import Collision, IdeaJudgements, PairJudgement, SwarmBallot
+from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.what_if import compute_what_if, replay_rounds
@@ -144,7 +144,16 @@ def joined_run() -> SwarmRun:
             return SwarmBallot() if ask.kind == "ballot" else NotImplemented
 
         says[agent_name(at)] = report
-    return SwarmRun(build_swarm_plan(5, collisions=0)).play(says)
+
+    def judge(ask: Ask, brief: Brief, state: Swarm) -> object:
+        if ask.kind != "judge":
+            return NotImplemented
+        pairs = [{state.review.texts[pair.one], state.review.texts[pair.other]} == set(texts) for pair in state.review.pairs]
+        return IdeaJudgements(
+            judgements=tuple(PairJudgement(pair=at, verdict="same" if same else "different") for at, same in enumerate(pairs, 1))
+        )
+
+    return SwarmRun(build_swarm_plan(5, collisions=0, platform="openai:m")).play({**says, VALIDATOR: judge})
 
 
 def test_a_join_can_be_undone_and_the_figures_reckoned_anew() -> None:

@@ -18,10 +18,8 @@ from moothall.domain.roster import MAILBOX
 from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Collision,
-    ComparedPair,
     RoundReport,
     ShutdownReply,
-    SimilarityReport,
     Synthesis,
 )
 from moothall.protocols.swarm.facts import (
@@ -43,64 +41,51 @@ from moothall.protocols.swarm.state import Swarm
 # Ideas
 
 
-def test_ideas_are_joined_by_words_by_agreement_and_by_measure() -> None:
-    """S-8: and the record says which, and why."""
+def test_without_a_judge_ideas_are_joined_by_their_text_and_by_agreement_alone() -> None:
+    """S-8, S-36: no measure is asked, because it cannot tell a denial from a restatement; the record says what joined them."""
     run = SwarmRun(build_swarm_plan(5, max_rounds=1, collisions=0))
-    texts = (CACHE, "put a CACHE at the edge", "An edge cache it is.", "Own words entirely.", "Never put a cache at the edge.")
+    texts = (
+        CACHE,
+        "put a CACHE at the edge",
+        "Put a cache at the edge now.",
+        "Own words entirely.",
+        "Never put a cache at the edge.",
+    )
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
-        if ask.kind == "compare":
-            assert brief.comparing.known == ()
-            assert brief.comparing.new == (texts[0], texts[2], texts[4])
-            pairs = (ComparedPair(one=1, other=0, likeness=0.8), ComparedPair(one=2, other=0, likeness=0.9, opposed=True))
-            return SimilarityReport(by="meaning", pairs=pairs)
+        assert ask.kind != "compare"
         if ask.kind == "explore":
             at = state.explorers.index(ask.seat)
             return build_valid_report(state, ask.seat, "caching", texts[at], agrees_with=(CACHE,) if at == 3 else ())
         return NotImplemented
 
     run.play(says)
-    (found,) = run.facts(IdeasSorted)
-    assert [(each.text, each.idea, each.reason, each.likeness) for each in found.placed] == [
-        (texts[0], 1, "new", None),
-        (texts[2], 1, "measure", 0.8),
-        (texts[3], 1, "agreesWith", None),
-        (texts[4], 2, "new", None),
+    (sorted_ideas,) = run.facts(IdeasSorted)
+    assert [(each.text, each.idea, each.reason) for each in sorted_ideas.placed] == [
+        (texts[0], 1, "new"),
+        (texts[2], 2, "new"),
+        (texts[3], 1, "agreesWith"),
+        (texts[4], 3, "new"),
     ]
-    assert [each.idea for each in run.state.board.findings] == [1, 1, 1, 1, 2]
-    assert [(join.id, join.placed.similar_to) for join in run.timeline.joins] == [("join-1", CACHE), ("join-2", CACHE)]
-
-
-def test_no_chain_of_likenesses_joins() -> None:
-    """S-8: a text is one with an idea when it is like that idea's first text, never by way of another that was joined to it."""
-    run = SwarmRun(build_swarm_plan(3, max_rounds=1, collisions=0, vote=False))
-    texts = ("Raise the price.", "Change the price.", "Lower the price.")
-
-    def says(ask: Ask, brief: Brief, state: Swarm) -> object:
-        if ask.kind == "compare":
-            near = (ComparedPair(one=1, other=0, likeness=0.8), ComparedPair(one=2, other=1, likeness=0.8))
-            return SimilarityReport(by="meaning", pairs=(*near, ComparedPair(one=2, other=0, likeness=0.9, opposed=True)))
-        return build_valid_report(state, ask.seat, "price", texts[state.explorers.index(ask.seat)])
-
-    run.play(says)
-    (found,) = run.facts(IdeasSorted)
-    assert [(each.idea, each.reason) for each in found.placed] == [(1, "new"), (1, "measure"), (2, "new")]
+    assert [each.idea for each in run.state.board.findings] == [1, 1, 2, 1, 3]
+    assert [(join.id, join.placed.similar_to) for join in run.timeline.joins] == [("join-1", CACHE)]
 
 
 def test_a_measure_that_is_lost_is_replaced_by_words_and_that_is_said() -> None:
-    """S-8."""
-    run = SwarmRun(build_swarm_plan(2, max_rounds=1, collisions=0, vote=False))
+    """S-8: words then find the pairs for the judge."""
+    run = SwarmRun(build_swarm_plan(2, max_rounds=1, collisions=0, vote=False, platform="openai:m"))
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
-        if ask.kind == "compare":
+        if ask.kind in {"compare", "judge"}:
             return "error"
         return build_valid_report(state, ask.seat, "caching", "Put a cache at the edge now" if ask.seat == ADA else CACHE)
 
     run.play(says)
-    (found,) = run.facts(IdeasSorted)
-    assert found.by == "words (fallback)"
+    (sorted_ideas,) = run.facts(IdeasSorted)
+    assert sorted_ideas.by == "words (fallback)"
     assert "measure_lost" in {event["type"] for event in run.timeline.events}
     assert run.facts(Compared) == []
+    assert [each.idea for each in run.state.board.findings] == [1, 2], "a lost judge joins nothing"
 
 
 def test_ideas_that_are_to_stay_apart_do() -> None:

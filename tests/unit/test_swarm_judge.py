@@ -1,4 +1,4 @@
-"""Near ideas are judged by a mind in one call a round; without one the measure decides and the record says so (S-31)."""
+"""Near ideas are judged by a mind in one call a round; without one nothing but equal texts is joined (S-31, S-36)."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.records.blackboard import build_board_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.what_if import compute_what_if, replay_rounds
-from moothall.protocols.swarm.rules.ideas import MAX_JUDGED, MAX_SECOND_LOOKS, NEAREST, build_comparison
+from moothall.protocols.swarm.rules.ideas import MAX_JUDGED, MAX_SECOND_LOOKS, NEAREST
 from moothall.protocols.swarm.state import RoundReview, Swarm
 from moothall_testkit.careless_model import CarelessModel
 from moothall_testkit.prompt_size import count_instructions
@@ -56,8 +56,7 @@ def find_verdict(one: str, other: str) -> PairVerdict:
 
 
 def read_pairs(state: Swarm) -> list[tuple[str, str]]:
-    compared = build_comparison(state)
-    texts = (*compared.known, *compared.new)
+    texts = state.review.texts
     return [(texts[pair.one], texts[pair.other]) for pair in state.review.pairs]
 
 
@@ -112,14 +111,13 @@ def test_restatements_are_joined_and_opposites_never() -> None:
 
 
 @pytest.mark.parametrize("how", [{"lost": True}, {"left_out": True}])
-def test_without_a_word_of_the_judge_the_measure_decides_and_says_so(how: Mapping[str, Any]) -> None:
-    """S-31 with a judge that is out, or says nothing."""
+def test_without_a_word_of_the_judge_nothing_is_joined(how: Mapping[str, Any]) -> None:
+    """S-36 with a judge that is out, or says nothing: as without one."""
     run = play(Judge(**how))
-    by_words = play(Judge(), judge="")
-    assert group_texts(run) == group_texts(by_words)
+    unjudged = play(Judge(), judge="")
+    assert group_texts(run) == group_texts(unjudged) == {frozenset((text,)) for text in TEXTS.values()}
     assert run.facts(IdeasSorted)[0].judged == 0
-    assert {each.by for each in by_words.facts(IdeasSorted)[:1]} == {"words"}
-    assert [each.judge for each in by_words.facts(IdeasSorted)[:1]] == [""]
+    assert [(each.by, each.judge) for each in unjudged.facts(IdeasSorted)[:1]] == [("", "")]
 
 
 def test_the_judge_is_asked_also_when_the_measure_is_out() -> None:
@@ -274,7 +272,7 @@ def test_of_the_nearest_texts_two_at_most_say_one_idea() -> None:
 
     _, reviews = play_texts(text, "same", 5, 2)
     later = reviews[1]
-    assert len({idea for _, idea in later.hints} | set(later.known)) == 1
+    assert len(set(later.ideas)) == 1
     assert sum(pair.one >= later.first_new for pair in later.pairs) == 2
 
 

@@ -19,7 +19,7 @@ from tests.support.play_swarm import (
 )
 from tests.support.swarm_scenes import ADA, BALLOT, BOB, BUY, CACHE, EVE, explorer, exploring, five
 
-from moothall.domain.effects import Ask, Brief, Record
+from moothall.domain.effects import Ask, Brief, CompareTexts, Record
 from moothall.domain.facts import AsksSent, Entry, Fact, InputGiven, SessionForked, SessionResumed
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
@@ -30,7 +30,9 @@ from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Collision,
     ComparedPair,
+    IdeaJudgements,
     Operation,
+    PairJudgement,
     SimilarityReport,
 )
 from moothall.protocols.swarm.facts import (
@@ -50,6 +52,7 @@ from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.rules import compliance, convergence, ideas, operations, round_start, settle_round, shutdown
 from moothall.protocols.swarm.rules.execution import ExecutionProgress
+from moothall.protocols.swarm.rules.ideas import compare_by_words
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm
@@ -99,7 +102,7 @@ def test_the_validator_is_a_model_where_there_is_one_and_likeness_is_always_meas
 
 def test_any_mind_can_take_the_seat_of_the_measure() -> None:
     """S-8: pluggable; a mind reads the ideas by their numbers."""
-    plan = build_swarm_plan(3, max_rounds=1, collisions=0, vote=False)
+    plan = build_swarm_plan(3, max_rounds=1, collisions=0, vote=False, platform="openai:m")
     run = SwarmRun(replace(plan, seats=(*plan.seats, Seat(id=SeatId("likeness"), platform="openai:m"))))
 
     def says(ask: Ask, brief: Brief, state: Swarm) -> object:
@@ -109,6 +112,9 @@ def test_any_mind_can_take_the_seat_of_the_measure() -> None:
             stray = SimilarityReport(by="meaning", pairs=(ComparedPair(one=0, other=1, likeness=1.0),))
             assert brief.normalize(stray) == (SimilarityReport(by="meaning"), ("skipped pairs 1",))
             return SimilarityReport(by="meaning", pairs=(ComparedPair(one=2, other=1, likeness=0.7),))
+        if ask.kind == "judge":
+            assert [(pair.one, pair.other) for pair in state.review.pairs] == [(2, 1)]
+            return IdeaJudgements(judgements=(PairJudgement(pair=1, verdict="same"),))
         return build_valid_report(state, ask.seat, "x", f"Idea of {ask.seat}")
 
     run.play(says)
@@ -291,7 +297,9 @@ def busy() -> SwarmRun:
         )
         return replace(said, conflict_review=None) if number == 2 else said
 
-    return SwarmRun(build_swarm_plan(5, mode="hybrid", directions=("Way 0", "way 7", "WAY 7"), max_rounds=7)).play(says)
+    return SwarmRun(
+        build_swarm_plan(5, mode="hybrid", directions=("Way 0", "way 7", "WAY 7"), max_rounds=7, platform="openai:m")
+    ).play(says)
 
 
 def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
@@ -304,6 +312,12 @@ def _shaken(reckon: Callable[..., Any]) -> Callable[..., Any]:
         return math.nextafter(found, 2.0)
 
     return shaken
+
+
+def _compare_otherwise(compared: CompareTexts) -> SimilarityReport:
+    """The same pairs, each a little less alike."""
+    report = compare_by_words(compared)
+    return replace(report, pairs=tuple(replace(pair, likeness=pair.likeness / 2) for pair in report.pairs))
 
 
 def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +339,7 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
         ):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, _shaken(getattr(module, name)))
-    monkeypatch.setattr(ideas, "compare_by_words", lambda compared: SimilarityReport(by="words"))
+    monkeypatch.setattr(ideas, "compare_by_words", _compare_otherwise)
     monkeypatch.setattr(shutdown, "build_resolutions", lambda state: ())
     assert folded(run.entries) == state
     assert render_blackboard(run.timeline) == before

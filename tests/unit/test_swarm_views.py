@@ -416,7 +416,7 @@ def played(language: Language) -> SwarmRun:
         )
         return replace(said, conflict_review=None) if ask.seat == "SuYuan" and state.round == 1 else said
 
-    return SwarmRun(build_swarm_plan(6, seed=3, language=language, max_rounds=6)).play(says)
+    return SwarmRun(build_swarm_plan(6, seed=3, language=language, max_rounds=6, platform="openai:m")).play(says)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -445,5 +445,5 @@ def test_what_an_explorer_is_sent(language: Language) -> None:
                     prompts.setdefault(name, f"{brief.system}\n\n{brief.shared}\n\n{brief.own}")
         state = RULES.evolve(state, entry)
     text = "\n\n".join(f"══ {name}\n{prompts[name]}" for name in sorted(prompts))
-    assert set(prompts) >= {"explore", "explore again", "collide", "compare", "ballot"}
+    assert set(prompts) >= {"explore", "explore again", "collide", "compare", "judge", "ballot"}
     check_snapshot(SNAPSHOTS / f"swarm_prompts_{language}.txt", text)

@@ -55,6 +55,12 @@ class TextGroups:
                 totals[group] = totals.get(group, 0.0) + weight
         return totals
 
+    def find_best(self, text: str) -> int:
+        """Return the group that most verdicts on a text speak for; 0 if none does."""
+        totals = self.weigh(text)
+        best = max(totals, key=lambda group: (totals[group], -group), default=0)
+        return best if best and totals[best] > 0 else 0
+
     def regroup(self, texts: Iterable[str], free: int) -> None:
         """Move these texts to where most speaks for them, then merge groups; `free` is the first number of a new group."""
         touched = sorted(texts)

@@ -27,7 +27,7 @@ Status = Literal["active", "interrupted", "degraded", "removed", "completed", "t
 Termination = Literal["graceful", "forced", "auto_forced", "compliance_violation"]
 Severity = Literal["WARNING", "MINOR", "MAJOR", "CRITICAL"]
 CollisionMode = Literal["review_challenge", "debate", "collaborate_deepen", "early_synthesis"]
-Reason = Literal["new", "agreesWith", "measure", "judge"]
+Reason = Literal["new", "agreesWith", "judge"]
 Settle = Literal["evidence", "quorum"]
 Stability = Literal["all", "leading"]
 EndReason = Literal[
@@ -47,7 +47,7 @@ class SwarmSettings:
 
     `settle` says what makes the decision: the readings of directions, or the vote on ideas with a quorum; None leaves it to the
     mode. `stability` says which ideas must be stable, `clear_at` from which z of the leading direction the run may end early
-    (0: never), and `judge` is the seat that judges whether near ideas are one (empty: the measure alone decides).
+    (0: never), and `judge` is the seat that judges whether near ideas are one (empty: nobody does).
     """
 
     mode: Mode = "emergent"
@@ -251,9 +251,9 @@ class PlacedIdea:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdeasSorted(Fact):
-    """The texts of a round with their ideas. `by` names the measure, `words (fallback)` if the measure itself was lost.
+    """The texts of a round with their ideas. `by` names the measure that found near pairs, `words (fallback)` if it was lost.
 
-    `judge` is the seat that judged near pairs, empty if the measure alone decided; `judged` is how many it judged.
+    `judge` is the seat that judged them, empty if nobody did; `judged` is how many it judged.
     """
 
     round: int

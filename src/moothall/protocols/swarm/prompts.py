@@ -288,8 +288,7 @@ def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
 
 def _format_pairs(state: Swarm, words: SwarmPromptText) -> str:
     """List the ideas of the pairs in full, each once, then the pairs by number."""
-    compared, review = build_comparison(state), state.review
-    texts = (*compared.known, *compared.new)
+    review, texts = state.review, state.review.texts
     details: dict[str, str] = {}
     for finding in state.board.findings:
         details.setdefault(finding.core_idea, finding.details)

@@ -179,8 +179,6 @@ class Board:
     findings: tuple[Finding, ...] = ()
     ideas: Mapping[int, Idea] = field(default_factory=dict)
     by_text: Mapping[str, int] = field(default_factory=dict)
-    # The texts that joined an idea, as written; the founding texts are with the ideas.
-    joined: tuple[tuple[str, int], ...] = ()
     perspectives: frozenset[str] = frozenset()
     # Of each direction, by its key: who deposited on it, how often and how much in all.
     readings: Mapping[str, Mapping[SeatId, tuple[int, float]]] = field(default_factory=dict)
@@ -247,31 +245,34 @@ class NearPair:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundReview:
-    """The questions between a round's operations and its settlement, and their answers; None for an answer that was lost.
-
-    `fresh` are the texts that nobody stated before; those that no `agreesWith` assigns are compared. `pairs` are put to the judge
-    once the measure has answered; `is_judged` when it has answered, or was lost. `hints` are texts that joined known ideas: they
-    help to find the nearest idea, and attract nothing themselves.
-    """
+    """The questions between a round's operations and its settlement, and their answers; None for an answer that was lost."""
 
     invitations: tuple[Invitation, ...] = ()
     to_check: tuple[int, ...] = ()
     fresh: tuple[str, ...] = ()
-    known: tuple[int, ...] = ()
-    compared: tuple[str, ...] = ()
-    hints: tuple[tuple[str, int], ...] = ()
+    """The texts that nobody stated before."""
+    texts: tuple[str, ...] = ()
+    """What is compared for the judge: the texts of known ideas, then the new ones that no `agreesWith` assigns."""
+    ideas: tuple[int, ...] = ()
+    """The ideas of the known texts."""
     collisions: Mapping[SeatId, answers.Collision | None] = field(default_factory=dict)
     validation: answers.Validation | None = None
     likenesses: answers.SimilarityReport | None = None
     settled: frozenset[SeatId] = frozenset()
     pairs: tuple[NearPair, ...] = ()
+    """What is put to the judge, once the measure has answered or was lost."""
     judgements: answers.IdeaJudgements | None = None
     is_judged: bool = False
+    """Whether the judge has answered, or was lost."""
 
     @property
     def first_new(self) -> int:
-        """The place of the first new text among the compared ones: known ideas, then hints, then new texts."""
-        return len(self.known) + len(self.hints)
+        """The place of the first new text among the compared ones."""
+        return len(self.ideas)
+
+    @property
+    def has_new(self) -> bool:
+        return len(self.texts) > len(self.ideas)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +341,7 @@ class Swarm(ProtocolState):
 
     @property
     def judge(self) -> SeatId | None:
-        """The seat that judges whether near ideas are one; None where the measure alone decides."""
+        """The seat that judges whether near ideas are one; None if nobody does."""
         seat = next((seat for seat in self.seats if seat.id == self.settings.judge), None)
         is_measure = seat is None or parse_kind(seat.platform) == MEASURE
         return None if is_measure or seat is None else seat.id

@@ -151,12 +151,12 @@ def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
 
 
 def _build_join(join: IdeaJoin) -> dict[str, Any]:
-    """Return a join with what decided it: the measure, or the reason of the judge."""
+    """Return a join with what decided it: the author's word, or the judge's on a pair that a measure found."""
     placed = join.placed
     return {
         **take_fields(join, "id round"),
         **take_fields(placed, "text idea# takenFor=similar_to reason likeness"),
-        "measure": join.by if placed.reason == "measure" else None,
+        "measure": join.by if placed.likeness is not None else None,
         **({"why": placed.why} if placed.reason == "judge" else {}),
     }
 

@@ -290,9 +290,7 @@ def _build_joins(standing: SwarmStanding) -> Iterable[Block]:
             join.id,
             join.placed.text,
             f"idea-{join.placed.idea}: {join.placed.similar_to}",
-            f"{translate_term(words, join.placed.reason)} ({translate_term(words, join.by)})"
-            if join.placed.reason == "measure"
-            else translate_term(words, join.placed.reason),
+            translate_term(words, join.placed.reason),
             "–" if join.placed.likeness is None else f"{join.placed.likeness:.2f}",
         )
         for join in timeline.joins

@@ -15,7 +15,7 @@ from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import Operation, RoundReport
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.terms import translate_term
-from moothall.protocols.swarm.rules.ideas import build_comparison, collect_judgements
+from moothall.protocols.swarm.rules.ideas import list_judgements
 from moothall.protocols.swarm.rules.operations import list_operations, rotate_seats
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
@@ -215,12 +215,11 @@ class SwarmTimeline(TimelineBase[Swarm]):
 
     def _record_judgements(self, before: Swarm, fact: facts.IdeasSorted) -> None:
         """Every pair that a judge took for one idea or for two sides of a question, with its reason."""
-        compared = build_comparison(before)
-        texts = (*compared.known, *compared.new)
-        for (one, other), said in collect_judgements(before.review).items():
+        texts = before.review.texts
+        for pair, said in list_judgements(before.review):
             if said.verdict != "different":
-                pair = {"text": texts[one], "other": texts[other], "reason": said.reason, "agentId": fact.judge}
-                self._add_event(f"ideas_judged_{said.verdict}", fact.round, **pair)
+                about = {"text": texts[pair.one], "other": texts[pair.other], "reason": said.reason, "agentId": fact.judge}
+                self._add_event(f"ideas_judged_{said.verdict}", fact.round, **about)
 
     def _record_settlement(self, after: Swarm, fact: facts.RoundSettled) -> None:
         self.settlements.append(fact)

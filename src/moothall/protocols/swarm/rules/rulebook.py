@@ -165,7 +165,7 @@ def _list_reviewers(state: Swarm) -> dict[SeatId, str]:
     helpers = state.helpers
     if review.to_check and VALIDATOR in helpers:
         reviewers[VALIDATOR] = "validate"
-    if review.compared and LIKENESS in helpers:
+    if review.has_new and LIKENESS in helpers:
         reviewers[LIKENESS] = "compare"
     waiting = {seat: kind for seat, kind in reviewers.items() if seat not in review.settled}
     # The measure finds the pairs, so the judge is asked after it; and nobody is asked two things at once.
@@ -327,18 +327,13 @@ def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
         agents[seat] = fast_replace(agents[seat], results=results, done=done)
     state = fast_replace(state, agents=agents, board=fast_replace(editor.board(), requests=state.wanted))
     # After the operations, because they add the findings that are compared and collided with.
-    texts = ideas.list_fresh_texts(state)
-    known, compared = ideas.select_comparison(state, texts)
-    review = RoundReview(
+    review = fast_replace(
+        ideas.start_review(state),
         invitations=collisions.build_invitations(state),
         to_check=collisions.list_findings_to_check(state),
-        fresh=texts,
-        known=known,
-        compared=compared,
-        hints=state.board.joined if state.judge is not None and compared else (),
     )
     state = fast_replace(state, review=review)
-    return state if compared else ideas.with_pairs(state)
+    return state if review.has_new else ideas.with_pairs(state)
 
 
 def _apply_measurement(state: Swarm, fact: facts.ConvergenceMeasured) -> Swarm:
