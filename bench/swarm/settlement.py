@@ -11,11 +11,10 @@ from pydantic import TypeAdapter
 from tests.support.play_swarm import build_swarm_plan
 
 from bench.swarm.driver import Drive
-from bench.swarm.explorer import Manner
 from bench.swarm.report import table
-from bench.swarm.speaker import ErringJudge, Speaker, find_verdict
-from bench.swarm.speech import build_meanings, get_label
-from bench.swarm.world import World, plurality
+from bench.swarm.speaker import SILENT_ROUNDS, ErringJudge, Kind, Speaker, find_verdict
+from bench.swarm.speech import build_meanings
+from bench.swarm.world import World, plurality_of
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
@@ -31,7 +30,7 @@ BLOCK: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechCase:
-    """One cell. `errs` is how often the judge of ideas is wrong, None where there is no judge."""
+    """One cell. `errs` is how often the judge of ideas is wrong, None where there is no judge; `crew` are the explorers."""
 
     k: int = 5
     gap: float = 0.2
@@ -39,7 +38,8 @@ class SpeechCase:
     taste: float = 0.1
     rounds: int = 10
     errs: float | None = 0.05
-    constant: bool = False
+    crew: tuple[Kind, ...] = ("careful",) * AGENTS
+    spellings: int = 1
     rates: bool = True
     counts_tokens: bool = False
     settings: tuple[tuple[str, Any], ...] = ()
@@ -56,6 +56,7 @@ class SpokenOutcome:
     """
 
     right: bool
+    sureness: float | None
     held: bool
     vote: bool
     converged: bool
@@ -81,9 +82,11 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     """Play one run to its end and judge it by the truth."""
     language = get_language(seed)
     world = World(seed=seed, k=case.k, gap=case.gap, noise=case.noise, taste=case.taste)
-    plan = build_swarm_plan(AGENTS, seed=seed, language=language, max_rounds=case.rounds, **dict(case.settings))
+    plan = build_swarm_plan(len(case.crew), seed=seed, language=language, max_rounds=case.rounds, **dict(case.settings))
+    kinds = dict(zip((str(seat.id) for seat in plan.seats), case.crew, strict=True))
     speakers = {
-        seat.id: Speaker(world, seat.id, Manner(), language, constant=case.constant, rates=case.rates) for seat in plan.seats
+        name: Speaker(world, name, language, kind=kind, rates=case.rates, spellings=case.spellings)
+        for name, kind in kinds.items()
     }
     judge = ErringJudge(seed, language, case.errs or 0.0)
     if case.errs is not None:
@@ -105,20 +108,22 @@ def play_spoken(case: SpeechCase, seed: int) -> SpokenOutcome:
     meanings = build_meanings(language)
     backed = max(last.backing, key=lambda each: (len(each.backers), -each.idea))
     most_held = meanings[run.state.board.ideas[backed.idea].text]
-    seats = [str(seat) for seat in run.state.explorers]
-    choice = done.choice.direction if done.choice is not None else get_label(most_held.direction, language)
+    choice = meanings[done.choice.answer] if done.choice is not None else most_held
+    looks = {name: done.round if kind != "silent" else -(-done.round // SILENT_ROUNDS) for name, kind in kinds.items()}
+    liars = [name for name, kind in kinds.items() if kind == "liar"]
     return SpokenOutcome(
-        right=choice == get_label(world.best, language),
+        right=choice.direction == world.best and choice.side == "for",
+        sureness=done.choice.sureness if done.choice is not None else None,
         held=most_held.direction == world.best and most_held.side == "for",
-        vote=plurality(world, seats, done.round) == world.best,
+        vote=plurality_of(world, looks, liars) == world.best,
         converged=done.converged,
         rounds=done.round,
         **count_joins(run, language),
         judged=judge.pairs,
         calls=spent.calls,
-        vote_calls=AGENTS * done.round,
+        vote_calls=sum(looks.values()),
         tokens=spent.tokens,
-        vote_tokens=spent.first_look * AGENTS * done.round,
+        vote_tokens=spent.first_look * sum(looks.values()),
     )
 
 
@@ -173,12 +178,26 @@ OTHERS: Final[dict[str, SpeechCase]] = {
     "quorum, the source's rule": BASE.but(settle="quorum"),
     "stability leading": BASE.but(stability="leading"),
     "may stop at z 1.5": BASE.but(clear_at=1.5),
-    "constant deposits, rated at the end": replace(BASE, constant=True),
-    "constant deposits, no ratings": replace(BASE, constant=True, rates=False),
-    "the same, 10 directions": replace(BASE, constant=True, rates=False, k=10),
-    "no judge, by words alone": replace(BASE, errs=None),
+    "constant deposits and ratings": replace(BASE, crew=("constant",) * AGENTS),
+    "the same, 10 directions": replace(BASE, crew=("constant",) * AGENTS, k=10),
+    "no judge": replace(BASE, errs=None),
     "a judge that never errs": replace(BASE, errs=0.0),
 }
+
+
+CREWS: Final[dict[str, tuple[Kind, ...]]] = {
+    "honest": ("careful",) * 7,
+    "mixed": (*("careful",) * 4, "careless", "constant", "silent"),
+    "one liar": (*("careful",) * 6, "liar"),
+    "two liars": (*("careful",) * 5, "liar", "liar"),
+}
+UNKIND: Final[dict[str, SpeechCase]] = {
+    f"{k} directions, {rounds} rounds, {name}": SpeechCase(k=k, rounds=rounds, noise=0.25, spellings=3, crew=crew)
+    for rounds in (5, 15)
+    for k in (3, 5, 8)
+    for name, crew in CREWS.items()
+}
+"""Three spellings of each direction, and explorers that are careless, silent, constant, or lie (S-34)."""
 
 
 def describe_share(outcomes: Sequence[SpokenOutcome], holds: Callable[[SpokenOutcome], bool]) -> str:
@@ -252,6 +271,23 @@ def render_costs(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
     return table(head, rows)
 
 
+def render_sureness(title: str, played: dict[str, list[SpokenOutcome]]) -> str:
+    """How sure all runs say they are, in steps of ten points, and how often they are right (S-35)."""
+    bins: dict[int, list[SpokenOutcome]] = {}
+    for outcome in (each for outcomes in played.values() for each in outcomes):
+        if outcome.sureness is not None:
+            bins.setdefault(min(9, int(10 * outcome.sureness)), []).append(outcome)
+    rows = []
+    for at, outcomes in sorted(bins.items()):
+        said = math.fsum(each.sureness or 0.0 for each in outcomes) / len(outcomes)
+        right = sum(each.right for each in outcomes) / len(outcomes)
+        error = math.sqrt(right * (1 - right) / len(outcomes))
+        rows.append(
+            (f"{10 * at}–{10 * at + 10}", str(len(outcomes)), f"{100 * said:.0f}", f"{100 * right:.0f} ± {100 * error:.0f}")
+        )
+    return table((title, "runs", "said %", "right %"), rows)
+
+
 def play_cells(cells: dict[str, SpeechCase], runs: int) -> dict[str, list[SpokenOutcome]]:
     return {name: [play_spoken(case, seed) for seed in range(1, runs + 1)] for name, case in cells.items()}
 
@@ -266,6 +302,10 @@ def print_settlement(runs: int) -> None:
     print(render_choices("at equal readings", equal), end="\n\n", flush=True)
     print(render_costs("what it costs", equal), end="\n\n", flush=True)
     print(render_joins("joins", equal), end="\n\n", flush=True)
+    unkind = play_cells(UNKIND, runs)
+    print(render_choices("three spellings, unkind crews of seven", unkind), end="\n\n", flush=True)
+    print(render_joins("joins", unkind), end="\n\n", flush=True)
+    print(render_sureness("how sure", unkind), end="\n\n", flush=True)
     others = play_cells(OTHERS, runs)
     print(render_choices("5 directions, 10 rounds", others), end="\n\n", flush=True)
     print(render_joins("joins", others), end="\n\n", flush=True)

@@ -1,24 +1,24 @@
 """An explorer that speaks, and a judge of ideas that errs.
 
 It chooses, reads and deposits as the explorer that is a formula does, and it carries out the order to cover a direction first.
-What it holds it says in other words every time; where it warns of a direction it also says that this is not the answer. At the
-end it rates what it has read by the mean of its own readings.
+What it holds it says in other words every time; where it warns of a direction it also says that this is not the answer. A
+direction has several spellings: it takes the one on the blackboard, and where there is none its own. At the end it rates the
+answers that it has read by the mean of its own readings. Some are careless, silent, constant, or lie.
 """
 
 import re
+from dataclasses import replace
 from random import Random
-from typing import Final
+from typing import Final, Literal
 
 from bench.swarm.explorer import Explorer, Manner, Message, read
-from bench.swarm.speech import Meaning, Side, build_meanings, describe_reading, get_label, say
+from bench.swarm.speech import Meaning, Side, build_meanings, describe_reading, list_labels, say
 from bench.swarm.world import World
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.protocols.swarm.answers import (
-    Candidate,
+    AnswerRating,
     Collision,
-    DecisionReport,
-    DirectionRating,
     FoundIdea,
     IdeaJudgements,
     IdeaVote,
@@ -32,21 +32,28 @@ from moothall.protocols.swarm.answers import (
 _LISTED: Final = re.compile(r"^\| (\d+)\. (.+)$", re.MULTILINE)
 _PAIR: Final = re.compile(r"^\| (\d+): (\d+), (\d+)$", re.MULTILINE)
 _INSTRUCTIONS: Final = re.compile(r'"recommendedDirection": "([^"]+)", "coverFirst": true')
+Kind = Literal["careful", "careless", "silent", "constant", "liar"]
+"""How an explorer behaves: with care; with ratings at random; silent in three rounds of four; with one amount and one rating for
+everything; or pushing one wrong direction, whatever it reads."""
+SILENT_ROUNDS: Final = 4
 VERDICTS: Final[tuple[PairVerdict, ...]] = ("same", "opposite", "different")
 
 
 class Speaker(Explorer):
-    """`constant` is one that deposits the same amount whatever it reads; without `rates` its ratings are all equal, too."""
+    """`spellings` is how many ways there are to write a direction; without `rates` all ratings are equal."""
 
     def __init__(
-        self, world: World, name: str, manner: Manner, language: Language, *, constant: bool = False, rates: bool = True
+        self, world: World, name: str, language: Language, *, kind: Kind = "careful", rates: bool = True, spellings: int = 1
     ) -> None:
-        super().__init__(world, name, manner)
+        super().__init__(world, name, Manner())
         self._language: Language = language
-        self._constant = constant
+        self._kind = kind
         self._rates = rates
         self._voice = Random(f"{world.seed}/{name}/voice")
-        self._labels = {get_label(each, language): each for each in world.directions}
+        spelled = {each: list_labels(each, language)[:spellings] for each in world.directions}
+        self._labels = {label: each for each, labels in spelled.items() for label in labels}
+        self._own = {each: self._voice.choice(labels) for each, labels in spelled.items()}
+        self._spelled = dict(self._own)
         self._meanings = build_meanings(language)
         self._covered = ""
 
@@ -60,29 +67,45 @@ class Speaker(Explorer):
                 return self._vote(brief)
 
     def _speak(self, brief: Brief) -> RoundReport:
-        told = self._translate(read(brief))
+        raw = read(brief)
+        told = self._translate(raw)
         order = _INSTRUCTIONS.search(brief.own)
         self._covered = self._labels.get(order[1], "") if order is not None else ""
         said = self._report(told)
         direction = said.direction
         warned = [str((each.params or {})["targetDirection"]) for each in said.operations if each.operation == "send_stop_signal"]
-        ideas: list[tuple[str, Side]] = [(said.findings[0].core_idea, "for"), *((each, "against") for each in warned)]
+        held = self._world.decoy if self._kind == "liar" else said.findings[0].core_idea
+        ideas: list[tuple[str, Side]] = [(held, "for"), *((each, "against") for each in warned)]
         details = describe_reading(direction, self.readings.seen[direction][-1], self._world.noise, self._language)
-        return RoundReport(
-            direction=get_label(direction, self._language),
+        decision = said.decision_report
+        assert decision is not None
+        candidates = zip(decision.candidates or (), raw.top, strict=True)
+        report = replace(
+            said,
+            direction=self._spelled[direction],
             findings=tuple(
                 FoundIdea(core_idea=say(name, side, self._language, self._voice), perspective=self._name, details=details)
                 for name, side in ideas
             ),
             operations=tuple(self._rename(each) for each in said.operations),
-            decision_report=_rename_candidates(said, self._language),
-            conflict_review=said.conflict_review,
-            random_explore_forced=said.random_explore_forced,
+            decision_report=replace(
+                decision,
+                candidates=tuple(replace(each, direction=shown["direction"]) for each, shown in candidates),
+                selected_direction=self._spelled[direction],
+            ),
         )
+        is_silent = self._kind == "silent" and raw.round % SILENT_ROUNDS != 1
+        return replace(report, findings=(), operations=()) if is_silent else report
 
     def _translate(self, told: Message) -> Message:
-        """Read the labels of the blackboard as the directions of the world."""
+        """Read the labels of the blackboard as the directions of the world; of several spellings the strongest counts."""
         names = self._labels
+        board: dict[str, float] = {}
+        self._spelled = dict(self._own)
+        for label, value in told.board.items():
+            name = names.get(label, "")
+            if name and value > board.get(name, 0.0):
+                board[name], self._spelled[name] = value, label
         return Message(
             round=told.round,
             threshold=told.threshold,
@@ -91,52 +114,49 @@ class Speaker(Explorer):
             random=told.random,
             must_switch=told.must_switch,
             inhibited=told.inhibited,
-            board={names[label]: value for label, value in told.board.items() if label in names},
+            board=board,
         )
 
     def _direction(self, told: Message) -> str:
         chosen = super()._direction(told)
-        return self._covered or chosen
+        return self._world.decoy if self._kind == "liar" else self._covered or chosen
 
     def _rename(self, wanted: Operation) -> Operation:
         params = dict(wanted.params or {})
         for name in ("direction", "targetDirection"):
             if name in params:
-                params[name] = get_label(str(params[name]), self._language)
-        if self._constant and "amount" in params:
+                params[name] = self._spelled[str(params[name])]
+        if "amount" in params and self._kind in {"constant", "careless"}:
             params["amount"] = 0.1
+        if "amount" in params and self._kind == "liar":
+            params["amount"] = 0.3
         return Operation(operation=wanted.operation, params=params)
 
     def _vote(self, brief: Brief) -> SwarmBallot:
-        mine = self.held({})
-        ratings, votes = [], []
+        mine = self._world.decoy if self._kind == "liar" else self.held({})
+        rated = brief.schema["properties"].get("ratings") if brief.schema is not None else None
+        allowed = rated["items"]["properties"]["answer"]["enum"] if rated is not None else []
+        ratings: dict[int, AnswerRating] = {}
+        votes: dict[int, IdeaVote] = {}
         for number, text in _LISTED.findall(brief.own):
-            label = text.split(" (")[0]
-            meaning = self._meanings.get(text)
-            if label in self._labels and meaning is None:
-                value = 0.5 if not self._rates else min(1.0, max(0.0, self.readings.estimate(self._labels[label])))
-                ratings.append(DirectionRating(direction=int(number), rating=value))
-            elif meaning is not None:
-                agrees = (meaning.direction == mine) == (meaning.side == "for")
-                votes.append(IdeaVote(idea=int(number), position="support" if agrees else "oppose", confidence=0.7))
-        return SwarmBallot(ratings=tuple(ratings), votes=tuple(votes))
+            meaning = self._meanings.get(text.split(" (")[0])
+            if meaning is None:
+                continue
+            agrees = (meaning.direction == mine) == (meaning.side == "for")
+            votes[int(number)] = IdeaVote(idea=int(number), position="support" if agrees else "oppose", confidence=0.7)
+            # A denial answers nothing, and is not rated.
+            if int(number) in allowed and meaning.side == "for":
+                ratings[int(number)] = AnswerRating(answer=int(number), rating=self._rate(meaning.direction))
+        return SwarmBallot(ratings=tuple(ratings.values()), votes=tuple(votes.values()))
 
-
-def _rename_candidates(said: RoundReport, language: Language) -> DecisionReport:
-    report = said.decision_report
-    assert report is not None
-    candidates = tuple(
-        Candidate(
-            direction=get_label(each.direction, language), concentration=each.concentration, response_prob=each.response_prob
-        )
-        for each in report.candidates or ()
-    )
-    return DecisionReport(
-        threshold=report.threshold,
-        candidates=candidates,
-        selected_direction=get_label(report.selected_direction, language),
-        selection_reason=report.selection_reason,
-    )
+    def _rate(self, direction: str) -> float:
+        if self._kind == "liar":
+            return float(direction == self._world.decoy)
+        if self._kind == "careless":
+            return self._voice.random()
+        if self._kind == "constant" or not self._rates:
+            return 0.5
+        return min(1.0, max(0.0, self.readings.estimate(direction)))
 
 
 def find_verdict(one: Meaning, other: Meaning) -> PairVerdict:

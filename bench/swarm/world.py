@@ -32,6 +32,11 @@ class World:
     def best(self) -> str:
         return Random(f"{self.seed}/best").choice(self.directions)
 
+    @property
+    def decoy(self) -> str:
+        """The wrong direction that liars push, all the same one."""
+        return Random(f"{self.seed}/decoy").choice([each for each in self.directions if each != self.best])
+
     def reading(self, reader: str, direction: str, nth: int) -> float:
         """What the reader's n-th look at a direction shows."""
         quality = ORDINARY + self.gap * (direction == self.best)
@@ -76,6 +81,13 @@ def plurality(world: World, readers: Sequence[str], looks: int) -> str:
     most = max(votes.values())
     tied = [direction for direction in world.directions if votes.get(direction) == most]
     return Random(f"{world.seed}/tie").choice(tied)
+
+
+def plurality_of(world: World, looks: Mapping[str, int], liars: Sequence[str]) -> str:
+    """The same where readers look a different number of times, and liars vote for the decoy whatever they read."""
+    votes = [world.decoy if reader in liars else alone(world, reader, count) for reader, count in looks.items()]
+    most = max(votes.count(each) for each in votes)
+    return Random(f"{world.seed}/tie").choice([each for each in world.directions if votes.count(each) == most])
 
 
 def pooled(world: World, readers: Sequence[str], looks: int) -> str:

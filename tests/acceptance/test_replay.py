@@ -192,7 +192,7 @@ def test_a_changed_export_is_not_taken_in(cli: Cli, session: str, tmp_path: Path
     assert other.json("list") == []
 
 
-def test_a_rulebook_that_would_have_decided_otherwise_is_told_apart(cli: Cli, session: str, tmp_path: Path) -> None:
+def test_a_rulebook_that_would_have_decided_otherwise_is_distinct(cli: Cli, session: str, tmp_path: Path) -> None:
     """P-10: an export with a whole chain that gives the floor to the wrong seat is not taken in, with code 5."""
     from moothall.codec.chain import compute_record_hash, compute_root_hash
     from moothall.codec.export import EXPORT_VERSION

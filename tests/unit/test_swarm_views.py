@@ -32,9 +32,8 @@ from moothall.protocols.swarm.plugin import SWARM
 from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
 from moothall.protocols.swarm.records.files import file_name, folder_name, run_files, task_slug
 from moothall.protocols.swarm.reports.decision import check_citations
-from moothall.protocols.swarm.reports.live_lines import add_and_describe_entry
 from moothall.protocols.swarm.reports.standing import build_standing_json
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Swarm
 from moothall.reports.terminal import render_decision_lines

@@ -857,7 +857,7 @@ class SwarmPromptText(Texts):
     judge: str
     ballot: str
     ballot_evidence: str
-    own_directions: str
+    own_answers: str
     ballot_ideas: str
     own_deposits: str
     synthesis: str
@@ -917,6 +917,13 @@ class SwarmReportText(SharedReportText):
     evidence: str
     evidence_line: str
     checked: str
+    what_decided: str
+    evidence_heads: tuple[str, ...]
+    indistinct: str
+    evidence_margin: str
+    evidence_needed: str
+    evidence_fixed: str
+    evidence_decisive: str
     runner_up: str
     why: str
     against: str
@@ -966,6 +973,7 @@ class SwarmReportText(SharedReportText):
     endings: Mapping[str, str]
     terms: Mapping[str, str]
     events: Mapping[str, str]
+    evidence_methods: Mapping[str, str]
 
 SWARM_REPORT: Catalogue[SwarmReportText]
 

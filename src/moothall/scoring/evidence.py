@@ -1,51 +1,60 @@
-"""Chooses a direction by what explorers read of it, not by how many hold it (S-30).
+"""Chooses an answer by what its readers say of it, not by how many hold it (S-30, S-34).
 
-Every explorer has at most one reading of a direction, which stands for `count` looks. The value of a direction is the mean of its
-readings with two readings of the overall mean put to it, so that one lucky look does not win. Where explorers give the same
-amount whatever they read, a mean says nothing: then each explorer's order of the directions that it read counts, pair by pair.
+Every reader has one reading of an answer, however often it looked. What one reader means by 0.7 is another's 0.4, and one that
+rates everything 0 or 1 is not surer than one that rates carefully: so each reading is centred on its reader's own mean, measured
+in the reader's own spread, and cut at one spread. No reader can then move an answer further than any other, and one liar among
+seven does not decide. An answer's value is the mean of these readings with two ordinary ones put to it, so that one lucky look
+does not win. Where fewer than half of the readers tell answers apart by their values, a mean says nothing: then each reader's
+order of the answers that it read counts, pair by pair.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Final, Literal, TypeVar
 
-Method = Literal["mean", "pairs"]
+Method = Literal["ratings", "pairs"]
 
+ORDINARY: Final = 0.5
+"""The value of a reading that is its reader's average."""
 ORDINARY_READINGS: Final = 2.0
-"""How many readings of the overall mean are put to those of each direction."""
+"""How many ordinary readings are put to those of each answer."""
+CLEAR_Z: Final = 0.5
+"""Below so many standard errors the readings do not tell the first answer from the second (S-35)."""
 DIGITS: Final = 12
 _MIN_SPREAD: Final = 0.05
-"""Readers who agree to the digit have rounded: their error is not taken for less."""
+"""The least spread of a reader, and of readings: readers who agree to the digit have rounded."""
 _HIGHEST: Final = 1.0
 _ROUNDING: Final = 1e-9
+_STEPS: Final = 80
+_WIDTH: Final = 4.0
 Cell = TypeVar("Cell")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplorerReading:
-    """What one explorer read of one direction.
+class Reading:
+    """What one reader says of one answer."""
 
-    `value` is from 0 to 1, `count` how many looks it stands for, less where reviewers doubt it. `rank` orders the directions of
-    one explorer where its values say nothing: the higher comes first.
-    """
-
-    direction: str
+    answer: str
     reader: str
     value: float
-    count: float = 1.0
+    """From 0 to 1."""
+    weight: float = 1.0
+    """How much of it counts: less where reviewers doubt what it rests on, 0 where that was refuted."""
     rank: float = 0.0
+    """Orders the answers of one reader where its values say nothing: the higher comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DirectionEvidence:
-    """What the readings of one direction come to."""
+class AnswerEvidence:
+    """What the readings of one answer come to."""
 
-    direction: str
+    answer: str
     value: float
-    """From 0 to 1."""
+    """From 0 to 1; 0.5 is ordinary."""
     readings: float
-    """How many readings it rests on: less than their number where reviewers challenged them or the validator refuted them."""
+    """How many readings it rests on: less than their number where reviewers challenged what they rest on."""
     readers: int
 
 
@@ -54,142 +63,168 @@ class EvidenceVerdict:
     """What all readings come to."""
 
     method: Method
-    """The mean of the readings, or pairs where the amounts say nothing."""
-    ranked: tuple[DirectionEvidence, ...]
-    """The directions, the best first."""
+    """By the values of the readings, or by pairs where these say nothing."""
+    ranked: tuple[AnswerEvidence, ...]
+    """The answers, the best first."""
     margin: float = 0.0
     """The distance from the first to the second."""
     z: float | None = None
     """The same in standard errors; None if it cannot be computed."""
+    sureness: float | None = None
+    """The chance that the first is the best of all; None if it cannot be computed."""
     needed: int | None = None
-    """How many more readings of the highest value the second would need to come first; None if no number would do."""
+    """How many more readers with the highest value the second would need to come first; None if no number would do."""
     decisive: tuple[str, ...] = ()
-    """The readers without whose readings another direction would lead."""
+    """The readers without whose readings another answer would lead."""
+
+    @property
+    def is_distinct(self) -> bool:
+        """Whether the readings tell the first answer from the second."""
+        return self.z is not None and self.z >= CLEAR_Z
 
 
-def judge_evidence(readings: Iterable[ExplorerReading]) -> EvidenceVerdict | None:
-    """Rank directions by their readings; None without any reading that counts. The order of the readings does not matter."""
-    counted = sorted((each for each in readings if each.count > 0), key=lambda each: (each.direction, each.reader))
+def judge_evidence(readings: Iterable[Reading]) -> EvidenceVerdict | None:
+    """Rank answers by their readings; None without any reading that counts. The order of the readings does not matter."""
+    counted = sorted((each for each in readings if each.weight > 0), key=lambda each: (each.answer, each.reader))
     if not counted:
         return None
-    method: Method = "mean" if _have_values_meaning(counted) else "pairs"
-    ranked, error = _rank(counted, method)
+    method: Method = "ratings" if _have_values_meaning(counted) else "pairs"
+    ranked, spread = _rank(counted, method)
     margin = ranked[0].value - ranked[1].value if len(ranked) > 1 else 0.0
+    errors = [spread / math.sqrt(each.readings + ORDINARY_READINGS) for each in ranked]
+    has_error = spread > 0 and len(ranked) > 1
     return EvidenceVerdict(
         method=method,
         ranked=ranked,
         margin=round(margin, DIGITS),
-        z=round(margin / error, DIGITS) if error and len(ranked) > 1 else None,
-        needed=_count_needed(ranked, method),
-        decisive=_find_decisive(counted, method, ranked[0].direction) if len(ranked) > 1 else (),
+        z=round(margin / math.hypot(*errors[:2]), DIGITS) if has_error else None,
+        sureness=_compute_sureness([each.value for each in ranked], errors) if has_error else None,
+        needed=_count_needed(ranked),
+        decisive=_find_decisive(counted, method, ranked[0].answer) if len(ranked) > 1 else (),
     )
 
 
-def _have_values_meaning(readings: Sequence[ExplorerReading]) -> bool:
-    """Whether somebody who read several directions tells them apart by its values; or, if nobody read several, values differ."""
-    of_reader = _group_values(readings)
-    several = [values for values in of_reader.values() if len(values) > 1]
-    return any(_vary(values) for values in several or [[each.value for each in readings]])
+def _have_values_meaning(readings: Sequence[Reading]) -> bool:
+    """Whether at least half of those who read several answers tell them apart; or, if nobody read several, values differ."""
+    several = [[each.value for each in own] for own in _group_by_reader(readings).values() if len(own) > 1]
+    if not several:
+        return _vary([each.value for each in readings])
+    return 2 * sum(_vary(values) for values in several) >= len(several)
 
 
-def _group_values(readings: Sequence[ExplorerReading]) -> dict[str, list[float]]:
-    values: dict[str, list[float]] = {}
+def _group_by_reader(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
+    groups: dict[str, list[Reading]] = {}
     for each in readings:
-        values.setdefault(each.reader, []).append(each.value)
-    return values
+        groups.setdefault(each.reader, []).append(each)
+    return groups
+
+
+def _group_by_answer(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
+    groups: dict[str, list[Reading]] = {}
+    for each in readings:
+        groups.setdefault(each.answer, []).append(each)
+    return groups
 
 
 def _vary(values: Sequence[float]) -> bool:
     return max(values) - min(values) > _ROUNDING
 
 
-def _rank(readings: Sequence[ExplorerReading], method: Method) -> tuple[tuple[DirectionEvidence, ...], float]:
-    """Return the directions, the best first, and the standard error of the difference between the first two."""
-    ranked = _rank_by_mean(readings) if method == "mean" else _rank_by_pairs(readings)
-    # The label breaks ties, so that every machine chooses the same.
-    ranked.sort(key=lambda each: (-each.value, -each.readings, each.direction))
-    spread = _compute_spread(readings) if method == "mean" else 0.5
-    first_two = [spread**2 / (each.readings + ORDINARY_READINGS) for each in ranked[:2]]
-    return tuple(ranked), math.sqrt(math.fsum(first_two))
+def _rank(readings: Sequence[Reading], method: Method) -> tuple[tuple[AnswerEvidence, ...], float]:
+    """Return the answers, the best first, and the standard deviation of one reading."""
+    if method == "ratings":
+        compared = _compare_within_readers(readings)
+        ranked, spread = _rank_by_values(compared), _compute_spread(compared)
+    else:
+        ranked, spread = _rank_by_pairs(readings), 0.5
+    # The name breaks ties, so that every machine chooses the same.
+    return tuple(sorted(ranked, key=lambda each: (-each.value, -each.readings, each.answer))), spread
 
 
-def _rank_by_mean(readings: Sequence[ExplorerReading]) -> list[DirectionEvidence]:
-    told = _leave_out_constant(readings)
-    overall = _mean(told)
-    return [
-        DirectionEvidence(
-            direction=direction,
-            value=round(
-                (math.fsum(each.value * each.count for each in own) + ORDINARY_READINGS * overall)
-                / (math.fsum(each.count for each in own) + ORDINARY_READINGS),
-                DIGITS,
-            ),
-            readings=round(math.fsum(each.count for each in own), DIGITS),
-            readers=len(own),
-        )
-        for direction, own in _group(told).items()
-    ]
+def _compare_within_readers(readings: Sequence[Reading]) -> list[Reading]:
+    """Return the readings by how far each is above or below its reader's mean: 0 and 1 are one spread away, and the most."""
+    values = [each.value for each in readings]
+    compared = []
+    for own in _group_by_reader(readings).values():
+        # One that read a single answer has no mean of its own: it is compared with what all say.
+        scale = [each.value for each in own] if len(own) > 1 else values
+        mean, spread = math.fsum(scale) / len(scale), _compute_deviation(scale)
+        for each in own:
+            steps = max(-1.0, min(1.0, (each.value - mean) / max(_MIN_SPREAD, spread)))
+            compared.append(replace(each, value=ORDINARY + ORDINARY * steps))
+    return compared
 
 
-def _leave_out_constant(readings: Sequence[ExplorerReading]) -> Sequence[ExplorerReading]:
-    """Leave out whoever gave several directions one and the same value: it tells nothing apart, and moves means it read."""
-    constant = {reader for reader, values in _group_values(readings).items() if len(values) > 1 and not _vary(values)}
-    told = [each for each in readings if each.reader not in constant]
-    covered = {each.direction for each in told}
-    # A direction that nobody else read would drop out altogether: there the constant word is all there is.
-    return [each for each in readings if each.reader not in constant or each.direction not in covered]
+def _compute_deviation(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
-def _mean(readings: Sequence[ExplorerReading]) -> float:
-    return math.fsum(each.value * each.count for each in readings) / math.fsum(each.count for each in readings)
+def _rank_by_values(readings: Sequence[Reading]) -> list[AnswerEvidence]:
+    ranked = []
+    for answer, own in _group_by_answer(readings).items():
+        weight = math.fsum(each.weight for each in own)
+        total = math.fsum(each.value * each.weight for each in own) + ORDINARY * ORDINARY_READINGS
+        value = round(total / (weight + ORDINARY_READINGS), DIGITS)
+        ranked.append(AnswerEvidence(answer=answer, value=value, readings=round(weight, DIGITS), readers=len(own)))
+    return ranked
 
 
-def _group(readings: Sequence[ExplorerReading]) -> dict[str, list[ExplorerReading]]:
-    groups: dict[str, list[ExplorerReading]] = {}
-    for each in readings:
-        groups.setdefault(each.direction, []).append(each)
-    return groups
-
-
-def _compute_spread(readings: Sequence[ExplorerReading]) -> float:
-    """Return the standard deviation of one look, from how far the readers of one direction are apart; 0 if nobody shares one."""
-    groups = _group(_leave_out_constant(readings))
-    freedom = sum(len(own) - 1 for own in groups.values())
-    if freedom < 1:
+def _compute_spread(readings: Sequence[Reading]) -> float:
+    """Return the standard deviation of one reading, from how far the readers of one answer are apart; 0 if nobody shares one."""
+    groups = [own for own in _group_by_answer(readings).values() if len(own) > 1]
+    if not groups:
         return 0.0
-    squares = math.fsum(each.count * (each.value - _mean(own)) ** 2 for own in groups.values() for each in own)
+    freedom = sum(len(own) - 1 for own in groups)
+    squares = math.fsum(len(own) * _compute_deviation([each.value for each in own]) ** 2 for own in groups)
     return max(_MIN_SPREAD, math.sqrt(squares / freedom))
 
 
-def _rank_by_pairs(readings: Sequence[ExplorerReading]) -> list[DirectionEvidence]:
-    """Score each direction by the share of comparisons that it wins, two drawn ones put to them."""
-    wins: dict[str, float] = dict.fromkeys(_group(readings), 0.0)
-    fought: dict[str, float] = dict.fromkeys(wins, 0.0)
-    by_reader: dict[str, list[ExplorerReading]] = {}
-    for each in readings:
-        by_reader.setdefault(each.reader, []).append(each)
-    for own in by_reader.values():
-        for at, one in enumerate(own):
-            for other in own[at + 1 :]:
-                weight = min(one.count, other.count, 1.0)
-                share = 0.5 if one.rank == other.rank else float(one.rank > other.rank)
-                wins[one.direction] += weight * share
-                wins[other.direction] += weight * (1 - share)
-                fought[one.direction] += weight
-                fought[other.direction] += weight
-    groups = _group(readings)
+def _rank_by_pairs(readings: Sequence[Reading]) -> list[AnswerEvidence]:
+    """Score each answer by the share of comparisons that it wins, two drawn ones put to them."""
+    groups = _group_by_answer(readings)
+    wins = dict.fromkeys(groups, ORDINARY * ORDINARY_READINGS)
+    fought = dict.fromkeys(groups, 0.0)
+    for own in _group_by_reader(readings).values():
+        is_telling = _vary([each.value for each in own])
+        for one, other in combinations(own, 2):
+            ahead = one.value - other.value if is_telling else one.rank - other.rank
+            weight = min(one.weight, other.weight)
+            share = 0.5 if ahead == 0 else float(ahead > 0)
+            wins[one.answer] += weight * share
+            wins[other.answer] += weight * (1 - share)
+            fought[one.answer] += weight
+            fought[other.answer] += weight
     return [
-        DirectionEvidence(
-            direction=direction,
-            value=round((wins[direction] + 0.5 * ORDINARY_READINGS) / (fought[direction] + ORDINARY_READINGS), DIGITS),
-            readings=round(fought[direction], DIGITS),
+        AnswerEvidence(
+            answer=answer,
+            value=round(wins[answer] / (fought[answer] + ORDINARY_READINGS), DIGITS),
+            readings=round(fought[answer], DIGITS),
             readers=len(own),
         )
-        for direction, own in groups.items()
+        for answer, own in groups.items()
     ]
 
 
-def _count_needed(ranked: Sequence[DirectionEvidence], method: Method) -> int | None:
+def _compute_sureness(values: Sequence[float], errors: Sequence[float]) -> float:
+    """Return the chance that the first is the best of all, if errors are independent and normally distributed.
+
+    The first's true value is x with the density of its error; then every other must be below x. Summed over x in small steps.
+    """
+    total = 0.0
+    for step in range(_STEPS + 1):
+        at = _WIDTH * (2 * step / _STEPS - 1)
+        x = values[0] + errors[0] * at
+        below = math.prod(_compute_normal((x - value) / error) for value, error in zip(values[1:], errors[1:], strict=True))
+        total += math.exp(-0.5 * at * at) * below
+    return round(total * (2 * _WIDTH / _STEPS) / math.sqrt(2 * math.pi), DIGITS)
+
+
+def _compute_normal(z: float) -> float:
+    return 0.5 * (1.0 + math.erf(z / math.sqrt(2.0)))
+
+
+def _count_needed(ranked: Sequence[AnswerEvidence]) -> int | None:
     """Return how many more readings of the highest value the second would need to overtake the first."""
     if len(ranked) < 2 or ranked[0].value >= _HIGHEST - _ROUNDING:
         return None
@@ -199,23 +234,18 @@ def _count_needed(ranked: Sequence[DirectionEvidence], method: Method) -> int | 
     return max(1, math.floor(held * (first.value - second.value) / (_HIGHEST - first.value) + _ROUNDING) + 1)
 
 
-def compute_assurance(z: float) -> float:
-    """Return how probable it is that the first is really better than the second, if errors are normally distributed: Φ(z)."""
-    return round(0.5 * (1.0 + math.erf(z / math.sqrt(2.0))), DIGITS)
-
-
-def _find_decisive(readings: Sequence[ExplorerReading], method: Method, leader: str) -> tuple[str, ...]:
-    """Return the readers without whom another direction would lead."""
+def _find_decisive(readings: Sequence[Reading], method: Method, leader: str) -> tuple[str, ...]:
+    """Return the readers without whom another answer would lead."""
     decisive = []
     for reader in sorted({each.reader for each in readings}):
         rest = [each for each in readings if each.reader != reader]
-        if not rest or _rank(rest, method)[0][0].direction != leader:
+        if not rest or _rank(rest, method)[0][0].answer != leader:
             decisive.append(reader)
     return tuple(decisive)
 
 
 def scale_deposits(amounts: Mapping[Cell, tuple[int, float]], ratings: Mapping[Cell, float], most: float) -> float:
-    """Return the factor that makes a deposit comparable with a rating; both are given by direction and reader.
+    """Return the factor that makes a deposit comparable with a rating; both are given by answer and reader.
 
     It is the ratio of both where somebody gave both; where nobody did, the highest deposit counts as the highest rating.
     """

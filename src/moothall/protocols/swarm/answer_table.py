@@ -19,9 +19,9 @@ from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.locale.catalogues import PERSON_STEPS, SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
-from moothall.protocols.swarm.report_completion import build_decision_report
 from moothall.protocols.swarm.rules.collisions import find_invitation
-from moothall.protocols.swarm.rules.evidence import list_rated_directions
+from moothall.protocols.swarm.rules.directions import build_decision_report
+from moothall.protocols.swarm.rules.evidence import Answer, AnswerIndex
 from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH, REASONS
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
@@ -116,9 +116,9 @@ class SwarmAsk:
         return self.list_findings(self.state.review.to_check)
 
     @property
-    def directions(self) -> Mapping[int, str]:
-        """The directions that the seat rates: those that it has read itself."""
-        return list_rated_directions(self.state, self.ask.seat) if self.state.by_evidence else {}
+    def rated(self) -> Mapping[int, Answer]:
+        """The answers that the seat rates: those that it has read itself."""
+        return AnswerIndex(self.state).list_read(self.ask.seat) if self.state.by_evidence else {}
 
     @property
     def ideas(self) -> list[Idea]:
@@ -228,15 +228,16 @@ def _read_verdicts(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, objec
 
 def _ask_ratings(asked: SwarmAsk) -> list[PersonStep]:
     rates = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.rates.items())
+    questions = {number: asked.text.rate.format(text=one_line(answer.text)) for number, answer in asked.rated.items()}
     return [
-        PersonStep(name=RATING, text=asked.text.rate.format(text=direction), choices=rates, kind="option", group=str(number))
-        for number, direction in asked.directions.items()
+        PersonStep(name=RATING, text=question, choices=rates, kind="option", group=str(number))
+        for number, question in questions.items()
     ]
 
 
 def _read_ratings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
-    rated = {number: answers.get(build_key(RATING, str(number))) for number in asked.directions}
-    return [{"direction": number, "rating": float(value)} for number, value in rated.items() if value]
+    rated = {number: answers.get(build_key(RATING, str(number))) for number in asked.rated}
+    return [{"answer": number, "rating": float(value)} for number, value in rated.items() if value]
 
 
 def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
@@ -298,8 +299,8 @@ JUDGEMENT: Final = (
     Row("verdict", is_needed=True),
     REASON,
 )
-DIRECTION_RATING: Final = (
-    Row("direction", is_needed=True, allow=lambda asked: allow_values(asked.directions)),
+ANSWER_RATING: Final = (
+    Row("answer", is_needed=True, allow=lambda asked: allow_values(asked.rated)),
     Row("rating", is_needed=True),
     REASON,
 )
@@ -394,8 +395,8 @@ FORMS: Final = index_by_kind(
         Row(
             "ratings",
             is_needed=True,
-            when=lambda asked: bool(asked.directions),
-            allow=lambda asked: _list_of(shapes.DirectionRating, DIRECTION_RATING, MAX_VOTES, asked),
+            when=lambda asked: bool(asked.rated),
+            allow=lambda asked: _list_of(shapes.AnswerRating, ANSWER_RATING, MAX_VOTES, asked),
             fill=lambda _: (),
             ask=_ask_ratings,
             read=_read_ratings,

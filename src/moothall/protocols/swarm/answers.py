@@ -210,20 +210,20 @@ class IdeaVote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DirectionRating:
-    """How good a direction is as the answer, from 0 to 1, by what its explorer read itself."""
+class AnswerRating:
+    """How good an answer is, from 0 to 1, by what its explorer read itself."""
 
-    direction: Annotated[int, Ge(1)]
+    answer: Annotated[int, Ge(1)]
     rating: Share
     reason: Text = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmBallot:
-    """The votes of one agent; an idea without one is abstained on. `ratings` are of directions that it has read itself."""
+    """The votes of one agent; an idea without one is abstained on. `ratings` are of answers that it has read itself."""
 
     votes: Annotated[tuple[IdeaVote, ...], MaxLen(20)] = ()
-    ratings: Annotated[tuple[DirectionRating, ...], MaxLen(20)] = ()
+    ratings: Annotated[tuple[AnswerRating, ...], MaxLen(20)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,8 +45,8 @@ class SwarmSettings:
     joined with an equal text. The seconds of the last three phases apply to outside agents. `synthesis` says which modes end with
     one.
 
-    `settle` says what makes the decision: the readings of directions, or the vote on ideas with a quorum; None leaves it to the
-    mode. `stability` says which ideas must be stable, `clear_at` from which z of the leading direction the run may end early
+    `settle` says what makes the decision: the readings of answers, or the vote on ideas with a quorum; None leaves it to the
+    mode. `stability` says which ideas must be stable, `clear_at` from which z of the leading answer the run may end early
     (0: never), and `judge` is the seat that judges whether near ideas are one (empty: nobody does).
     """
 
@@ -308,11 +308,12 @@ class Backing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceChoice(EvidenceVerdict):
-    """The direction that the readings favour, and how clearly."""
+    """The answer that the readings favour, and how clearly. In `ranked`, ideas are named by their ids, options by their words."""
 
-    direction: str
+    answer: str
+    """Its text."""
     idea: int = 0
-    """The number of the idea that states the direction best, 0 if there is none."""
+    """The number of the idea that it is; 0 for an option, or a direction of the user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

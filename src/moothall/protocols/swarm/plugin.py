@@ -12,9 +12,8 @@ from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
 from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
 from moothall.protocols.swarm.reports.decision import build_decision
-from moothall.protocols.swarm.reports.live_lines import add_and_describe_entry
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry
 from moothall.protocols.swarm.rules.rulebook import RULES
 
 _NO_MODEL: Final = UNNAMED_MINDS | {MEASURE}
@@ -41,7 +40,10 @@ def open_session(plan: Plan) -> SwarmOpened:
         raise BadRoster(f"{len(explorers)} explorers; a swarm needs {MIN_AGENTS} to {MAX_AGENTS}: --agents N, or add --seat")
     helping = _build_helper_seats(plan.seats, explorers, settings.judge)
     seats = validate_seats((*explorers, *helping), fewest=2, most=MAX_SEATS + HELPING_SEATS)
-    settings = replace(settings, settle=settings.settle or ("quorum" if settings.mode == "classic" else "evidence"))
+    if settings.mode == "classic":
+        # One parallel exploration: nobody reads anybody, so that there is nothing to collide with or to vote on.
+        settings = replace(settings, settle=settings.settle or "quorum", max_rounds=1, collisions=0, vote=False)
+    settings = replace(settings, settle=settings.settle or "evidence")
     return plan.opening(SwarmOpened, seats=seats, settings=settings)
 
 
@@ -67,7 +69,7 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     settings = opened.settings
     explorers = tuple(seat.id for seat in opened.seats if seat.id not in opened.neutral)
     judges = tuple(seat.id for seat in opened.seats if seat.id == settings.judge and seat.id != LIKENESS)
-    most = 1 if settings.mode == "classic" else settings.max_rounds
+    most = settings.max_rounds
     least = min(most, settings.min_rounds)
     share = 1 / len(explorers)
     return (

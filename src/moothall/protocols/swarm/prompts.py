@@ -6,24 +6,33 @@ bounded, however large the blackboard grows.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Final
 
+from moothall.domain.claims import cut_text
 from moothall.domain.context import ContextWindow, Perception, Utterance
-from moothall.domain.effects import AnswerRules, Ask, Brief, CompareTexts
+from moothall.domain.effects import AnswerRules, Ask, Brief, CompareTexts, Normalized
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
 from moothall.protocols.swarm.agent_names import DISPLAY_NAMES, format_agent_name
 from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
+from moothall.protocols.swarm.answers import ConflictReview, RoundReport, SimilarityReport
 from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, OperationResult, RoundOrder
 from moothall.protocols.swarm.json_fields import take_fields
-from moothall.protocols.swarm.report_completion import normalize_answer
 from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
-from moothall.protocols.swarm.rules.directions import TOP, count_active_signals, direction_key, weigh_directions
-from moothall.protocols.swarm.rules.evidence import list_rated_directions
+from moothall.protocols.swarm.rules.directions import (
+    TOP,
+    build_decision_report,
+    count_active_signals,
+    direction_key,
+    weigh_directions,
+)
+from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.ideas import build_comparison
+from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH
 from moothall.protocols.swarm.rules.round_start import is_ping
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Swarm
@@ -51,7 +60,7 @@ def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
     return AnswerRules(
         form=FORMS[ask.kind],
         fills=FORMS[ask.kind].find_fills(SwarmAsk(state=state, ask=ask)),
-        normalize=partial(normalize_answer, state, ask, CompareTexts()),
+        normalize=partial(_normalize_answer, state, ask, CompareTexts()),
         person=partial(build_person_ask, state, ask),
     )
 
@@ -79,12 +88,44 @@ def build_brief(state: Swarm, ask: Ask) -> Brief:
         comparing=compared,
         schema=build_answer_schema(asked),
         fills=FORMS[ask.kind].find_fills(asked),
-        # On a ballot a direction is one of its numbers, not words.
+        # On a ballot an answer is one of its numbers, not words.
         hints={} if ask.kind == "ballot" else _choose_hints(state, words),
-        normalize=partial(normalize_answer, state, ask, compared),
+        normalize=partial(_normalize_answer, state, ask, compared),
         # Comparing is the work of a measure: a person in its seat is asked by the shape.
         person=None if ask.kind in {"compare", "judge"} else partial(build_person_ask, state, ask),
     )
+
+
+def _normalize_answer(state: Swarm, ask: Ask, compared: CompareTexts, said: object) -> Normalized:
+    """Fill in what code knows of a report (M-3), and leave out pairs that were not to be compared."""
+    if isinstance(said, SimilarityReport):
+        first, end = len(compared.known), len(compared.known) + len(compared.new)
+        # Each pair must name a new text and an earlier one, so that every pair is compared once.
+        pairs = tuple(pair for pair in said.pairs if first <= pair.one < end and pair.other < pair.one)
+        stray = len(said.pairs) - len(pairs)
+        return (replace(said, pairs=pairs), (f"skipped pairs {stray}",)) if stray else (said, ())
+    agent = state.agents.get(ask.seat)
+    if not isinstance(said, RoundReport) or agent is None or state.seat(ask.seat).is_outside or state.settings.mode == "classic":
+        return said, ()
+    return _fill_report(state, agent, said)
+
+
+def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Normalized:
+    order = state.orders[agent.seat]
+    first = said.findings[0].core_idea if said.findings else ""
+    direction = said.direction.strip() or agent.direction or order.recommended or cut_text(first, MAX_DIRECTION_LENGTH)
+    reasons = SWARM_PROMPT[state.opened.language].reasons
+    reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
+    report = build_decision_report(state, agent, direction or "—", reason)
+    filled = replace(
+        said,
+        direction=direction,
+        decision_report=said.decision_report or report,
+        conflict_review=said.conflict_review or ConflictReview(),
+        random_explore_forced=order.random,
+        confirmed_operations=(),
+    )
+    return filled, () if said.direction.strip() or not direction else (f"filled direction {direction!r}",)
 
 
 def _count_ask(state: Swarm, ask: Ask, agent: Agent | None) -> int:
@@ -264,18 +305,20 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
 
 
 def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> list[str]:
-    """List the directions that a seat has read with its own deposits and findings: a model remembers none of them."""
+    """List the answers that a seat has read with its own deposits and findings: a model remembers none of them."""
     lines = []
+    index = AnswerIndex(state)
     mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
-    for number, direction in list_rated_directions(state, seat).items():
-        key = direction_key(direction)
-        count, total = state.board.readings.get(key, {}).get(seat, (0, 0.0))
+    for number, answer in index.list_read(seat).items():
+        ways = {key for key, at in index.by_direction.items() if at == number}
+        given = [seats[seat] for key, seats in state.board.readings.items() if key in ways and seat in seats]
+        count, total = sum(each for each, _ in given), sum(each for _, each in given)
         deposits = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
-        lines.append(quote_lines(f"{number}. {direction}{deposits}"))
+        lines.append(quote_lines(f"{number}. {one_line(answer.text)}{deposits}"))
         # Of what it said again and again, the time that was reviewed most.
-        findings = {each.core_idea: each for each in mine if direction_key(each.direction) == key}
-        lines += [_format_finding(each) for each in [*findings.values()][-MAX_OWN_FINDINGS:]]
-    return [words.own_directions, *lines] if lines else []
+        findings = {each.details: each for each in mine if each.idea == number or direction_key(each.direction) in ways}
+        lines += [_format_finding(each) for each in [*findings.values()][-MAX_OWN_FINDINGS:] if each.details]
+    return [words.own_answers, *lines] if lines else []
 
 
 def _format_comparison(state: Swarm, words: SwarmPromptText) -> str:
@@ -325,7 +368,7 @@ def _format_round_start(state: Swarm, words: SwarmPromptText, agent: Agent) -> s
     if state.by_evidence:
         # Deposits are readings: what an amount means must be the same for all.
         amounts = words.amounts.format(most=state.settings.max_deposit)
-        ask = f"{ask}\n{amounts}" if is_outside else ask.replace("{direction, amount}", f"{{direction, {amounts}}}")
+        ask = f"{ask}\n{amounts}"
     if is_outside and state.round == 1:
         ask = f"{ask}\n{_format_choice(state, words, words.first_choice)}"
     return "\n".join([you, *message, *news, ask])

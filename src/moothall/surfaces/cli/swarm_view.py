@@ -11,7 +11,7 @@ from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded, TextDelta
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.swarm.agent_names import format_agent_name
-from moothall.protocols.swarm.reports.terms import translate_term
+from moothall.protocols.swarm.reports.events import translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.reports.figures import format_percent
 from moothall.surfaces.cli.live_views import COLORS, MovingView, describe_entry, format_foot
@@ -49,9 +49,8 @@ class SwarmView(MovingView):
 
     def _render_head(self) -> Text:
         swarm, words = self._timeline.state, self._timeline.words
-        most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
         state = f"{words.crew.format(count=f'{len(swarm.active)}/{len(swarm.explorers)}')} · {translate_term(words, swarm.stage)}"
-        return Text.assemble((f"{words.round.format(number=swarm.round)}/{most}", "bold"), f"  {state}")
+        return Text.assemble((f"{words.round.format(number=swarm.round)}/{swarm.settings.max_rounds}", "bold"), f"  {state}")
 
     def _render_pheromones(self) -> RenderableType:
         ranked = sorted(self._timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))

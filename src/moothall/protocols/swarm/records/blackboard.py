@@ -10,10 +10,12 @@ from typing import Any
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.agent_names import format_agent_name
 from moothall.protocols.swarm.answers import FoundIdea
-from moothall.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice
+from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
 from moothall.protocols.swarm.prompts import build_agent_state
+from moothall.protocols.swarm.reports.standing import build_choice_json
 from moothall.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation, ReceivedReport, SwarmTimeline
+from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.operations import read_amount
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
 from moothall.reports.json_text import dump_json
@@ -209,23 +211,16 @@ def _build_votes(swarm: Swarm) -> dict[str, Any]:
 
 
 def _build_ratings(swarm: Swarm) -> dict[str, Any]:
-    names = [each.direction for each in swarm.board.pheromones.values()]
+    answers = AnswerIndex(swarm).answers
     return {
         seat: [
-            take_fields(each, "direction rating reason", direction=names[each.direction - 1])
+            take_fields(each, "answer rating reason", answer=answers[each.answer].name)
             for each in ballot.ratings
-            if each.direction <= len(names)
+            if each.answer in answers
         ]
         for seat in swarm.explorers
         if (ballot := swarm.ballots.get(seat)) is not None
     }
-
-
-def build_choice_json(choice: EvidenceChoice) -> dict[str, Any]:
-    """Return the choice of the readings with its figures."""
-    ranked = [take_fields(each, "direction value readings readers") for each in choice.ranked]
-    names = "direction idea# method margin z readingsToChange=needed decisiveAgents=decisive ranked"
-    return take_fields(choice, names, ranked=ranked)
 
 
 def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:

@@ -14,8 +14,8 @@ from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import SwarmClosed
 from moothall.protocols.swarm.reports.decision import check_citations
+from moothall.protocols.swarm.reports.events import translate_phrase, translate_term
 from moothall.protocols.swarm.reports.standing import IdeaStanding, Remark, SwarmStanding, list_objections
-from moothall.protocols.swarm.reports.terms import translate_phrase, translate_term
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.blocks import (
     Block,
@@ -31,6 +31,7 @@ from moothall.reports.blocks import (
     Strong,
     Text,
     build_section,
+    build_table,
 )
 from moothall.reports.decision import Decision
 from moothall.reports.figures import format_percent
@@ -57,8 +58,43 @@ def build_headline(standing: SwarmStanding) -> Line | None:
     words, leading = standing.words, standing.leading
     if leading is None:
         return None
-    support = words.leads.format(support=_format_support(leading, words))
+    support = describe_doubt(standing) or words.leads.format(support=_format_support(leading, words))
     return Line((Strong(extract_first_sentence(leading.text)), " · ", Mark(words.undecided, "warn"), Muted(f" ({support})")))
+
+
+def describe_doubt(standing: SwarmStanding) -> str:
+    """Say which two answers the readings do not tell apart (S-35); empty where they do, or do not decide."""
+    done = standing.timeline.completed
+    choice = done.choice if done is not None else None
+    if choice is None or choice.is_distinct or len(choice.ranked) < 2:
+        return ""
+    first, second = (_name_answer(standing, each.answer) for each in choice.ranked[:2])
+    return standing.words.indistinct.format(first=first, second=second)
+
+
+def _name_answer(standing: SwarmStanding, name: str) -> str:
+    """An option as it is; an idea by its id and its first sentence."""
+    idea = next((each for each in standing.ideas if each.id == name), None)
+    return name if idea is None else f"{name} ({extract_first_sentence(idea.text)})"
+
+
+def build_evidence(standing: SwarmStanding) -> Iterable[Block]:
+    """What decided: the ranking of the answers by their readings, the margin, and what it would take to change it (S-35)."""
+    words, done = standing.words, standing.timeline.completed
+    choice = done.choice if done is not None else None
+    if choice is None:
+        return ()
+    rows = [
+        (at, _name_answer(standing, each.answer), f"{each.value:.2f}", each.readers) for at, each in enumerate(choice.ranked, 1)
+    ]
+    lines = [describe_doubt(standing)]
+    if choice.z is not None:
+        sureness = format_percent(choice.sureness)
+        lines.append(words.evidence_margin.format(margin=choice.margin, z=choice.z, sureness=sureness))
+        needed = words.evidence_fixed if choice.needed is None else words.evidence_needed.format(count=choice.needed)
+        lines.append(needed + (words.evidence_decisive.format(seats=", ".join(choice.decisive)) if choice.decisive else ""))
+    how = words.evidence_methods[choice.method]
+    return Line(how, "dim"), build_table(words.evidence_heads, rows), *(Line(line) for line in lines if line)
 
 
 def build_answer(standing: SwarmStanding, decision: Decision) -> tuple[Block, ...]:
@@ -113,6 +149,7 @@ def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
         if decision.decision is None:
             blocks.append(Line((words.most_support.format(idea=leading.id), Strong(leading.text))))
         rows += _list_figures(standing, leading)
+    blocks.append(Line(describe_doubt(standing) if decision.decision is None else "", "warn"))
     warning = words.outcome_uncertain if decision.outcome_uncertain else ""
     return Card(blocks=(*blocks, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
 

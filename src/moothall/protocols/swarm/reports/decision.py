@@ -16,7 +16,6 @@ from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
 from moothall.reports.sections import start_decision
-from moothall.scoring.evidence import compute_assurance
 from moothall.scoring.positions import compute_weight
 
 # `\b` would not do: Han characters count as letters, and nothing separates them from an id.
@@ -31,15 +30,12 @@ def list_carried_ideas(timeline: SwarmTimeline) -> tuple[facts.IdeaResolution, .
 
 
 def find_choice(timeline: SwarmTimeline) -> facts.EvidenceChoice | None:
-    """The direction that the readings chose; None where they did not decide.
+    """The answer that the readings chose; None where they do not tell the first from the second (S-35).
 
-    Where only one direction was read, two are level, or no two explorers read the same one, the readings tell nothing apart: then
-    an idea that the vote carried comes first.
+    Then an idea that the vote carried is what was decided, and without one nothing was.
     """
     choice = timeline.completed.choice if timeline.completed is not None else None
-    if choice is None or choice.margin <= 0:
-        return None
-    return None if not choice.z and list_carried_ideas(timeline) else choice
+    return choice if choice is not None and choice.is_distinct else None
 
 
 def build_decision(timeline: SwarmTimeline) -> Decision:
@@ -54,7 +50,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
     choice = find_choice(timeline) if is_over else None
     if choice is not None:
         first = next((each for each in voted if each.idea == choice.idea), None)
-        claim = _build_claim(timeline, [choice.idea]) if choice.idea else SourcedClaim(text=choice.direction)
+        claim = _build_claim(timeline, [choice.idea]) if choice.idea else SourcedClaim(text=choice.answer)
     # In the other modes a synthesis says what was found; what was decided is what the readings or the vote say.
     is_synthesis = is_over and bool(swarm.synthesis) and swarm.settings.mode == "classic"
     if is_synthesis:
@@ -65,21 +61,32 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         ended_by=closed.reason if isinstance(closed, facts.SwarmClosed) else started.ended_by,
         decision=claim,
         author=swarm.author if is_synthesis else None,
-        confidence=compute_assurance(choice.z) if choice and choice.z is not None else first.confidence if first else None,
+        confidence=choice.sureness if choice is not None else first.confidence if first else None,
         support=first.support if first else None,
         turnout=first.turnout if first else None,
         reasons=_build_reasons(timeline, first) if claim is not None else (),
         positions=_build_positions(timeline, first),
         dissent=_build_dissent(timeline, choice) if is_over else (),
         lost=list_lost_seats(swarm, swarm.helpers | {seat for seat, agent in swarm.agents.items() if agent.findings}),
-        outcome_uncertain=bool(choice and choice.decisive) or (first.outcome_uncertain if first else False),
-        choice=choice.direction if choice is not None else extract_choice(swarm.synthesis) if is_synthesis else "",
+        outcome_uncertain=_could_differ(timeline, choice) if choice is not None else bool(first and first.outcome_uncertain),
+        # The words of an idea are its own; only an option, or a direction of the user's, is a label.
+        choice=choice.answer
+        if choice is not None and not choice.idea
+        else extract_choice(swarm.synthesis)
+        if is_synthesis
+        else "",
         turns=len(timeline.reports),
         consensus_type=first.consensus_type if first else None,
         voters=first.voters if first else 0,
         effective=first.effective_voters if first else None,
         open_challenges=_collect_challenges(timeline, choice) if is_over else (),
     )
+
+
+def _could_differ(timeline: SwarmTimeline, choice: facts.EvidenceChoice) -> bool:
+    """Whether those whose ballot is missing could have put the second first."""
+    missing = sum(ballot is None for ballot in timeline.state.ballots.values())
+    return choice.needed is not None and missing >= choice.needed
 
 
 def _build_claim(timeline: SwarmTimeline, numbers: list[int]) -> SourcedClaim:

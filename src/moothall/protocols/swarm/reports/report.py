@@ -13,6 +13,7 @@ from moothall.protocols.swarm.agent_names import format_agent_name
 from moothall.protocols.swarm.facts import VALIDATOR
 from moothall.protocols.swarm.reports.answer import (
     build_answer,
+    build_evidence,
     build_headline,
     build_ideas,
     build_list,
@@ -21,9 +22,8 @@ from moothall.protocols.swarm.reports.answer import (
     build_verdict,
 )
 from moothall.protocols.swarm.reports.decision import build_decision
-from moothall.protocols.swarm.reports.live_lines import list_event_lines
+from moothall.protocols.swarm.reports.events import list_event_lines, translate_term
 from moothall.protocols.swarm.reports.standing import SwarmStanding, build_standing
-from moothall.protocols.swarm.reports.terms import translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.protocols.swarm.reports.what_if import WhatIfResult
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
@@ -73,7 +73,7 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
         words,
         decision_blocks=(
             *build_answer(standing, decision),
-            *_build_sections(standing, "figures", "who"),
+            *_build_sections(standing, "evidence", "figures", "who"),
             *_build_lost_seats(timeline, decision),
             build_spent(decision, words),
         ),
@@ -101,9 +101,9 @@ def build_convergence_blocks(timeline: SwarmTimeline, apart: Collection[str] = (
 
 def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
     """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
-    figures, who, *record = (section.title(words) for section in _SECTIONS.values())
+    evidence, figures, who, *record = (section.title(words) for section in _SECTIONS.values())
     return (
-        *(words.conclusion, words.why, words.against, figures, who, words.lost, *record),
+        *(words.conclusion, words.why, words.against, evidence, figures, who, words.lost, *record),
         *(words.losses_title, words.cost, words.answerers, words.mended),
     )
 
@@ -116,12 +116,11 @@ def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = 
 def _build_subtitle(timeline: SwarmTimeline) -> tuple[Text, ...]:
     swarm, words = timeline.state, timeline.words
     active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
-    most = 1 if swarm.settings.mode == "classic" else swarm.settings.max_rounds
     return (
         f"{words.mode}: {words.modes[swarm.settings.mode]}",
         f"{words.agents}: {words.agents_line.format(count=len(swarm.explorers), active=active)}",
         f"{words.time}: {words.time_line.format(minutes=timeline.spent.seconds / 60)}",
-        f"{words.rounds}: {swarm.round}/{most}",
+        f"{words.rounds}: {swarm.round}/{swarm.settings.max_rounds}",
     )
 
 
@@ -350,7 +349,7 @@ def _build_insights(standing: SwarmStanding) -> Iterable[Block]:
 
 def _build_events(standing: SwarmStanding) -> Iterable[Block]:
     """What happened, one line each; the newest where there is too much."""
-    lines = list_event_lines(standing.timeline)
+    lines = list_event_lines(standing.timeline.events, standing.words)
     shown = tuple(lines[-MAX_EVENTS:])
     summary = standing.words.event_count.format(shown=len(shown), all=len(lines))
     return (Details(summary, (Bullets(shown),)),) if shown else ()
@@ -364,6 +363,7 @@ class _Section(NamedTuple):
 
 
 _SECTIONS: Final[dict[str, _Section]] = {
+    "evidence": _Section(lambda words: words.what_decided, build_evidence),
     "figures": _Section(lambda words: words.figures, _build_figures),
     "who": _Section(lambda words: words.who, _build_independence),
     "all_ideas": _Section(lambda words: words.all_ideas, build_ideas),
@@ -381,7 +381,7 @@ _SECTIONS: Final[dict[str, _Section]] = {
     "what_happened": _Section(lambda words: words.what_happened, _build_events),
 }
 """All sections in their order."""
-_RECORD: Final = tuple(_SECTIONS)[2:]
+_RECORD: Final = tuple(_SECTIONS)[3:]
 
 
 def _build_sections(standing: SwarmStanding, *tags: str) -> tuple[Block, ...]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from moothall.domain.ids import SeatId
 from moothall.locale.catalogues import SwarmReportText
-from moothall.protocols.swarm.facts import ConvergenceMeasured, IdeaResolution
+from moothall.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice, IdeaResolution
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.decision import check_citations, find_choice, list_carried_ideas, list_votes
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
@@ -132,10 +132,11 @@ def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaSta
 
 
 def _find_leading_idea(timeline: SwarmTimeline, ideas: Sequence[IdeaStanding]) -> IdeaStanding | None:
-    """What the readings chose, else what the vote carried, else the idea with most support."""
+    """What the readings chose, else what the vote carried, else what the readings lean to, else the idea with most support."""
     choice = find_choice(timeline)
     carried = choice.idea if choice is not None else next((each.idea for each in list_carried_ideas(timeline)), 0)
-    chosen = next((idea for idea in ideas if idea.number == carried), None)
+    leaning = timeline.completed.choice if timeline.completed is not None else None
+    chosen = next((idea for idea in ideas if idea.number == (carried or (leaning.idea if leaning is not None else 0))), None)
     # What lost its backers to the validator is still what was said: its page says so, and what speaks against it.
     return chosen or next((idea for idea in ideas if idea.backers), None) or next(iter(ideas), None)
 
@@ -168,13 +169,14 @@ def list_objections(standing: SwarmStanding) -> list[Remark]:
 def build_standing_json(timeline: SwarmTimeline, apart: Iterable[str] = (), most: int | None = None) -> dict[str, Any]:
     """Where the swarm stands as plain JSON: the leading idea, what speaks against it, the `most` first ideas, the synthesis."""
     standing, swarm = build_standing(timeline, tuple(apart)), timeline.state
-    last, leading = standing.last, standing.leading
+    last, leading, done = standing.last, standing.leading, timeline.completed
     checked = check_citations(swarm.synthesis, swarm.board.findings, timeline.words)
     return {
         "question": swarm.opened.topic,
         "converged": last is not None and last.converged,
         "notConvergedBecause": (last.reason or None) if last is not None else "min_rounds",
         "leading": None if leading is None else _build_idea_json(leading),
+        "evidence": None if done is None or done.choice is None else build_choice_json(done.choice),
         "against": [_build_remark_json(each) for each in list_objections(standing)],
         "ideas": [_build_idea_json(idea) for idea in standing.ideas[:most]],
         "ideaCount": len(standing.ideas),
@@ -227,6 +229,13 @@ def _build_idea_json(idea: IdeaStanding) -> dict[str, Any]:
         "evidence": [take_fields(each, evidence) for each in idea.findings],
         "reviews": [_build_remark_json(each) for each in idea.reviews],
     }
+
+
+def build_choice_json(choice: EvidenceChoice) -> dict[str, Any]:
+    """What decided: the ranking of the answers with its figures, and what it would take to change it (S-35)."""
+    ranked = [take_fields(each, "answer value readings readers") for each in choice.ranked]
+    names = "answer idea# method margin z sureness isDistinct readingsToChange=needed decisiveAgents=decisive ranked"
+    return take_fields(choice, names, ranked=ranked)
 
 
 def _build_remark_json(remark: Remark) -> dict[str, Any]:

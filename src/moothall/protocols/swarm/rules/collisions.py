@@ -40,7 +40,7 @@ def choose_mode(state: Swarm, agent: Agent) -> CollisionMode:
 def build_invitations(state: Swarm) -> tuple[Invitation, ...]:
     """Choose who collides with what in this round; agents in random order, at most `MAX_ON_ONE` per direction."""
     most = state.settings.collisions
-    if state.settings.mode == "classic" or not most or len(state.board.findings) < MIN_FINDINGS or state.stop:
+    if not most or len(state.board.findings) < MIN_FINDINGS or state.stop:
         return ()
     idle = [seat for seat in state.active if seat in state.answered and not state.agents[seat].subtask]
     # Seeded order: otherwise the first seats of the roster would always get the few collisions of a round.

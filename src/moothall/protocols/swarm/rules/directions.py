@@ -1,9 +1,10 @@
-"""Directions as an agent sees them: their keys, and its response to them under stop signals (S-9, S-15)."""
+"""Directions as an agent sees them: their keys, its response to them under stop signals, and how it reports that (S-9, S-15)."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from moothall.domain.topic import normalize_label
+from moothall.protocols.swarm.answers import Candidate, DecisionReport
 from moothall.protocols.swarm.state import Agent, Board, Swarm
 from moothall.scoring.stigmergy import compute_effective_concentration, compute_inhibition, compute_response
 
@@ -59,3 +60,12 @@ def count_active_signals(board: Board) -> dict[str, int]:
     for signal in board.signals:
         counts[signal.target] = counts.get(signal.target, 0) + 1
     return counts
+
+
+def build_decision_report(state: Swarm, agent: Agent, direction: str, reason: str) -> DecisionReport:
+    """Build what code knows of a decision: the threshold, and the strongest directions with their probabilities."""
+    candidates = tuple(
+        Candidate(direction=each.direction, concentration=each.effective, response_prob=each.probability)
+        for each in weigh_directions(state, agent, TOP)
+    )
+    return DecisionReport(threshold=agent.threshold, candidates=candidates, selected_direction=direction, selection_reason=reason)

@@ -1,17 +1,19 @@
-"""The readings of a swarm, and the direction that they favour (S-30).
+"""The readings of a swarm, and the answer that they favour (S-30, S-34).
 
-A reading is a deposit: its amount says how good a direction looked to the explorer that was there. In the closing ballot each
-explorer rates the directions that it read itself; its rating then stands for all of its deposits there.
+Answers are the topic's options where it has them, else the ideas; directions are only where to look. A reading is a deposit: its
+amount says how good the answer that a direction stands for looked to the explorer that was there. In the closing ballot each
+explorer rates the answers that it read itself; its rating then stands for all of its deposits.
 """
 
-from dataclasses import replace
+from collections import Counter
+from dataclasses import dataclass
 from typing import Final
 
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm.facts import EvidenceChoice
 from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.state import Finding, Swarm
-from moothall.scoring.evidence import ExplorerReading, judge_evidence, scale_deposits
+from moothall.scoring.evidence import Reading, judge_evidence, scale_deposits
 
 MAX_RATED: Final = 12
 MAX_RANKED: Final = 12
@@ -19,116 +21,147 @@ CLEAR_READINGS: Final = 2
 """A leader is clear only when every direction has been read so often."""
 
 
-def list_rated_directions(state: Swarm, seat: SeatId) -> dict[int, str]:
-    """Return the directions that an explorer is asked to rate, by their numbers on the blackboard: those it read last."""
-    numbers = {key: number for number, key in enumerate(state.board.pheromones, 1)}
-    read = [key for key in state.agents[seat].read if key in numbers][-MAX_RATED:]
-    return {numbers[key]: state.board.pheromones[key].direction for key in read}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A possible answer to the question."""
+
+    number: int
+    """Its number on ballots."""
+    name: str
+    """The id of an idea; an option, or a direction of the user's, as written."""
+    text: str
+    idea: int = 0
+    """The number of the idea, 0 if it is none."""
 
 
-def collect_ratings(state: Swarm) -> dict[tuple[str, SeatId], float]:
-    """Return the ratings of all ballots by direction and explorer; a direction that it did not read is left out."""
-    keys = list(state.board.pheromones)
+class AnswerIndex:
+    """The answers of a run, which of them each direction stands for, and which each explorer read."""
+
+    def __init__(self, state: Swarm) -> None:
+        self._state = state
+        self.answers = self._list_answers()
+        self.by_direction = self._index_directions()
+
+    def _list_answers(self) -> dict[int, Answer]:
+        options = self._state.opened.subject.options
+        if options:
+            return {number: Answer(number=number, name=text, text=text) for number, text in enumerate(options, 1)}
+        stated = {finding.idea for finding in self._state.board.findings if finding.verdict != "refuted"}
+        ideas = [idea for number, idea in self._state.board.ideas.items() if number in stated]
+        answers = {idea.number: Answer(number=idea.number, name=idea.id, text=idea.text, idea=idea.number) for idea in ideas}
+        # The user's own directions may be answers, too; other labels never are.
+        free = len(self._state.board.ideas) + 1
+        for number, text in enumerate(self._state.settings.directions, free):
+            answers[number] = Answer(number=number, name=text, text=text)
+        return answers
+
+    def _index_directions(self) -> dict[str, int]:
+        """Return the answer that each direction stands for: the one of its name, else what most explorers first found there.
+
+        Directions in which the same idea was found are one, however they are spelled.
+        """
+        named = {direction_key(answer.text): answer.number for answer in self.answers.values() if not answer.idea}
+        finders: dict[str, Counter[int]] = {}
+        met: set[tuple[SeatId, int]] = set()
+        for finding in self._state.board.findings:
+            # An idea that is stated again and again, wherever its author stands, was found in the first direction.
+            if finding.idea in self.answers and finding.verdict != "refuted" and (finding.seat, finding.idea) not in met:
+                met.add((finding.seat, finding.idea))
+                finders.setdefault(direction_key(finding.direction), Counter())[finding.idea] += 1
+        backers = Counter(number for agent in self._state.agents.values() for number in agent.holds)
+        found = {
+            key: max(counts, key=lambda idea: (backers[idea] > 0, counts[idea], backers[idea], -idea))
+            for key, counts in finders.items()
+        }
+        return named if self._state.opened.subject.options else {**named, **found}
+
+    def list_read(self, seat: SeatId) -> dict[int, Answer]:
+        """Return the answers that an explorer can rate: what it stated itself, and what the directions that it read stand for.
+
+        Of many, those that it read last. Options can be rated by all.
+        """
+        if self._state.opened.subject.options:
+            return self.answers
+        own = [finding.idea for finding in self._state.board.findings if finding.seat == seat]
+        ways = [self.by_direction[key] for key in self._state.agents[seat].read if key in self.by_direction]
+        numbers = [number for number in dict.fromkeys((*own, *ways)) if number in self.answers]
+        return {number: self.answers[number] for number in sorted(numbers[-MAX_RATED:])}
+
+
+def collect_ratings(state: Swarm) -> dict[tuple[int, SeatId], float]:
+    """Return the ratings of all ballots by answer and explorer; an answer that it did not read is left out."""
+    index = AnswerIndex(state)
     return {
-        (keys[each.direction - 1], seat): each.rating
+        (each.answer, seat): each.rating
         for seat, ballot in state.ballots.items()
-        if ballot is not None
+        if ballot is not None and ballot.ratings
+        for read in [index.list_read(seat)]
         for each in ballot.ratings
-        if each.direction <= len(keys) and keys[each.direction - 1] in state.agents[seat].read
+        if each.answer in read
     }
 
 
 def build_choice(state: Swarm) -> EvidenceChoice | None:
-    """Return the direction that the readings favour; None if nobody read any."""
-    ratings = collect_ratings(state)
-    amounts = {(key, seat): each for key, seats in state.board.readings.items() for seat, each in seats.items()}
+    """Return the answer that the readings favour; None if nobody read any."""
+    index, ratings = AnswerIndex(state), collect_ratings(state)
+    amounts: dict[tuple[int, SeatId], tuple[int, float]] = {}
+    for key, seats in state.board.readings.items():
+        for seat, (count, total) in seats.items() if key in index.by_direction else ():
+            cell = (index.by_direction[key], seat)
+            before = amounts.get(cell, (0, 0.0))
+            amounts[cell] = (before[0] + count, before[1] + total)
     factor = scale_deposits(amounts, ratings, state.settings.max_deposit)
-    standings = _weigh_findings(state)
-    held = _list_held_directions(state)
+    weights = _weigh_findings(state)
     readings = []
-    for key, seat in amounts.keys() | ratings.keys():
-        count, total = amounts.get((key, seat), (0, 0.0))
-        value = ratings[key, seat] if (key, seat) in ratings else total / count * factor
+    for number, seat in amounts.keys() | ratings.keys():
+        count, total = amounts.get((number, seat), (0, 0.0))
         agent = state.agents[seat]
+        warned = {index.by_direction.get(key) for key in agent.cuts}
         readings.append(
-            ExplorerReading(
-                direction=key,
+            Reading(
+                answer=index.answers[number].name,
                 reader=seat,
-                value=min(1.0, value),
-                count=max(1, count) * standings.get((key, seat), 1.0),
-                # Where amounts say nothing: what it holds comes before what it leaves, and that before what it warned of.
-                rank=float((key in held[seat]) - (key in agent.cuts)),
+                value=min(1.0, ratings[number, seat] if (number, seat) in ratings else total / count * factor),
+                weight=weights.get((index.answers[number].idea, seat), 1.0),
+                # Where values say nothing: what it holds comes before what it leaves, and that before what it warned of.
+                rank=float((index.answers[number].idea in agent.holds) - (number in warned)),
             )
         )
     verdict = judge_evidence(readings)
     if verdict is None:
         return None
-    names = {key: each.direction for key, each in state.board.pheromones.items()}
-    leader = verdict.ranked[0].direction
+    leader = next(each for each in index.answers.values() if each.name == verdict.ranked[0].answer)
     return EvidenceChoice(
-        direction=names[leader],
+        answer=leader.text,
+        idea=leader.idea,
         method=verdict.method,
-        ranked=tuple(replace(each, direction=names[each.direction]) for each in verdict.ranked[:MAX_RANKED]),
+        ranked=verdict.ranked[:MAX_RANKED],
         margin=verdict.margin,
         z=verdict.z,
+        sureness=verdict.sureness,
         needed=verdict.needed,
         decisive=verdict.decisive,
-        idea=_find_stating_idea(state, leader),
     )
 
 
-def _weigh_findings(state: Swarm) -> dict[tuple[str, SeatId], float]:
-    """Return how much of each explorer's readings of a direction counts after the reviews of what it found there (S-13).
+def _weigh_findings(state: Swarm) -> dict[tuple[int, SeatId], float]:
+    """Return how much an explorer's reading of an idea counts after the reviews of what it found for it (S-13).
 
     Support 0.8, extension 1.2 and synthesis 1.0 stand behind a reading, a challenge of 1.5 against it; what the validator refuted
-    does not count at all.
+    does not count at all. What its author read of other ideas is not touched.
     """
-    reviewed: dict[tuple[str, SeatId], list[Finding]] = {}
+    reviewed: dict[tuple[int, SeatId], list[Finding]] = {}
     for finding in state.board.findings:
         if finding.reviews or finding.verdict is not None:
-            reviewed.setdefault((direction_key(finding.direction), finding.seat), []).append(finding)
-    standings = {}
+            reviewed.setdefault((finding.idea, finding.seat), []).append(finding)
+    weights = {}
     for key, findings in reviewed.items():
         reviews = [review for finding in findings for review in finding.reviews]
         against = sum(review.weight for review in reviews if review.action == "challenge")
         behind = 1.0 + sum(review.weight for review in reviews if review.action != "challenge")
         unrefuted = sum(finding.verdict != "refuted" for finding in findings) / len(findings)
-        standings[key] = unrefuted * behind / (behind + against)
-    return standings
-
-
-def _list_held_directions(state: Swarm) -> dict[SeatId, set[str]]:
-    """Return for each explorer the directions in which it found, for the first time, the ideas that it still holds."""
-    held: dict[SeatId, set[str]] = {seat: set() for seat in state.agents}
-    met: set[tuple[SeatId, int]] = set()
-    for finding in state.board.findings:
-        if (finding.seat, finding.idea) not in met:
-            met.add((finding.seat, finding.idea))
-            if finding.idea in state.agents[finding.seat].holds:
-                held[finding.seat].add(direction_key(finding.direction))
-    return held
-
-
-def _find_stating_idea(state: Swarm, key: str) -> int:
-    """Return the idea that most explorers found in this direction first, the best backed one of several; 0 if there is none."""
-    finders: dict[int, int] = {}
-    met: set[tuple[SeatId, int]] = set()
-    for finding in state.board.findings:
-        if finding.verdict == "refuted" or (finding.seat, finding.idea) in met:
-            continue
-        met.add((finding.seat, finding.idea))
-        if finding.idea and direction_key(finding.direction) == key:
-            finders[finding.idea] = finders.get(finding.idea, 0) + 1
-    backers: dict[int, int] = {}
-    for agent in state.agents.values():
-        for number in agent.holds:
-            backers[number] = backers.get(number, 0) + 1
-
-    def rank(number: int) -> tuple[bool, int, int, int]:
-        held = backers.get(number, 0)
-        return held > 0, finders[number], held, -number
-
-    return max(finders, key=rank, default=0)
+        weights[key] = unrefuted * behind / (behind + against)
+    return weights
 
 
 def is_clear(state: Swarm, choice: EvidenceChoice | None) -> bool:

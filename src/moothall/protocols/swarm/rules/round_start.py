@@ -21,6 +21,7 @@ from moothall.protocols.swarm.facts import (
 )
 from moothall.protocols.swarm.rules.compliance import SCORES, TERMINATED_AT, find_violations
 from moothall.protocols.swarm.rules.directions import direction_key, weigh_directions
+from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 
@@ -79,13 +80,13 @@ def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
 
 def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:
     """Build the order of each explorer for the next round."""
-    number = state.round + 1
     asked = [agent for agent in state.agents.values() if agent.is_asked]
-    return tuple(_build_order(state, agent, number, at) for at, agent in enumerate(asked))
+    index = AnswerIndex(state)
+    return tuple(_build_order(state, agent, index, at) for at, agent in enumerate(asked))
 
 
-def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder:
-    seed, settings = state.opened.seed, state.settings
+def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> RoundOrder:
+    seed, settings, number = state.opened.seed, state.settings, state.round + 1
     if settings.mode == "classic":
         menu = SWARM_PROMPT[state.opened.language].perspectives
         return RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
@@ -103,7 +104,7 @@ def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder
         inhibited = must_switch or random_unit(seed, "inhibit", number, agent.seat) >= own.probability
     choices = [each for each in weighed if not (must_switch and each is own)]
     recommended = "" if random or not choices else choices[0].direction
-    unread = "" if random else _find_unread_direction(state, agent, number, at)
+    unread = "" if random else _find_unread_direction(state, agent, index, at)
     return RoundOrder(
         seat=agent.seat,
         random=random,
@@ -115,22 +116,28 @@ def _build_order(state: Swarm, agent: Agent, number: int, at: int) -> RoundOrder
     )
 
 
-def _find_unread_direction(state: Swarm, agent: Agent, number: int, at: int) -> str:
-    """Return the direction that an explorer is to cover first: one it has not read, and the fewest others have (S-30)."""
+def _find_unread_direction(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> str:
+    """Return the direction that an explorer is to cover first: one it has not read, and the fewest others have (S-30).
+
+    Directions that stand for one answer are one: who read any of them has read it (S-34).
+    """
     if not state.by_evidence:
         return ""
-    readings = state.board.readings
-    waiting = [
-        (len(readings.get(key, ())), each.direction)
-        for key, each in state.board.pheromones.items()
-        if key not in agent.read and len(readings.get(key, ())) < COVERED_BY
-    ]
+    readers: dict[object, set[SeatId]] = {}
+    for key, seats in state.board.readings.items():
+        readers.setdefault(index.by_direction.get(key, key), set()).update(seats)
+    read = {index.by_direction.get(key, key) for key in agent.read}
+    waiting: dict[object, str] = {}
+    for key, each in state.board.pheromones.items():
+        name = index.by_direction.get(key, key)
+        if name not in read and len(readers.get(name, ())) < COVERED_BY:
+            waiting.setdefault(name, each.direction)
     if not waiting:
         return ""
-    fewest = min(count for count, _ in waiting)
-    first = [direction for count, direction in waiting if count == fewest]
+    fewest = min(len(readers.get(name, ())) for name in waiting)
+    first = [direction for name, direction in waiting.items() if len(readers.get(name, ())) == fewest]
     # Each explorer starts elsewhere in the list: otherwise all would cover the same direction in one round.
-    return first[(at + number) % len(first)]
+    return first[(at + state.round + 1) % len(first)]
 
 
 def list_waiting_seats(state: Swarm) -> tuple[SeatId, ...]:

@@ -6,7 +6,7 @@ from typing import Final
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.protocols.swarm.facts import MIN_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
-from moothall.protocols.swarm.rules.evidence import build_choice, list_rated_directions
+from moothall.protocols.swarm.rules.evidence import AnswerIndex, build_choice
 from moothall.protocols.swarm.state import Agent, Swarm
 from moothall.scoring.confidence import ORDINARY_CONFIDENCE
 from moothall.scoring.independence import build_seat_correlations, find_seat_family
@@ -34,7 +34,7 @@ def list_ballot_ideas(state: Swarm) -> tuple[int, ...]:
 
 def _is_ballot_held(state: Swarm) -> bool:
     left = state.measured.active if state.measured is not None else 0
-    return state.settings.vote and state.settings.mode != "classic" and left >= MIN_AGENTS
+    return state.settings.vote and left >= MIN_AGENTS
 
 
 def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
@@ -46,7 +46,7 @@ def list_missing_voters(state: Swarm) -> tuple[SeatId, ...]:
 
 
 def _rates(state: Swarm, seat: SeatId) -> bool:
-    return state.by_evidence and bool(list_rated_directions(state, seat))
+    return state.by_evidence and bool(AnswerIndex(state).list_read(seat))
 
 
 def find_synthesis_writer(state: Swarm) -> SeatId | None:
