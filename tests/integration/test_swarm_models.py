@@ -20,7 +20,6 @@ from moothall.participants.similarity_seat import MeasureParticipant
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import SimilarityReport
-from moothall.scoring.likeness import MAX_JOINED, MAX_NEAR
 from moothall_testkit.stub_server import Request, StubReply, StubServer
 
 IDEA = "Put a cache at the edge."
@@ -78,7 +77,7 @@ def test_a_swarm_of_models(tmp_path: Path) -> None:
 def comparing(kind: str = "compare") -> Brief:
     ask = Ask(id=AskId("10.compare.likeness"), seat=SeatId("likeness"), kind=kind, turn=1, patience=120.0)
     texts = CompareTexts(
-        known=("Put a cache at the edge.", "Buy machines."), new=("Put a cache at the edge now.", "Buy machines")
+        known=("Put a cache at the edge.", "Buy machines."), new=("Put a cache at the edge now.", "Buy machines"), nearest=3
     )
     return Brief(
         ask=ask,
@@ -111,12 +110,12 @@ def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
     if name == "meaning" and not SemanticSimilarity.is_available():
         pytest.skip("the extra embedded is not installed")
     texts = tuple(f"Serve pictures of kind {number} from a cache at the edge of the network" for number in range(492))
-    brief = replace(comparing(), comparing=CompareTexts(known=texts[:300], new=texts[300:]))
+    brief = replace(comparing(), comparing=CompareTexts(known=texts[:300], new=texts[300:], nearest=12))
     found = asyncio.run(MeasureParticipant(name).respond(brief, lambda _: None))
     assert isinstance(found, Answer)
     assert isinstance(found.said, SimilarityReport)
     told = Counter(pair.one for pair in found.said.pairs)
-    assert max(told.values(), default=0) <= MAX_JOINED + MAX_NEAR
+    assert max(told.values(), default=0) <= 12
 
 
 def test_a_measure_does_nothing_else() -> None:

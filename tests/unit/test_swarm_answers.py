@@ -33,9 +33,13 @@ class Explorers:
     """All seats of a run: each reads the directions in turn, and rates answers by `values`, or as its own entry there says."""
 
     def __init__(
-        self, values: Mapping[str, float], *, own: Mapping[str, Mapping[str, float]] | None = None, **spelled: str
+        self,
+        values: Mapping[str, float],
+        *,
+        own: Mapping[str, Mapping[str, float]] | None = None,
+        spelled: Mapping[str, str] | None = None,
     ) -> None:
-        self._values, self._own, self._spelled = values, own or {}, spelled
+        self._values, self._own, self._spelled = values, own or {}, spelled or {}
 
     def __call__(self, ask: Ask, brief: Brief, state: Swarm) -> object:
         if ask.kind == "explore":
@@ -143,7 +147,7 @@ def test_missing_voices_are_said_where_voices_are_missing() -> None:
 def test_directions_with_one_idea_are_one_however_they_are_spelled() -> None:
     """S-34: their readings are pooled, and nobody is sent to read the same again under another name."""
     spelled = {f"excellent_{name}": f"superb {name}" for name in ("TanWei", "SuYuan", "DongCha")}
-    run = play(Explorers(HONEST, **spelled), agents=4, max_rounds=5, random_exploration=False)
+    run = play(Explorers(HONEST, spelled=spelled), agents=4, max_rounds=5, random_exploration=False)
     assert sum(key.startswith("superb") for key in run.state.board.pheromones) == 3
     (done,) = run.facts(SwarmCompleted)
     assert len(done.choice.ranked) == len(ANSWERS)

@@ -37,10 +37,10 @@ from moothall.protocols.swarm.answers import (
 from moothall.protocols.swarm.facts import ConvergenceMeasured, OperationsProcessed, RoundBegun, RoundSettled, SwarmCompleted
 from moothall.protocols.swarm.records.blackboard import build_board_json
 from moothall.protocols.swarm.reports.decision import build_decision
-from moothall.protocols.swarm.reports.what_if import replay_rounds
+from moothall.protocols.swarm.reports.standing import replay_rounds
 from moothall.protocols.swarm.rules.evidence import is_clear
 from moothall.protocols.swarm.state import Swarm
-from moothall.scoring.evidence import CLEAR_Z, ORDINARY_READINGS, Reading, judge_evidence, scale_deposits
+from moothall.scoring.evidence import CLEAR_Z, ORDINARY_READINGS, AnswerReading, judge_evidence, scale_deposits
 from moothall_testkit.careless_model import CarelessModel
 
 QUALITY = {"cache": 0.28, "hardware": 0.12, "rewrite": 0.05}
@@ -407,11 +407,11 @@ def test_a_careless_model_still_gets_its_swarm_settled() -> None:
 # The arithmetic
 
 
-def reading(answer: str, seat: str, value: float, weight: float = 1.0, rank: float = 0.0) -> Reading:
-    return Reading(answer=answer, reader=seat, value=value, weight=weight, rank=rank)
+def reading(answer: str, seat: str, value: float, weight: float = 1.0, rank: float = 0.0) -> AnswerReading:
+    return AnswerReading(answer=answer, reader=seat, value=value, weight=weight, rank=rank)
 
 
-def rate_all(**ratings: dict[str, float]) -> list[Reading]:
+def rate_all(**ratings: dict[str, float]) -> list[AnswerReading]:
     """The readings of some readers."""
     return [reading(answer, seat, value) for seat, values in ratings.items() for answer, value in values.items()]
 
@@ -524,7 +524,7 @@ _READINGS = st.lists(
 
 
 @given(_READINGS)
-def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[Reading]) -> None:
+def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[AnswerReading]) -> None:
     """S-30"""
     verdict = judge_evidence(readings)
     assert (verdict is None) == (not any(each.weight > 0 for each in readings))
@@ -536,7 +536,7 @@ def test_a_choice_depends_on_the_readings_and_not_on_their_order(readings: list[
 
 
 @given(_READINGS, st.sampled_from("abc"), _VALUES)
-def test_no_reader_moves_an_answer_further_than_one_reading(readings: list[Reading], answer: str, value: float) -> None:
+def test_no_reader_moves_an_answer_further_than_one_reading(readings: list[AnswerReading], answer: str, value: float) -> None:
     """S-34: whatever an eighth reader says, an answer that others read moves by less than one reading among all of them."""
     before = judge_evidence(readings)
     after = judge_evidence([*readings, reading(answer, "liar", value)])
@@ -548,6 +548,6 @@ def test_no_reader_moves_an_answer_further_than_one_reading(readings: list[Readi
             assert abs(each.value - values[each.answer].value) <= 1 / (values[each.answer].readings + ORDINARY_READINGS)
 
 
-def group(readings: list[Reading]) -> list[list[Reading]]:
+def group(readings: list[AnswerReading]) -> list[list[AnswerReading]]:
     seats = {each.reader for each in readings if each.weight > 0}
     return [[each for each in readings if each.reader == seat and each.weight > 0] for seat in seats]

@@ -16,7 +16,7 @@ from moothall.protocols.swarm.answers import Collision, IdeaJudgements, PairJudg
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
-from moothall.protocols.swarm.reports.what_if import compute_what_if, replay_rounds
+from moothall.protocols.swarm.reports.standing import compute_what_if, replay_rounds
 from moothall.protocols.swarm.state import Swarm
 from moothall.reports.markdown import render_markdown
 from moothall.reports.page import render_page

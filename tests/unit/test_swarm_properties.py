@@ -159,7 +159,6 @@ SAID: dict[str, st.SearchStrategy[object]] = {
                 one=st.integers(0, 9),
                 other=st.integers(0, 9),
                 likeness=st.sampled_from((0.3, 0.6, 0.95)),
-                opposed=st.booleans(),
             ),
             max_size=4,
         ).map(tuple),

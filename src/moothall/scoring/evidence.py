@@ -9,9 +9,10 @@ order of the answers that it read counts, pair by pair.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from operator import attrgetter
 from typing import Final, Literal, TypeVar
 
 Method = Literal["ratings", "pairs"]
@@ -29,11 +30,13 @@ _HIGHEST: Final = 1.0
 _ROUNDING: Final = 1e-9
 _STEPS: Final = 80
 _WIDTH: Final = 4.0
+_READER: Final = attrgetter("reader")
+_ANSWER: Final = attrgetter("answer")
 Cell = TypeVar("Cell")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class AnswerReading:
     """What one reader says of one answer."""
 
     answer: str
@@ -83,7 +86,7 @@ class EvidenceVerdict:
         return self.z is not None and self.z >= CLEAR_Z
 
 
-def judge_evidence(readings: Iterable[Reading]) -> EvidenceVerdict | None:
+def judge_evidence(readings: Iterable[AnswerReading]) -> EvidenceVerdict | None:
     """Rank answers by their readings; None without any reading that counts. The order of the readings does not matter."""
     counted = sorted((each for each in readings if each.weight > 0), key=lambda each: (each.answer, each.reader))
     if not counted:
@@ -104,25 +107,18 @@ def judge_evidence(readings: Iterable[Reading]) -> EvidenceVerdict | None:
     )
 
 
-def _have_values_meaning(readings: Sequence[Reading]) -> bool:
+def _have_values_meaning(readings: Sequence[AnswerReading]) -> bool:
     """Whether at least half of those who read several answers tell them apart; or, if nobody read several, values differ."""
-    several = [[each.value for each in own] for own in _group_by_reader(readings).values() if len(own) > 1]
+    several = [[each.value for each in own] for own in _group(readings, _READER).values() if len(own) > 1]
     if not several:
         return _vary([each.value for each in readings])
     return 2 * sum(_vary(values) for values in several) >= len(several)
 
 
-def _group_by_reader(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    groups: dict[str, list[Reading]] = {}
+def _group(readings: Sequence[AnswerReading], key: Callable[[AnswerReading], str]) -> dict[str, list[AnswerReading]]:
+    groups: dict[str, list[AnswerReading]] = {}
     for each in readings:
-        groups.setdefault(each.reader, []).append(each)
-    return groups
-
-
-def _group_by_answer(readings: Sequence[Reading]) -> dict[str, list[Reading]]:
-    groups: dict[str, list[Reading]] = {}
-    for each in readings:
-        groups.setdefault(each.answer, []).append(each)
+        groups.setdefault(key(each), []).append(each)
     return groups
 
 
@@ -130,7 +126,7 @@ def _vary(values: Sequence[float]) -> bool:
     return max(values) - min(values) > _ROUNDING
 
 
-def _rank(readings: Sequence[Reading], method: Method) -> tuple[tuple[AnswerEvidence, ...], float]:
+def _rank(readings: Sequence[AnswerReading], method: Method) -> tuple[tuple[AnswerEvidence, ...], float]:
     """Return the answers, the best first, and the standard deviation of one reading."""
     if method == "ratings":
         compared = _compare_within_readers(readings)
@@ -141,11 +137,11 @@ def _rank(readings: Sequence[Reading], method: Method) -> tuple[tuple[AnswerEvid
     return tuple(sorted(ranked, key=lambda each: (-each.value, -each.readings, each.answer))), spread
 
 
-def _compare_within_readers(readings: Sequence[Reading]) -> list[Reading]:
+def _compare_within_readers(readings: Sequence[AnswerReading]) -> list[AnswerReading]:
     """Return the readings by how far each is above or below its reader's mean: 0 and 1 are one spread away, and the most."""
     values = [each.value for each in readings]
     compared = []
-    for own in _group_by_reader(readings).values():
+    for own in _group(readings, _READER).values():
         # One that read a single answer has no mean of its own: it is compared with what all say.
         scale = [each.value for each in own] if len(own) > 1 else values
         mean, spread = math.fsum(scale) / len(scale), _compute_deviation(scale)
@@ -160,9 +156,9 @@ def _compute_deviation(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
-def _rank_by_values(readings: Sequence[Reading]) -> list[AnswerEvidence]:
+def _rank_by_values(readings: Sequence[AnswerReading]) -> list[AnswerEvidence]:
     ranked = []
-    for answer, own in _group_by_answer(readings).items():
+    for answer, own in _group(readings, _ANSWER).items():
         weight = math.fsum(each.weight for each in own)
         total = math.fsum(each.value * each.weight for each in own) + ORDINARY * ORDINARY_READINGS
         value = round(total / (weight + ORDINARY_READINGS), DIGITS)
@@ -170,9 +166,9 @@ def _rank_by_values(readings: Sequence[Reading]) -> list[AnswerEvidence]:
     return ranked
 
 
-def _compute_spread(readings: Sequence[Reading]) -> float:
+def _compute_spread(readings: Sequence[AnswerReading]) -> float:
     """Return the standard deviation of one reading, from how far the readers of one answer are apart; 0 if nobody shares one."""
-    groups = [own for own in _group_by_answer(readings).values() if len(own) > 1]
+    groups = [own for own in _group(readings, _ANSWER).values() if len(own) > 1]
     if not groups:
         return 0.0
     freedom = sum(len(own) - 1 for own in groups)
@@ -180,12 +176,12 @@ def _compute_spread(readings: Sequence[Reading]) -> float:
     return max(_MIN_SPREAD, math.sqrt(squares / freedom))
 
 
-def _rank_by_pairs(readings: Sequence[Reading]) -> list[AnswerEvidence]:
+def _rank_by_pairs(readings: Sequence[AnswerReading]) -> list[AnswerEvidence]:
     """Score each answer by the share of comparisons that it wins, two drawn ones put to them."""
-    groups = _group_by_answer(readings)
+    groups = _group(readings, _ANSWER)
     wins = dict.fromkeys(groups, ORDINARY * ORDINARY_READINGS)
     fought = dict.fromkeys(groups, 0.0)
-    for own in _group_by_reader(readings).values():
+    for own in _group(readings, _READER).values():
         is_telling = _vary([each.value for each in own])
         for one, other in combinations(own, 2):
             ahead = one.value - other.value if is_telling else one.rank - other.rank
@@ -234,7 +230,7 @@ def _count_needed(ranked: Sequence[AnswerEvidence]) -> int | None:
     return max(1, math.floor(held * (first.value - second.value) / (_HIGHEST - first.value) + _ROUNDING) + 1)
 
 
-def _find_decisive(readings: Sequence[Reading], method: Method, leader: str) -> tuple[str, ...]:
+def _find_decisive(readings: Sequence[AnswerReading], method: Method, leader: str) -> tuple[str, ...]:
     """Return the readers without whom another answer would lead."""
     decisive = []
     for reader in sorted({each.reader for each in readings}):

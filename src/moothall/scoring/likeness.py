@@ -1,9 +1,8 @@
 """Decides whether two ideas are the same (S-8): by their text, their words, and the sides that they take.
 
-Every measure returns a similarity from 0 to 1, scaled so that JOIN_AT has the same meaning for each. A false join fakes a
-consensus, while a missed one only delays it, so the thresholds are set for few false joins. The measure here needs no package and
-does not understand meaning: it joins ideas that are repeated in nearly the same words. `participants/semantic_similarity.py`
-understands more.
+Every measure returns a similarity from 0 to 1, scaled so that JOIN_AT has the same meaning for each. It finds the texts that are
+near each other; whether they are one idea is for a judge to say (S-36). The measure here needs no package and does not understand
+meaning. `participants/semantic_similarity.py` understands more.
 """
 
 import re
@@ -38,14 +37,6 @@ class Judgement(NamedTuple):
 Measure = Callable[[str, Sequence[str]], list[float]]
 """Returns the similarity of each of some texts to one text."""
 
-REPORT_FROM: Final = 0.4
-"""The similarity from which a pair is reported."""
-MAX_LOOKED_AT: Final = 64
-"""How many of the most similar texts are checked for opposite sides."""
-MAX_JOINED: Final = 4
-MAX_NEAR: Final = 2
-"""How many pairs are reported per text: of those that it is the same as, and of others."""
-
 
 def is_same_idea(judgement: Judgement) -> bool:
     """Whether two ideas with this judgement count as the same."""
@@ -53,38 +44,21 @@ def is_same_idea(judgement: Judgement) -> bool:
 
 
 class SimilarTexts(NamedTuple):
-    """Two texts with some similarity, given by their positions in a list."""
+    """Two texts and their similarity, given by their positions in a list."""
 
     one: int
     other: int
     likeness: float
-    opposed: bool
 
 
-def find_similar_texts(known: Sequence[str], new: Sequence[str], measure: Measure, nearest: int = 0) -> list[SimilarTexts]:
-    """Report for each new text the earlier texts that it is the same as, the most similar first, and its nearest others.
-
-    The number of pairs is limited: of hundreds of similar texts, one is enough to join them. The `nearest` texts are reported in
-    any case, for whoever judges them.
-    """
+def find_similar_texts(known: Sequence[str], new: Sequence[str], measure: Measure, nearest: int) -> list[SimilarTexts]:
+    """Report for each new text the `nearest` earlier texts, the most similar first, for the judge of ideas."""
     texts, pairs = [*known, *new], []
     for at, text in enumerate(new, len(known)):
         # Rounded before it is compared and stored: similarity models differ in the last digits between machines.
         values = [(round(min(1.0, value), 4), other) for other, value in enumerate(measure(text, texts[:at]))]
-        likest = sorted((each for each in values if each[0] >= REPORT_FROM), key=lambda each: (-each[0], each[1]))
-        joined: list[SimilarTexts] = []
-        others: list[SimilarTexts] = []
-        for likeness, other in likest[:MAX_LOOKED_AT]:
-            # Sorted by similarity: below JOIN_AT no later text can join any more.
-            if len(joined) == MAX_JOINED or (likeness < JOIN_AT and len(others) >= MAX_NEAR):
-                break
-            pair = SimilarTexts(at, other, likeness, is_against(text, texts[other]))
-            (joined if is_same_idea(Judgement(likeness, pair.opposed)) else others).append(pair)
-        told = [*joined, *others[:MAX_NEAR]]
-        listed = {pair.other for pair in told}
         near = sorted(values, key=lambda each: (-each[0], each[1]))[:nearest]
-        told += [SimilarTexts(at, other, value, is_against(text, texts[other])) for value, other in near if other not in listed]
-        pairs += told
+        pairs += [SimilarTexts(at, other, value) for value, other in near]
     return pairs
 
 

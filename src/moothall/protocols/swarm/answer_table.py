@@ -21,7 +21,7 @@ from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.rules.collisions import find_invitation
 from moothall.protocols.swarm.rules.directions import build_decision_report
-from moothall.protocols.swarm.rules.evidence import Answer, AnswerIndex
+from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer
 from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH, REASONS
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
@@ -116,7 +116,7 @@ class SwarmAsk:
         return self.list_findings(self.state.review.to_check)
 
     @property
-    def rated(self) -> Mapping[int, Answer]:
+    def rated(self) -> Mapping[int, PossibleAnswer]:
         """The answers that the seat rates: those that it has read itself."""
         return AnswerIndex(self.state).list_read(self.ask.seat) if self.state.by_evidence else {}
 

@@ -172,7 +172,6 @@ class ComparedPair:
     one: Annotated[int, Ge(0)]
     other: Annotated[int, Ge(0)]
     likeness: Share
-    opposed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -210,7 +210,7 @@ def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
     ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
     lines = []
     for key, each in ranked[:MAX_DIRECTIONS]:
-        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.max_inhibition)
+        strength = compute_inhibition(counts[key], settings.signal_strength, settings.max_inhibition)
         left = f" ({compute_effective_concentration(each.concentration, strength):.4f})" if strength else ""
         lines.append(quote_lines(f"{each.concentration:.4f}{left} {each.direction}"))
     return _format_section(words, words.pheromones, lines, len(ranked)) or [words.no_pheromones]
@@ -232,10 +232,7 @@ def _format_claims(state: Swarm, words: SwarmPromptText) -> list[str]:
 
 
 def _format_ideas(state: Swarm, words: SwarmPromptText) -> list[str]:
-    held: dict[int, list[SeatId]] = {}
-    for seat, agent in state.agents.items():
-        for number in agent.holds:
-            held.setdefault(number, []).append(seat)
+    held = state.group_holders(state.agents)
     ranked = sorted(held, key=lambda number: (-len(held[number]), number))
     lines = []
     for number in ranked[:MAX_IDEAS]:

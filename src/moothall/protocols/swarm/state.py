@@ -351,6 +351,14 @@ class Swarm(ProtocolState):
         """The agents that count: the quorum is a share of them."""
         return tuple(seat for seat, agent in self.agents.items() if agent.status in {"active", "interrupted"})
 
+    def group_holders(self, seats: Iterable[SeatId]) -> dict[int, list[SeatId]]:
+        """Return the ideas that these agents hold, each with those who hold it."""
+        held: dict[int, list[SeatId]] = {}
+        for seat in seats:
+            for number in self.agents[seat].holds:
+                held.setdefault(number, []).append(seat)
+        return held
+
     @property
     def consensus(self) -> tuple[int, ...]:
         """The ideas that reached the quorum at the last measurement."""

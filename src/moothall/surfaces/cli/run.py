@@ -19,9 +19,8 @@ from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode, Settle
 from moothall.protocols.swarm.records.blackboard import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
-from moothall.protocols.swarm.reports.standing import build_standing_json
+from moothall.protocols.swarm.reports.standing import build_standing_json, compute_what_if
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.reports.what_if import compute_what_if
 from moothall.reports.json_text import dump_json
 from moothall.reports.markdown import format_cell, render_markdown
 from moothall.reports.page import render_page

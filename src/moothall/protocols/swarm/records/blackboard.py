@@ -4,12 +4,14 @@ The blackboard contains no time of day: the same seed and the same answers give 
 in the ledger.
 """
 
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
+from moothall.domain.ids import SeatId
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.agent_names import format_agent_name
-from moothall.protocols.swarm.answers import FoundIdea
+from moothall.protocols.swarm.answers import FoundIdea, SwarmBallot
 from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
 from moothall.protocols.swarm.prompts import build_agent_state
@@ -205,22 +207,20 @@ def _build_agent(agent: Agent) -> dict[str, Any]:
 def _build_votes(swarm: Swarm) -> dict[str, Any]:
     return {
         seat: [take_fields(vote, "idea# position confidence reason") for vote in ballot.votes]
-        for seat in swarm.explorers
-        if (ballot := swarm.ballots.get(seat)) is not None
+        for seat, ballot in _list_ballots(swarm)
     }
 
 
 def _build_ratings(swarm: Swarm) -> dict[str, Any]:
-    answers = AnswerIndex(swarm).answers
+    names = {number: answer.name for number, answer in AnswerIndex(swarm).answers.items()}
     return {
-        seat: [
-            take_fields(each, "answer rating reason", answer=answers[each.answer].name)
-            for each in ballot.ratings
-            if each.answer in answers
-        ]
-        for seat in swarm.explorers
-        if (ballot := swarm.ballots.get(seat)) is not None
+        seat: [take_fields(each, "answer rating reason", answer=names.get(each.answer)) for each in ballot.ratings]
+        for seat, ballot in _list_ballots(swarm)
     }
+
+
+def _list_ballots(swarm: Swarm) -> Iterator[tuple[SeatId, SwarmBallot]]:
+    yield from ((seat, ballot) for seat in swarm.explorers if (ballot := swarm.ballots.get(seat)) is not None)
 
 
 def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:

@@ -77,11 +77,6 @@ def _take(kind: str, parts: Iterable[object], names: str, **given: Any) -> Itera
         yield {"type": kind, **take_fields(part, names, **given), **given}
 
 
-def _list_seeds(_: Swarm, fact: facts.SwarmFormed) -> Iterator[dict[str, Any]]:
-    for each in fact.deposited:
-        yield {"type": "pheromone_deposited", **take_fields(each, _CHANGE), "agentId": str(USER)}
-
-
 def _list_orders(_: Swarm, fact: facts.RoundBegun) -> Iterator[dict[str, Any]]:
     yield {"type": "round_start", "agents": [order.seat for order in fact.orders]}
     for order in fact.orders:
@@ -209,7 +204,9 @@ def _describe_end(words: SwarmReportText, fact: facts.SwarmClosed) -> list[str]:
 
 
 _EVENTS: Final[Mapping[type[Fact], EventRow]] = {
-    facts.SwarmFormed: EventRow(_list_seeds),
+    facts.SwarmFormed: EventRow(
+        lambda _, fact: _take("pheromone_deposited", fact.deposited, _CHANGE, agentId=str(USER)),
+    ),
     facts.RoundBegun: EventRow(
         _list_orders,
         lambda words, fact: [f"── {words.round.format(number=fact.round)} · {words.crew.format(count=len(fact.orders))}"],

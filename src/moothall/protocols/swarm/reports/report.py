@@ -23,9 +23,8 @@ from moothall.protocols.swarm.reports.answer import (
 )
 from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.events import list_event_lines, translate_term
-from moothall.protocols.swarm.reports.standing import SwarmStanding, build_standing
+from moothall.protocols.swarm.reports.standing import SwarmStanding, WhatIfResult, build_standing
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.reports.what_if import WhatIfResult
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.blocks import (
@@ -52,7 +51,7 @@ from moothall.reports.blocks import (
 from moothall.reports.decision import Decision
 from moothall.reports.figures import format_percent
 from moothall.reports.markdown import render_blocks
-from moothall.reports.sections import build_costs, build_losses, build_report, build_spent
+from moothall.reports.sections import build_costs, build_losses, build_report, build_spent, format_lost_seats
 
 MAX_LINES: Final = 8
 """Directions in the chart: as many as it has colours."""
@@ -129,13 +128,7 @@ def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[Bloc
     if decision.status in {"thinking", "parked"}:
         return ()
     words = timeline.words
-    lines = [
-        words.lost_line.format(
-            seat=lost.seat, times=lost.times, last=words.losses[lost.last], share=format_percent(lost.weight_share)
-        )
-        for lost in decision.lost
-    ]
-    return build_section(words.lost, (Bullets(tuple(lines), "bad"),))
+    return build_section(words.lost, (Bullets(format_lost_seats(decision, words), "bad"),))
 
 
 def _build_figures(standing: SwarmStanding) -> Iterable[Block]:

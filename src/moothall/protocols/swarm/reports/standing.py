@@ -1,19 +1,26 @@
-"""Where the swarm stands: every idea by support, what speaks for it, what speaks against it (S-33)."""
+"""Where the swarm stands: every idea by support, what speaks for it, what speaks against it (S-33).
+
+Some joins can be undone: then the recorded rounds are played again by the rules themselves, and only the texts of these joins are
+placed elsewhere.
+"""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import fast_replace
+from moothall.errors import BadSetting
 from moothall.locale.catalogues import SwarmReportText
-from moothall.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice, IdeaResolution
+from moothall.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice, IdeaResolution, PlacedIdea
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.decision import check_citations, find_choice, list_carried_ideas, list_votes
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.reports.what_if import WhatIfResult, compute_what_if
+from moothall.protocols.swarm.rules.convergence import compute_figures
 from moothall.protocols.swarm.rules.directions import direction_key
-from moothall.protocols.swarm.state import Finding, Swarm
+from moothall.protocols.swarm.rules.ideas import with_ideas
+from moothall.protocols.swarm.state import Board, Finding, RoundReview, Swarm
 from moothall.scoring.convergence import compute_share
 from moothall.scoring.likeness import normalize_idea
 
@@ -67,6 +74,18 @@ class IdeaStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfResult:
+    """What a run came to, with some joins undone."""
+
+    undone: tuple[str, ...] = ()
+    """The ids of the undone joins."""
+    rounds: tuple[ConvergenceMeasured, ...]
+    """The figures of every measured round, without the protection that followed."""
+    board: Board
+    """The findings and the ideas after the last of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SwarmStanding:
     """Where a run stands, with some joins undone: what all reports show."""
 
@@ -101,6 +120,53 @@ def build_standing(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Swar
     what_if = compute_what_if(timeline, apart)
     ideas = _rank_ideas(timeline, what_if)
     return SwarmStanding(timeline=timeline, what_if=what_if, ideas=ideas, leading=_find_leading_idea(timeline, ideas))
+
+
+def compute_what_if(timeline: SwarmTimeline, apart: Collection[str] = ()) -> WhatIfResult:
+    """Return the figures with the joins `apart` undone. Raises BadSetting when there is no such join."""
+    known = {join.id: join.placed.text for join in timeline.joins}
+    for name in apart:
+        if name not in known:
+            raise BadSetting(f"there is no join {name!r}; known: {', '.join(known) or 'none'}")
+    if not apart:
+        return WhatIfResult(rounds=tuple(timeline.measures), board=timeline.state.board)
+    texts = dict.fromkeys(normalize_idea(text) for name, text in known.items() if name in apart)
+    # After all ideas of the run, whose numbers votes and agents refer to.
+    numbers = {text: number for number, text in enumerate(texts, len(timeline.state.board.ideas) + 1)}
+    return replace(replay_rounds(timeline, numbers), undone=tuple(sorted(set(apart))))
+
+
+def replay_rounds(timeline: SwarmTimeline, apart: Mapping[str, int]) -> WhatIfResult:
+    """Play the measured rounds again with these normalized texts in ideas of their own, given by their numbers."""
+    swarm = timeline.state
+    agents = {seat: fast_replace(agent, holds=()) for seat, agent in swarm.agents.items()}
+    state = fast_replace(swarm, agents=agents, board=Board(), review=RoundReview(), history=(), leading=())
+    rounds = []
+    for settled, refuted, measured in zip(timeline.settlements, timeline.refuted, timeline.measures, strict=False):
+        new = (replace(each, idea=0, also=()) for each in swarm.board.findings if each.round == settled.round)
+        board = fast_replace(state.board, findings=(*state.board.findings, *new), refuted=refuted)
+        placed = [each for number, each in timeline.placed if number == settled.round]
+        state = fast_replace(state, round=settled.round, board=board)
+        state = with_ideas(state, list(_place_apart(placed, apart, board)))
+        active = [each.seat for each in settled.opinions]
+        held = frozenset(number for seat in active for number in state.agents[seat].holds)
+        state = fast_replace(state, history=(*state.history, held))
+        voices = [seat for seat in active if seat not in measured.silent]
+        figures = compute_figures(state, voices, measured.perspectives, measured.concentrations)
+        rounds.append(replace(figures, active=measured.active, silent=measured.silent))
+        state = fast_replace(state, leading=(*state.leading, frozenset(figures.quorum_ideas)))
+    return WhatIfResult(rounds=tuple(rounds), board=state.board)
+
+
+def _place_apart(placed: Collection[PlacedIdea], apart: Mapping[str, int], board: Board) -> Iterator[PlacedIdea]:
+    """Yield the recorded assignments; a text that stands apart founds an idea of its own and stays there."""
+    for each in placed:
+        key = normalize_idea(each.text)
+        # An idea that such a text founded is still there for the texts that joined it.
+        if key not in apart or each.reason == "new":
+            yield each
+        if key in apart:
+            yield replace(each, idea=apart[key], reason="judge" if key in board.by_text else "new")
 
 
 def _rank_ideas(timeline: SwarmTimeline, what_if: WhatIfResult) -> tuple[IdeaStanding, ...]:

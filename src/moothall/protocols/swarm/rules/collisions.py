@@ -14,7 +14,6 @@ from moothall.protocols.swarm.answers import Action, Collision, Validation
 from moothall.protocols.swarm.facts import CollisionMode
 from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.state import Agent, CollisionReview, Finding, Invitation, Swarm
-from moothall.scoring.likeness import normalize_idea
 
 # Weights of the source: a challenge counts most, because it is what a group of agreeing agents lacks.
 WEIGHTS: Final[dict[Action, float]] = {"challenge": 1.5, "support": 0.8, "extend": 1.2, "synthesize": 1.0, "pass": 0.0}
@@ -109,15 +108,10 @@ def apply_reviews(state: Swarm) -> Swarm:
     findings = tuple(
         each
         if each.number not in reviews and each.number not in verdicts
-        else replace(
-            each,
-            reviews=(*each.reviews, *reviews.get(each.number, ())),
-            verdict=verdicts[each.number].verdict if each.number in verdicts else each.verdict,
-            checked=verdicts[each.number].checked if each.number in verdicts else each.checked,
-        )
+        else replace(verdicts.get(each.number, each), reviews=(*each.reviews, *reviews.get(each.number, ())))
         for each in state.board.findings
     )
-    judged = {normalize_idea(each.core_idea): each.verdict for each in verdicts.values()}
+    judged = {each.key: each.verdict for each in verdicts.values()}
     refuted = (state.board.refuted - judged.keys()) | {text for text, verdict in judged.items() if verdict == "refuted"}
     return fast_replace(state, board=fast_replace(state.board, findings=findings, refuted=frozenset(refuted)))
 

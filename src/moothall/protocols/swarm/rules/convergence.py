@@ -93,10 +93,7 @@ def compute_figures(
 
 def _list_backing(state: Swarm, voices: Sequence[SeatId]) -> tuple[Backing, ...]:
     """Return each idea that one of these agents holds, with its backers and the independent ones among them."""
-    held: dict[int, list[SeatId]] = {}
-    for seat in voices:
-        for number in state.agents[seat].holds:
-            held.setdefault(number, []).append(seat)
+    held = state.group_holders(voices)
     return tuple(
         Backing(
             idea=number, backers=tuple(held[number]), independent=tuple(each for each in held[number] if each in idea.independent)

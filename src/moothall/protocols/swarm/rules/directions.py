@@ -1,5 +1,6 @@
 """Directions as an agent sees them: their keys, its response to them under stop signals, and how it reports that (S-9, S-15)."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,7 +37,7 @@ def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> lis
     counts = count_active_signals(board)
     weighed = []
     for key, each in board.pheromones.items():
-        strength = compute_inhibition(counts.get(key, 0), settings.signal_strength, settings.max_inhibition)
+        strength = compute_inhibition(counts[key], settings.signal_strength, settings.max_inhibition)
         value = compute_effective_concentration(each.concentration, strength)
         # Negated for the sort: the strongest first, and the key in ascending order breaks ties.
         weighed.append((-value, key, each, strength))
@@ -48,18 +49,15 @@ def weigh_directions(state: Swarm, agent: Agent, most: int | None = None) -> lis
             raw=each.concentration,
             effective=-negative,
             probability=compute_response(-negative, agent.threshold),
-            signals=counts.get(key, 0),
+            signals=counts[key],
         )
         for negative, key, each, _ in weighed[:most]
     ]
 
 
-def count_active_signals(board: Board) -> dict[str, int]:
+def count_active_signals(board: Board) -> Counter[str]:
     """Return how many signals are active on each direction."""
-    counts: dict[str, int] = {}
-    for signal in board.signals:
-        counts[signal.target] = counts.get(signal.target, 0) + 1
-    return counts
+    return Counter(signal.target for signal in board.signals)
 
 
 def build_decision_report(state: Swarm, agent: Agent, direction: str, reason: str) -> DecisionReport:

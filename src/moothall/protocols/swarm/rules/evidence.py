@@ -6,14 +6,14 @@ explorer rates the answers that it read itself; its rating then stands for all o
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm.facts import EvidenceChoice
 from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.state import Finding, Swarm
-from moothall.scoring.evidence import Reading, judge_evidence, scale_deposits
+from moothall.scoring.evidence import AnswerReading, judge_evidence, scale_deposits
 
 MAX_RATED: Final = 12
 MAX_RANKED: Final = 12
@@ -22,7 +22,7 @@ CLEAR_READINGS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class PossibleAnswer:
     """A possible answer to the question."""
 
     number: int
@@ -42,17 +42,17 @@ class AnswerIndex:
         self.answers = self._list_answers()
         self.by_direction = self._index_directions()
 
-    def _list_answers(self) -> dict[int, Answer]:
+    def _list_answers(self) -> dict[int, PossibleAnswer]:
         options = self._state.opened.subject.options
         if options:
-            return {number: Answer(number=number, name=text, text=text) for number, text in enumerate(options, 1)}
+            return {number: PossibleAnswer(number=number, name=text, text=text) for number, text in enumerate(options, 1)}
         stated = {finding.idea for finding in self._state.board.findings if finding.verdict != "refuted"}
-        ideas = [idea for number, idea in self._state.board.ideas.items() if number in stated]
-        answers = {idea.number: Answer(number=idea.number, name=idea.id, text=idea.text, idea=idea.number) for idea in ideas}
+        ideas = {number: idea for number, idea in self._state.board.ideas.items() if number in stated}
+        answers = {at: PossibleAnswer(number=at, name=idea.id, text=idea.text, idea=at) for at, idea in ideas.items()}
         # The user's own directions may be answers, too; other labels never are.
         free = len(self._state.board.ideas) + 1
         for number, text in enumerate(self._state.settings.directions, free):
-            answers[number] = Answer(number=number, name=text, text=text)
+            answers[number] = PossibleAnswer(number=number, name=text, text=text)
         return answers
 
     def _index_directions(self) -> dict[str, int]:
@@ -68,14 +68,13 @@ class AnswerIndex:
             if finding.idea in self.answers and finding.verdict != "refuted" and (finding.seat, finding.idea) not in met:
                 met.add((finding.seat, finding.idea))
                 finders.setdefault(direction_key(finding.direction), Counter())[finding.idea] += 1
-        backers = Counter(number for agent in self._state.agents.values() for number in agent.holds)
+        held = Counter(number for agent in self._state.agents.values() for number in agent.holds)
         found = {
-            key: max(counts, key=lambda idea: (backers[idea] > 0, counts[idea], backers[idea], -idea))
-            for key, counts in finders.items()
+            key: max(each, key=lambda idea: (held[idea] > 0, each[idea], held[idea], -idea)) for key, each in finders.items()
         }
         return named if self._state.opened.subject.options else {**named, **found}
 
-    def list_read(self, seat: SeatId) -> dict[int, Answer]:
+    def list_read(self, seat: SeatId) -> dict[int, PossibleAnswer]:
         """Return the answers that an explorer can rate: what it stated itself, and what the directions that it read stand for.
 
         Of many, those that it read last. Options can be rated by all.
@@ -88,22 +87,18 @@ class AnswerIndex:
         return {number: self.answers[number] for number in sorted(numbers[-MAX_RATED:])}
 
 
-def collect_ratings(state: Swarm) -> dict[tuple[int, SeatId], float]:
-    """Return the ratings of all ballots by answer and explorer; an answer that it did not read is left out."""
+def build_choice(state: Swarm) -> EvidenceChoice | None:
+    """Return the answer that the readings favour; None if nobody read any."""
     index = AnswerIndex(state)
-    return {
+    ballots = {seat: ballot for seat, ballot in state.ballots.items() if ballot is not None and ballot.ratings}
+    # What it says of an answer that it did not read does not count.
+    ratings = {
         (each.answer, seat): each.rating
-        for seat, ballot in state.ballots.items()
-        if ballot is not None and ballot.ratings
+        for seat, ballot in ballots.items()
         for read in [index.list_read(seat)]
         for each in ballot.ratings
         if each.answer in read
     }
-
-
-def build_choice(state: Swarm) -> EvidenceChoice | None:
-    """Return the answer that the readings favour; None if nobody read any."""
-    index, ratings = AnswerIndex(state), collect_ratings(state)
     amounts: dict[tuple[int, SeatId], tuple[int, float]] = {}
     for key, seats in state.board.readings.items():
         for seat, (count, total) in seats.items() if key in index.by_direction else ():
@@ -118,7 +113,7 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
         agent = state.agents[seat]
         warned = {index.by_direction.get(key) for key in agent.cuts}
         readings.append(
-            Reading(
+            AnswerReading(
                 answer=index.answers[number].name,
                 reader=seat,
                 value=min(1.0, ratings[number, seat] if (number, seat) in ratings else total / count * factor),
@@ -131,17 +126,8 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
     if verdict is None:
         return None
     leader = next(each for each in index.answers.values() if each.name == verdict.ranked[0].answer)
-    return EvidenceChoice(
-        answer=leader.text,
-        idea=leader.idea,
-        method=verdict.method,
-        ranked=verdict.ranked[:MAX_RANKED],
-        margin=verdict.margin,
-        z=verdict.z,
-        sureness=verdict.sureness,
-        needed=verdict.needed,
-        decisive=verdict.decisive,
-    )
+    figures = {each.name: getattr(verdict, each.name) for each in fields(verdict)}
+    return EvidenceChoice(**{**figures, "ranked": verdict.ranked[:MAX_RANKED], "answer": leader.text, "idea": leader.idea})
 
 
 def _weigh_findings(state: Swarm) -> dict[tuple[int, SeatId], float]:
