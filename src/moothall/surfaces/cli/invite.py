@@ -9,7 +9,6 @@ import click
 
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
-from moothall.app.opening import check_invitation
 from moothall.app.owner_key import load_owner_key
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
@@ -174,6 +173,9 @@ async def _choose_role(moot: Moot, session: str | None, seat: str | None, named:
     if named is not None and session is not None:
         raise BadSetting("an agent's token is for all sessions; leave the SESSION out, or invite it to one seat with --seat")
     if session is not None:
+        # Imported here: it brings the rules for opening sessions, and `moot key` starts without them.
+        from moothall.app.opening import check_invitation
+
         check_invitation(await moot.engine.load_snapshot(parse_session_id(session)), seat)
     elif seat is not None:
         raise BadSetting("a seat belongs to a session: moot invite SESSION --seat NAME")
