@@ -18,8 +18,7 @@ from moothall.codec.answers import as_json
 from moothall.domain.ids import parse_session_id
 from moothall.errors import CallerError
 from moothall.surfaces.api.method import Call, Caller
-from moothall.surfaces.api.methods import TABLE
-from moothall.surfaces.api.server_context import open_server_context
+from moothall.surfaces.api.methods import TABLE, open_server_context
 
 MODEL = "openai:gpt-5-mini"
 OPENERS = get_args(Opener)

@@ -128,6 +128,7 @@ def test_a_protocol_of_another_package_is_opened_over_the_wire(machine: Machine)
     told = machine.python(
         """
 import asyncio, json
+from moothall.surfaces.api.fields import ParticipantIn
 from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.app.runner import LocalRunner
@@ -214,7 +215,6 @@ from moothall.errors import BadRoster, UnknownPlatform
 from moothall.surfaces.api.deliberation import build_seat
 from moothall import Moot
 from moothall.surfaces.api.method import Call, Caller, ServerContext
-from moothall.surfaces.api.shapes import ParticipantIn
 
 context = ServerContext(Moot(), None)
 owner, local = (Call(context=context, caller=Caller(role=role)) for role in ("owner", "local"))

@@ -21,7 +21,7 @@ CACHES = (
     "moothall.engine.sessions.KNOWN_SESSIONS",
     "moothall.app.session_reader.MAX_LIVE",
     "moothall.app.session_list.MAX_CACHED",
-    "moothall.surfaces.api.view_store.MAX_VIEWS",
+    "moothall.surfaces.api.page.MAX_VIEWS",
     "moothall.ledgers.sqlite.MAX_HEADS",
     "moothall.protocols.council.validation.KEPT_STATES",
 )

@@ -26,8 +26,8 @@ from moothall.participants.platforms import parse_platform
 from moothall.participants.provider_limits import LIMITS, LocalLimits, name_account, parse_limits, read_headers
 from moothall.ports.limits import Allowance, LimitReport
 from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText, note_waiting
-from moothall.surfaces.api.server_context import open_server_context
-from moothall.surfaces.api.view_store import ViewStore
+from moothall.surfaces.api.methods import open_server_context
+from moothall.surfaces.api.page import ViewStore
 from moothall.surfaces.cli.live import SeatsView
 from moothall.surfaces.cli.live_views import PlainView
 from moothall_testkit.ledger_scenes import run_with_deadline

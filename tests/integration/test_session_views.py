@@ -14,8 +14,7 @@ from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.errors import BadSetting, NotAllowed
 from moothall.ledgers.memory import MemoryLedger
 from moothall.surfaces.api.method import Call, Caller
-from moothall.surfaces.api.methods import TABLE
-from moothall.surfaces.api.server_context import open_server_context
+from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall_testkit.counting_ledger import CountingLedger
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 

@@ -17,8 +17,7 @@ from moothall.ledgers.memory import MemoryLedger
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.council.facts import Contribution
 from moothall.surfaces.api.method import Call, Caller, ServerContext
-from moothall.surfaces.api.methods import TABLE
-from moothall.surfaces.api.server_context import open_server_context
+from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall.surfaces.http.stream import Viewer, ViewHub
 from moothall_testkit.counting_ledger import CountingLedger
 from moothall_testkit.ledger_scenes import run_with_deadline

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 from moothall import Moot
 from moothall.memory.tokens import Identity
 from moothall.surfaces.api.method import Call, Caller, ServerContext
-from moothall.surfaces.api.methods import TABLE, TOOLS
-from moothall.surfaces.api.server_context import open_server_context
+from moothall.surfaces.api.methods import TABLE, TOOLS, open_server_context
 
 DEADLINE = 60.0
 

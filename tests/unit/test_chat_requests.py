@@ -9,12 +9,12 @@ from moothall.surfaces.api.chat_request import (
     MAX_CONVERSATION_LENGTH,
     ChatRefused,
     ChatRequest,
+    answer_side_question,
     digest_request,
     find_model,
     parse_chat_request,
     read_question,
 )
-from moothall.surfaces.api.chat_tasks import answer_side_question
 
 HISTORY = "### Chat History:\n<chat_history>\nUSER: Should we ship on Friday? It is late.\nASSISTANT: **Wait.**\n</chat_history>"
 

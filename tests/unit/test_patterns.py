@@ -34,8 +34,8 @@ MATCHED = {
     "moothall.protocols.consultation.facts._UNKNOWN",
     "moothall.protocols.persona.facts._REFERENCE",
     "moothall.protocols.roundtable.files._SKIPPED",
-    "moothall.surfaces.api.chat_tasks._TASK",
-    "moothall.surfaces.api.chat_tasks._TITLE_ZH",
+    "moothall.surfaces.api.chat_request._TASK",
+    "moothall.surfaces.api.chat_request._TITLE_ZH",
     "moothall.surfaces.invitations.settings_edit._LINE_END",
     "moothall.surfaces.invitations.settings_edit._SPACE",
 }

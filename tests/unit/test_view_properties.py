@@ -11,8 +11,8 @@ from moothall.domain.facts import Entry
 from moothall.domain.session_state import build_session_state
 from moothall.engine.snapshot import Snapshot
 from moothall.reports.json_text import dump_json
+from moothall.surfaces.api.page import StoredView, advance_view, build_changes
 from moothall.surfaces.api.session_view import SessionView, build_view, encode_item
-from moothall.surfaces.api.view_store import StoredView, advance_view, build_changes
 from moothall_testkit.rulebook_contract import PlayedSession, play_session
 
 FEW = settings(

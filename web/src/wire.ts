@@ -297,7 +297,7 @@ export interface FoundDecision {
   outcome: string | null;
 }
 export interface TrustCase {
-  decision: string;
+  decisionId: string;
   topic: string;
   at: string;
   category: string;

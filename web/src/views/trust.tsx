@@ -172,8 +172,8 @@ export function TrustView({ source }: { source: string }) {
                 <ul class="lines">
                   {history.toReversed().map((each, index) => (
                     <li key={index}>
-                      <a class="session-line" data-in href={buildPath("decisions", each.decision)}>
-                        <span class="line-topic">{each.topic || each.decision}</span>
+                      <a class="session-line" data-in href={buildPath("decisions", each.decisionId)}>
+                        <span class="line-topic">{each.topic || each.decisionId}</span>
                         <span class="line-facts">
                           <RightMark right={each.right} />
                           {nameTerm("verdicts", each.position)}

@@ -25,8 +25,8 @@ from moothall.reports.sections import describe_pause
 from moothall.reports.spoken_line import SpokenLine
 from moothall.reports.wording import format_parking
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request
+from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.api.method import Call
-from moothall.surfaces.api.sealed_events import SealedEvents
 
 FOUND_FOR: Final = timedelta(days=7)
 """How long after its opening an ended meeting answers the same request."""

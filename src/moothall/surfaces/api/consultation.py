@@ -1,7 +1,7 @@
 """`moot.consult`: ask another mind through the director, from a seat of a session or on its own."""
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,10 +12,11 @@ from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import ConsultationSummary, ConsultingTimeline
-from moothall.surfaces.api.fields import IdempotencyKey
-from moothall.surfaces.api.method import ApiModel, Call, Method
+from moothall.surfaces.api.fields import IdempotencyKey, SeatRef
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import ConsultationParams, collect_options
-from moothall.surfaces.api.session_shapes import SeatRef
+
+METHODS = Operations()
 
 ConsultText = Annotated[str, Field(max_length=8_000)]
 
@@ -54,7 +55,12 @@ class ConsultOut(ApiModel):
     note: str = Field(description="What to do next.")
 
 
+@METHODS.add("moot.consult", "speak", tool="consult", waits=True)
 async def consult(call: Call, params: ConsultParams) -> ConsultOut:
+    """Ask another participant when you are not sure, instead of guessing. In a session that asks you something (get_asks,
+    wait_for_turn), the director puts your question to another seat, records it and hands you the reply; then you are asked
+    again. Without a session: a single question to one of `seats`.
+    """
     loop = asyncio.get_running_loop()
     ends = loop.time() + params.timeout_seconds
     if params.session_id is None:
@@ -136,20 +142,3 @@ def _build_consult_out(session: str, line: ConsultationSummary | None, *, is_ove
         record=record,
         note=f"Consider asking {advice.ask_instead!r}. {on}" if advice.ask_instead else on,
     )
-
-
-CONSULT = Method(
-    name="moot.consult",
-    tool="consult",
-    summary=(
-        "Ask another participant when you are not sure, instead of guessing. In a session that asks you something (get_asks, wait_for_turn), "
-        "the director puts your question to another seat, records it and hands you the reply; then you are asked again. Without a "
-        "session: a single question to one of `seats`."
-    ),
-    params=ConsultParams,
-    result=ConsultOut,
-    handler=consult,
-    waits=True,
-)
-
-CONSULT_METHODS: tuple[Method[Any, Any], ...] = (CONSULT,)

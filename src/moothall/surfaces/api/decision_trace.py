@@ -1,6 +1,5 @@
 """The calls on a decision with all that led to it, and on a thread to which a participant returns."""
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,11 +13,19 @@ from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.surfaces.api.deliberation import build_session_standing
-from moothall.surfaces.api.memory import build_decision_out, find_search_hit
-from moothall.surfaces.api.memory_shapes import DecisionOut, DecisionParams, FoundOut, ResumeThreadParams
-from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
+from moothall.surfaces.api.memory import (
+    DecisionOut,
+    DecisionParams,
+    FoundOut,
+    ResumeThreadParams,
+    build_decision_out,
+    find_decisions,
+)
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.shapes import CandidateOut, ContributionOut, MovedOut, StandingOut, TallyOut, VoteOut
 from moothall.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
+
+METHODS = Operations()
 
 
 class DecisionTraceOut(DecisionOut):
@@ -44,56 +51,56 @@ class ResumedOut(ApiModel):
     running: list[StandingOut] = Field(default=[], description="The thread's sessions that go on, and whom they wait for.")
 
 
+@METHODS.add("cstp.getDecision", "read", tool="get_decision")
 async def get_decision(call: Call, params: DecisionParams) -> DecisionTraceOut:
+    """A past decision and what led to it: who argued what, candidates, votes and what moved them, dissent, obligations, reviews."""
     call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
-    kept = await memory.get(params.decision_id)
-    if kept is None:
+    remembered = await memory.get(params.decision_id)
+    if remembered is None:
         raise UnknownDecision(
             f"no decision {params.decision_id!r} is stored; list or search the decisions to find those that are"
         )
     # A token for one session does not show what other sessions decided.
     chain = None if call.caller.session else await memory.find_lineage(params.decision_id)
-    (whole,) = await memory.load_whole([kept])
-    trace = await _build_trace(call, kept)
-    return DecisionTraceOut(**dict(build_decision_out(kept)), **trace, head=whole.record.head, chain=chain)
+    (whole,) = await memory.load_whole([remembered])
+    trace = await _build_trace(call, remembered)
+    return DecisionTraceOut.collect(build_decision_out(remembered), **trace, head=whole.record.head, chain=chain)
 
 
-async def _build_trace(call: Call, kept: RememberedDecision) -> dict[str, Any]:
+async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, Any]:
     """The fields of `DecisionTraceOut`; none for a decision that no session of this ledger led to."""
-    if kept.is_alone:
+    if remembered.is_alone:
         return {}
     try:
-        plugin, timeline = await call.moot.load_plugin(kept.decision), await call.moot.load_timeline(kept.decision)
+        plugin, timeline = await call.moot.load_plugin(remembered.decision), await call.moot.load_timeline(remembered.decision)
     except UnknownSession:
         return {}
     inner = unwrap_timeline(timeline)
     lines, more = build_trace_lines(inner)
-    found = {"contributions": lines, "more": more, "participant_votes": build_votes(plugin.decision(timeline), inner)}
+    trace = {"contributions": lines, "more": more, "participant_votes": build_votes(plugin.decision(timeline), inner)}
     result = build_result(inner) if isinstance(inner, CouncilTimeline) else None
     if result is not None:
-        place = await call.deliberations.load_state(kept.decision)
-        found |= {"candidates": build_candidates(place, None), "motion": find_motion_id(place)}
-        found |= {"tally": result.tally, "changed_minds": result.changed_minds}
-    return found
+        place = await call.deliberations.load_state(remembered.decision)
+        trace |= {"candidates": build_candidates(place, None), "motion": find_motion_id(place)}
+        trace |= {"tally": result.tally, "changed_minds": result.changed_minds}
+    return trace
 
 
+@METHODS.add("cstp.resumeThread", "run", tool="resume_thread", unbound=True)
 async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
+    """Return to a thread: its state, what you missed since your last visit, the open questions."""
     memory = await call.moot.recall()
-    found = await memory.resume_thread(params.thread, params.participant, key=params.idempotency_key)
-    inside = {each.decision_id for each in found.view.decisions}
-    hits = [hit for hit in await memory.find_similar(found.view.title) if hit.decision not in inside]
-    return ResumedOut(
-        thread=found.view,
-        last_visit=found.last_visit,
-        missed=list(found.missed),
-        counts=list(found.counts),
-        like=[each for hit in hits if (each := await find_search_hit(call, hit.decision, hit.score, hit.snippet))],
-        running=[
-            running
-            for each in found.view.decisions
-            if not each.is_decided and (running := await _find_running(call, each.decision_id))
-        ],
+    caught_up = await memory.resume_thread(params.thread, params.participant, key=params.idempotency_key)
+    decisions = caught_up.view.decisions
+    inside = {each.decision_id for each in decisions}
+    hits = [hit for hit in await memory.find_similar(caught_up.view.title) if hit.decision not in inside]
+    running = [await _find_running(call, each.decision_id) for each in decisions if not each.is_decided]
+    return ResumedOut.collect(
+        caught_up,
+        thread=caught_up.view,
+        like=await find_decisions(call, hits),
+        running=[standing for standing in running if standing is not None],
     )
 
 
@@ -102,25 +109,6 @@ async def _find_running(call: Call, session: str) -> StandingOut | None:
     try:
         name = parse_session_id(session)
         snapshot = await call.moot.engine.load_snapshot(name)
-        return None if snapshot.is_closed else StandingOut(**await build_session_standing(call, name))
+        return None if snapshot.is_closed else await build_session_standing(call, name)
     except (CallerError, WorldError):
         return None
-
-
-TRACE_METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "cstp.getDecision",
-        "A past decision and what led to it: who argued what, candidates, votes and what moved them, dissent, obligations, reviews.",
-        get_decision,
-        "get_decision",
-    ),
-    replace(
-        build_method(
-            "cstp.resumeThread",
-            "Return to a thread: its state, what you missed since your last visit, the open questions.",
-            resume_thread,
-            "resume_thread",
-        ),
-        needs_unbound_token=True,
-    ),
-)

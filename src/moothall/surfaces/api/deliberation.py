@@ -24,15 +24,15 @@ from moothall.protocols.council.facts import CouncilSettings
 from moothall.protocols.council.motions import list_challenges
 from moothall.reports.timeline import format_time
 from moothall.scoring.independence import is_same_family
-from moothall.surfaces.api.method import Call, Caller, Method, ServerContext
+from moothall.surfaces.api.fields import PAGE, ParticipantIn
+from moothall.surfaces.api.memory import find_decisions
+from moothall.surfaces.api.method import Call, Caller, Operations, ServerContext
 from moothall.surfaces.api.shapes import (
-    PAGE,
     ChallengeOut,
     CloseParams,
     ContributedOut,
     ContributeParams,
     DeliberationOut,
-    EarlierOut,
     GetParams,
     JoinParams,
     ListedOut,
@@ -40,8 +40,8 @@ from moothall.surfaces.api.shapes import (
     ListParams,
     OpenedOut,
     OpenParams,
-    ParticipantIn,
     ResultOut,
+    StandingOut,
     TurnAskOut,
     TurnOut,
     WaitParams,
@@ -62,11 +62,18 @@ from moothall.surfaces.api.views import (
     summarize_lines,
 )
 
+METHODS = Operations()
+
 MAX_RESULTS: Final = 16
 CONSULTED = "You are being consulted: answer with answer_ask, not with contribute."
 
 
+@METHODS.add("cstp.openDeliberation", "run", tool="open_deliberation", unbound=True)
 async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
+    """Open a deliberation: a question that several participants decide together. Participants given by name come from outside
+    and contribute by their own calls; those with a platform are models that Moot asks. Next: each participant calls
+    wait_for_turn.
+    """
     plugin = get_protocol(params.protocol)
     options: Options = {
         "seats": [build_seat(call, each) for each in params.participants],
@@ -84,12 +91,12 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
         "consult": params.consult or None,
         "memory": params.memory,
     }
-    earlier = await _find_earlier(call, params.topic)
+    earlier = await find_decisions(call, await call.moot.remembering.find_similar(params.topic))
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    return OpenedOut(**await build_session_standing(call, session), earlier_decisions=earlier)
+    return OpenedOut.collect(await build_session_standing(call, session), earlier_decisions=earlier)
 
 
-async def build_session_standing(call: Call, session: SessionId) -> dict[str, Any]:
+async def build_session_standing(call: Call, session: SessionId) -> StandingOut:
     """Where a session stands, whatever its protocol."""
     snapshot = await call.moot.engine.load_snapshot(session)
     if find_council_rules(snapshot) is not None:
@@ -133,24 +140,11 @@ def _build_settings(plugin: AnyPlugin, params: OpenParams) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None and (name in known or name in given)}
 
 
-async def _find_earlier(call: Call, topic: str) -> list[EarlierOut]:
-    found = []
-    for hit in await call.moot.remembering.find_similar(topic):
-        kept = await call.moot.memory.get(hit.decision)
-        if kept is not None:
-            found.append(
-                EarlierOut(
-                    decision_id=hit.decision,
-                    topic=kept.record.topic,
-                    decision=kept.record.text,
-                    outcome=kept.outcome,
-                    snippet=hit.snippet,
-                )
-            )
-    return found
-
-
+@METHODS.add("cstp.contribute", "speak", tool="contribute")
 async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
+    """Say something in a deliberation: propose, support, challenge, synthesize, vote, or pass. Speak when wait_for_turn says
+    that it is your turn, with one of the types that it expects. Give an idempotencyKey, so that a retry counts once.
+    """
     session = params.deliberation_id
     seat = call.caller.resolve_seat(session, params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True)
@@ -170,7 +164,11 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     )
 
 
+@METHODS.add("cstp.closeDeliberation", "run", tool="close_deliberation")
 async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
+    """Close a deliberation and compute its decision from the votes: decision, confidence, consensusType, participantVotes,
+    dissent. One that has ended by itself answers with its result.
+    """
     call.caller.check_session(params.deliberation_id)
     words = (params.deliberation_id, params.force)
     keyed = KeyedCall(call="close", by=call.caller.name, key=params.idempotency_key, words=words)
@@ -184,7 +182,9 @@ async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
     return found
 
 
+@METHODS.add("cstp.getDeliberation", "read", tool="get_deliberation")
 async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
+    """Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended."""
     session = params.deliberation_id
     call.caller.check_session(session)
     seat = _find_reader(call.caller, params.participant)
@@ -202,8 +202,8 @@ async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     lines = list(place.lines(seat, params.since))
     page, following = build_whole_page(lines, lambda line: place.find_reveal_entry(line, seat), params.limit)
     opened, kept = place.council.opened, await _find_kept(call, place)
-    return DeliberationOut(
-        **build_standing(place),
+    return DeliberationOut.collect(
+        build_standing(place),
         contributions=page,
         next_since=following,
         challenges=[
@@ -240,7 +240,12 @@ def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
     return parse_seat_id(given) if given is not None and caller.role == "local" else None
 
 
+@METHODS.add("cstp.waitForTurn", "speak", tool="wait_for_turn", waits=True)
 async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
+    """Wait until it is your turn in a deliberation. Answers within timeoutSeconds (45): 'your_turn' with what is asked and what
+    is new (then call contribute), 'pending' (nothing yet: call again with the cursor), or 'closed' with the result. With
+    `more`, call again with the cursor for the rest of what is new.
+    """
     session = params.deliberation_id
     seat = call.caller.resolve_seat(session, params.participant)
     turn = await call.deliberations.wait(
@@ -254,7 +259,12 @@ async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
     return await _build_turn_out(call, turn, SeatId(seat))
 
 
+@METHODS.add("cstp.joinDeliberation", "speak", tool="join_deliberation")
 async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
+    """Take your seat in a deliberation, for the first time or after an absence: gives all that was said so far and, if it is
+    your turn, what is asked of you. Say your model in `family`. With `more`, call again with the cursor. Next: contribute, or
+    wait_for_turn.
+    """
     session = params.deliberation_id
     seat = call.caller.resolve_seat(session, params.participant)
     await _state_family(call, session, seat, params.family.strip())
@@ -321,7 +331,9 @@ def _spell_fields(instructions: str) -> str:
     )
 
 
+@METHODS.add("cstp.listDeliberations", "read", tool="list_deliberations")
 async def list_deliberations(call: Call, params: ListParams) -> ListOut:
+    """List or search deliberations: open ones, closed ones, or those in which a participant has a seat; the newest first."""
     found = []
     for line in await call.moot.session_list.search(params.query) if params.query else reversed(await call.moot.sessions()):
         # One of a protocol that is not installed, or that is damaged, must not hide the others.
@@ -337,17 +349,14 @@ async def list_deliberations(call: Call, params: ListParams) -> ListOut:
             break
     return ListOut(
         deliberations=[
-            ListedOut(
+            ListedOut.collect(
+                line,
                 deliberation_id=line.session,
                 protocol=get_protocol(line.protocol).wire_name,
-                topic=line.topic,
                 status=_WIRE_STATUSES.get(line.status, line.status),
                 opened_at=format_time(line.opened_at),
                 last_at=format_time(line.last_at),
-                entries=line.entries,
                 standing=line.standing or "damaged",
-                choice=line.choice,
-                strength=line.strength,
             )
             for line in await call.moot.session_list.add_outcomes(found)
         ]
@@ -390,82 +399,3 @@ class _Results:
             if len(self._built) > MAX_RESULTS:
                 self._built.popitem(last=False)
         return self._built[session][1]
-
-
-OPEN = Method(
-    name="cstp.openDeliberation",
-    tool="open_deliberation",
-    summary=(
-        "Open a deliberation: a question that several participants decide together. Participants given by name come from outside and "
-        "contribute by their own calls; those with a platform are models that Moot asks. Next: each participant calls wait_for_turn."
-    ),
-    params=OpenParams,
-    result=OpenedOut,
-    handler=open_deliberation,
-    needs_unbound_token=True,
-)
-CONTRIBUTE = Method(
-    name="cstp.contribute",
-    tool="contribute",
-    summary=(
-        "Say something in a deliberation: propose, support, challenge, synthesize, vote, or pass. Speak when wait_for_turn says that it "
-        "is your turn, with one of the types that it expects. Give an idempotencyKey, so that a retry counts once."
-    ),
-    params=ContributeParams,
-    result=ContributedOut,
-    handler=contribute,
-)
-CLOSE = Method(
-    name="cstp.closeDeliberation",
-    tool="close_deliberation",
-    summary=(
-        "Close a deliberation and compute its decision from the votes: decision, confidence, consensusType, participantVotes, dissent. "
-        "One that has ended by itself answers with its result."
-    ),
-    params=CloseParams,
-    result=ResultOut,
-    handler=close_deliberation,
-)
-GET = Method(
-    name="cstp.getDeliberation",
-    tool="get_deliberation",
-    summary="Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended.",
-    params=GetParams,
-    result=DeliberationOut,
-    handler=get_deliberation,
-)
-WAIT = Method(
-    name="cstp.waitForTurn",
-    tool="wait_for_turn",
-    summary=(
-        "Wait until it is your turn in a deliberation. Answers within timeoutSeconds (45): 'your_turn' with what is asked and what is new "
-        "(then call contribute), 'pending' (nothing yet: call again with the cursor), or 'closed' with the result. With `more`, call again with "
-        "the cursor for the rest of what is new."
-    ),
-    params=WaitParams,
-    result=TurnOut,
-    handler=wait_for_turn,
-    waits=True,
-)
-JOIN = Method(
-    name="cstp.joinDeliberation",
-    tool="join_deliberation",
-    summary=(
-        "Take your seat in a deliberation, for the first time or after an absence: gives all that was said so far and, if it is your "
-        "turn, what is asked of you. Say your model in `family`. With `more`, call again with the cursor. Next: contribute, or "
-        "wait_for_turn."
-    ),
-    params=JoinParams,
-    result=TurnOut,
-    handler=join_deliberation,
-)
-LIST = Method(
-    name="cstp.listDeliberations",
-    tool="list_deliberations",
-    summary="List or search deliberations: open ones, closed ones, or those in which a participant has a seat; the newest first.",
-    params=ListParams,
-    result=ListOut,
-    handler=list_deliberations,
-)
-
-DELIBERATION_METHODS: tuple[Method[Any, Any], ...] = (OPEN, CONTRIBUTE, CLOSE, GET, WAIT, JOIN, LIST)

@@ -1,10 +1,15 @@
-"""Types of fields that many calls have."""
+"""Types of fields, and parameters, that many calls have."""
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AliasChoices, Field
 
+from moothall.domain.roster import MAILBOX, MAX_FAMILY_LENGTH
 from moothall.domain.safe_text import one_line
+from moothall.surfaces.api.method import ApiModel
+
+PAGE: Final = 200
+MAX_ENTRIES: Final = 10**12
 
 
 def _validate_key(key: str) -> str:
@@ -18,4 +23,103 @@ IdempotencyKey = Annotated[
     str, Field(max_length=100, description="A repeated call with the same key counts once."), AfterValidator(_validate_key)
 ]
 Short = Annotated[str, Field(max_length=100)]
+Note = Annotated[str, Field(max_length=4_000)]
 Score = Annotated[float, Field(ge=0, le=1)]
+Rounded = Annotated[float, AfterValidator(lambda value: round(value, 4))]
+EntryNumber = Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now.")]
+
+
+def build_ref(name: str, *spellings: str, max_length: int, **more: Any) -> Any:
+    """A field by which callers name something: it is sent as `name`, and taken under other spellings too."""
+    choices = AliasChoices(name, *spellings)
+    return Field(max_length=max_length, validation_alias=choices, serialization_alias=name, **more)
+
+
+SessionRef = Annotated[str, build_ref("sessionId", "session", "session_id", "deliberationId", "deliberation_id", max_length=80)]
+DeliberationRef = Annotated[
+    str,
+    build_ref(
+        "deliberationId",
+        "deliberation_id",
+        "sessionId",
+        "session_id",
+        "session",
+        max_length=80,
+        description="The deliberation's id.",
+    ),
+]
+DecisionRef = Annotated[
+    str,
+    build_ref(
+        "decisionId",
+        "decision_id",
+        "deliberationId",
+        "id",
+        max_length=100,
+        description="A deliberation's id, or the id that record_decision returned.",
+    ),
+]
+ParticipantRef = Annotated[
+    str | None,
+    build_ref(
+        "participant",
+        "agent",
+        "agentId",
+        "agent_id",
+        "seat",
+        max_length=64,
+        description="Who speaks; may be omitted with a seat's token.",
+    ),
+]
+SeatRef = Annotated[
+    str | None,
+    build_ref("seat", "participant", "agent", max_length=64, description="Whose asks; may be omitted with a seat's token."),
+]
+AgentName = Annotated[
+    str | None,
+    build_ref(
+        "agent",
+        "source",
+        "participant",
+        max_length=100,
+        min_length=1,
+        description="Who decides; may be omitted with an agent's token.",
+    ),
+]
+SourceRef = Annotated[
+    str,
+    build_ref(
+        "source",
+        "agent",
+        "participant",
+        max_length=500,
+        min_length=1,
+        description="A participant by its name, a model by its platform.",
+    ),
+]
+FamilyRef = Annotated[
+    str,
+    build_ref(
+        "family",
+        "model",
+        "modelFamily",
+        "model_family",
+        max_length=MAX_FAMILY_LENGTH,
+        description="The model (family) behind it, such as claude-opus-4: agents of one family err together and count for less.",
+    ),
+]
+
+
+class SessionParams(ApiModel):
+    session_id: SessionRef
+
+
+class ParticipantIn(ApiModel):
+    """A seat. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
+
+    id: Annotated[str, Field(max_length=64)]
+    platform: Annotated[str, Field(max_length=500)] = MAILBOX
+    stance: Annotated[str, Field(max_length=200)] = ""
+    instructions: Annotated[str, Field(max_length=8_000)] = ""
+    weight: Annotated[float, Field(gt=0, le=1e6)] = 1.0
+    family: FamilyRef = ""

@@ -1,80 +1,242 @@
 """The calls on what outlives a session: decisions and their outcomes, trust, amplification, threads."""
 
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Final, Literal
 
+from pydantic import AliasChoices, Field
+
+from moothall.memory.amplification import Amplification
+from moothall.memory.facts import Member, ObligationState, Outcome, ThreadStatus
 from moothall.memory.lineage import Lineage
 from moothall.memory.obligations import RememberedObligation, describe_obligations, has_open_obligations
 from moothall.memory.obligations import list_obligations as list_obligations_of
 from moothall.memory.remembered_decision import ALONE, RememberedDecision
+from moothall.memory.search import SearchHit
 from moothall.memory.threads import ThreadView
-from moothall.surfaces.api.memory_shapes import (
-    AmplificationsOut,
-    AskThreadParams,
-    CreateThreadParams,
-    DecisionOut,
-    DecisionParams,
-    DecisionsOut,
-    DecisionsParams,
-    FoundOut,
-    ObligationsOut,
-    ObligationsParams,
-    ReviewOut,
-    ReviewParams,
-    SearchOut,
-    SearchParams,
-    SearchWithin,
-    SessionFoundOut,
-    SetThreadParams,
-    SettleObligationParams,
-    SettleThreadParams,
-    SourceFoundOut,
-    SourcesOut,
-    ThreadFoundOut,
-    ThreadParams,
-    ThreadsOut,
-    TrustOut,
-    TrustParams,
-)
-from moothall.surfaces.api.method import Call, Method, NoParams, build_method
+from moothall.memory.track_records import CategoryTrust, SourceTrust, compute_score, compute_standing
+from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey, Note, Short, SourceRef
+from moothall.surfaces.api.method import ApiModel, Call, NoParams, Operations
+
+METHODS = Operations()
+
+
+class ReviewOut(ApiModel):
+    at: datetime
+    outcome: Outcome
+    choice: str = ""
+    note: str = ""
+    by: str = ""
+
+
+class DecisionOut(ApiModel):
+    decision_id: str
+    protocol: str
+    topic: str
+    category: str
+    stakes: str
+    tags: list[str]
+    thread: str
+    decision: str | None = None
+    choice: str
+    strength: str = Field(description="What it is worth in one word; empty in records older than this field.")
+    confidence: float | None = None
+    consensus_type: str
+    members: list[Member]
+    dissent: list[str]
+    open_questions: list[str]
+    built_on: list[str]
+    opened_at: datetime
+    closed_at: datetime
+    outcome: Outcome | None = None
+    reviews: list[ReviewOut]
+    options: list[str] = []
+    obligations: list[RememberedObligation] = Field(
+        default=[], description="The conditions it was carried with, and their state."
+    )
+    note: str = Field(default="", description="What is still open: obligations that nobody reported on.")
+
+
+class ObligationsParams(ApiModel):
+    decision_id: Annotated[
+        str | None,
+        Field(
+            max_length=100, validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId"), description="Only its."
+        ),
+    ] = None
+    only_open: Annotated[bool, Field(validation_alias=AliasChoices("onlyOpen", "only_open", "open"))] = False
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 200
+
+
+class ObligationsOut(ApiModel):
+    obligations: list[RememberedObligation]
+
+
+class SettleObligationParams(ApiModel):
+    decision_id: DecisionRef
+    number: Annotated[int, Field(ge=1, description="Its number within the decision.")]
+    state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")]
+    note: Note = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+class ReviewParams(ApiModel):
+    decision_id: DecisionRef
+    outcome: Outcome
+    choice: Annotated[Short, Field(description="The choice that proved right, if known.")] = ""
+    note: Note = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
+
+
+class SearchParams(ApiModel):
+    query: Annotated[str, Field(min_length=1, max_length=1_000)]
+    within: SearchWithin = "all"
+    category: Short | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+
+
+class SessionFoundOut(ApiModel):
+    session_id: str
+    protocol: str
+    topic: str
+    status: str
+
+
+class FoundOut(ApiModel):
+    decision_id: str
+    score: float
+    snippet: str
+    topic: str
+    decision: str | None = None
+    strength: str = ""
+    outcome: Outcome | None = None
+
+
+class ThreadFoundOut(ApiModel):
+    thread: str
+    title: str
+    status: ThreadStatus
+    decisions: int
+    open_questions: list[str]
+
+
+class SourceFoundOut(ApiModel):
+    source: str
+    trust: float
+    cases: int
+
+
+class SearchOut(ApiModel):
+    decisions: list[FoundOut]
+    threads: list[ThreadFoundOut] = []
+    sources: list[SourceFoundOut] = Field(
+        default=[], description="The trust in participants and models of that name or category."
+    )
+    deliberations: list[SessionFoundOut] = Field(default=[], description="Sessions that go on.")
+
+
+class DecisionsParams(ApiModel):
+    category: Short | None = None
+    protocol: Short | None = None
+    outcome: Outcome | Literal["unreviewed"] | None = None
+    source: Annotated[str | None, Field(max_length=500)] = None
+    before: Annotated[Short | None, Field(description="Continue after this decision.")] = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
+
+
+class DecisionsOut(ApiModel):
+    decisions: list[DecisionOut]
+
+
+class DecisionParams(ApiModel):
+    decision_id: DecisionRef
+
+
+class TrustParams(ApiModel):
+    source: SourceRef
+    category: Short = ""
+
+
+class TrustOut(ApiModel):
+    source: str
+    category: str = ""
+    trust: float = Field(description="0 to 1; 0.5 without a record.")
+    accuracy: float = Field(description="How often it is right, by its record: what its votes weigh by.")
+    cases: int = Field(description="Reviewed forecasts behind it, in all categories.")
+    brier: float | None = Field(default=None, description="Their mean Brier score: 0 is perfect, 0.25 is knowing nothing.")
+    categories: list[CategoryTrust] = []
+
+
+class SourcesOut(ApiModel):
+    sources: list[SourceTrust]
+
+
+class AmplificationsOut(ApiModel):
+    protocols: list[Amplification]
+
+
+class ThreadParams(ApiModel):
+    thread: Annotated[Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")]
+
+
+class CreateThreadParams(ApiModel):
+    title: Annotated[str, Field(min_length=1, max_length=4_000)]
+    category: Short = ""
+    thread: Annotated[Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")] = (
+        ""
+    )
+    idempotency_key: IdempotencyKey = ""
+
+
+class ResumeThreadParams(ThreadParams):
+    participant: Annotated[str, Field(max_length=64, validation_alias=AliasChoices("participant", "agent", "seat"))]
+    idempotency_key: IdempotencyKey = ""
+
+
+class SetThreadParams(ThreadParams):
+    status: ThreadStatus
+    note: Note = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+class AskThreadParams(ThreadParams):
+    question: Annotated[str, Field(min_length=1, max_length=4_000)]
+    idempotency_key: IdempotencyKey = ""
+
+
+class SettleThreadParams(ThreadParams):
+    number: Annotated[int, Field(ge=1)]
+    idempotency_key: IdempotencyKey = ""
+
+
+class ThreadsOut(ApiModel):
+    threads: list[ThreadView]
+
 
 _SETTLE: Final = "Report it with settle_obligation."
 
 
-def build_decision_out(kept: RememberedDecision) -> DecisionOut:
+def build_decision_out(remembered: RememberedDecision) -> DecisionOut:
     """A decision as it crosses the wire."""
-    record = kept.record
-    return DecisionOut(
-        decision_id=kept.decision,
-        protocol=record.protocol,
-        topic=record.topic,
-        category=record.category,
-        stakes=record.stakes,
-        tags=list(record.tags),
-        thread=record.thread,
-        decision=record.text,
-        choice=record.choice,
-        strength=record.strength,
-        confidence=record.confidence,
-        consensus_type=record.consensus_type,
-        members=list(record.members),
-        dissent=list(record.dissent),
-        open_questions=list(record.open_questions),
-        built_on=list(record.built_on),
-        opened_at=record.opened_at,
-        closed_at=record.closed_at,
-        outcome=kept.outcome,
-        reviews=[
-            ReviewOut(at=review.at, outcome=review.outcome, choice=review.choice, note=review.note, by=review.by)
-            for review in kept.reviews
-        ],
-        options=list(record.options),
-        obligations=list(list_obligations_of(kept)),
-        note=" ".join(filter(None, (describe_obligations(kept), _SETTLE if has_open_obligations(kept) else ""))),
+    settle = _SETTLE if has_open_obligations(remembered) else ""
+    return DecisionOut.collect(
+        remembered.record,
+        remembered,
+        decision_id=remembered.decision,
+        decision=remembered.record.text,
+        obligations=list_obligations_of(remembered),
+        note=" ".join(filter(None, (describe_obligations(remembered), settle))),
     )
 
 
+@METHODS.add("cstp.reviewDecision", "own", tool="review_decision", unbound=True)
 async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
+    """Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers
+    follow. The answer lists the obligations still open.
+    """
     memory = await call.moot.recall()
     return build_decision_out(
         await memory.review(
@@ -88,7 +250,11 @@ async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
     )
 
 
+@METHODS.add("cstp.searchDecisions", "read", tool="search_decisions")
 async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
+    """Search past decisions with their outcomes, threads, trust in sources and open deliberations, by words and by meaning (also
+    Chinese). Do this before you decide or open a new one.
+    """
     if call.caller.role == "observer":
         # Who decides may look into memory (D-16); who only watches one session sees that one.
         call.caller.check_unbound("cstp.searchDecisions")
@@ -103,64 +269,54 @@ async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
     # A token for one session does not show that others go on.
     lines = await call.moot.session_list.search(query) if is_wanted("deliberations") and not call.caller.session else []
     return SearchOut(
-        decisions=[found for hit in hits if (found := await find_search_hit(call, hit.decision, hit.score, hit.snippet))],
+        decisions=await find_decisions(call, hits),
         threads=[
-            ThreadFoundOut(
-                thread=each.thread,
-                title=each.title,
-                status=each.status,
-                decisions=len(each.decisions),
-                open_questions=[question.text for question in each.open_questions],
+            ThreadFoundOut.collect(
+                each, decisions=len(each.decisions), open_questions=[question.text for question in each.open_questions]
             )
             for each in threads[:limit]
         ],
         sources=[SourceFoundOut.model_validate(each) for each in sources[:limit]],
         deliberations=[
-            SessionFoundOut(session_id=line.session, protocol=line.protocol, topic=line.topic, status=line.status)
+            SessionFoundOut.collect(line, session_id=line.session)
             for line in [line for line in lines if line.status in {"thinking", "parked"}][:limit]
         ],
     )
 
 
-async def find_search_hit(call: Call, decision: str, score: float, snippet: str) -> FoundOut | None:
-    kept = await call.moot.memory.get(decision)
-    if kept is None:
-        return None
-    return FoundOut(
-        decision_id=decision,
-        score=round(score, 3),
-        snippet=snippet,
-        topic=kept.record.topic,
-        decision=kept.record.text,
-        strength=kept.record.strength,
-        outcome=kept.outcome,
-    )
+async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[FoundOut]:
+    """The decisions that a search hit, with their outcomes."""
+    decisions = [(hit, await call.moot.memory.get(hit.decision)) for hit in hits]
+    return [
+        FoundOut.collect(each.record, each, hit, decision_id=hit.decision, score=round(hit.score, 3), decision=each.record.text)
+        for hit, each in decisions
+        if each is not None
+    ]
 
 
+@METHODS.add("cstp.listDecisions", "read", unbound=True)
 async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
+    """List past decisions, the newest first."""
     memory = await call.moot.recall()
-    found = await memory.list_decisions(
-        category=params.category,
-        protocol=params.protocol,
-        outcome=params.outcome,
-        source=params.source,
-        before=params.before,
-        limit=params.limit,
-    )
-    return DecisionsOut(decisions=[build_decision_out(kept) for kept in found])
+    decisions = await memory.list_decisions(**dict(params))
+    return DecisionsOut(decisions=[build_decision_out(each) for each in decisions])
 
 
+@METHODS.add("cstp.listObligations", "read", tool="list_obligations")
 async def list_obligations(call: Call, params: ObligationsParams) -> ObligationsOut:
+    """The conditions that decisions were carried with: who set each, what must hold, by when, and whether it is open."""
     if params.decision_id is None:
         call.caller.check_unbound("listing the obligations of all decisions")
     else:
         call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
-    found = await memory.list_obligations(decision=params.decision_id, only_open=params.only_open, limit=params.limit)
-    return ObligationsOut(obligations=list(found))
+    obligations = await memory.list_obligations(decision=params.decision_id, only_open=params.only_open, limit=params.limit)
+    return ObligationsOut(obligations=list(obligations))
 
 
+@METHODS.add("cstp.settleObligation", "run", tool="settle_obligation")
 async def settle_obligation(call: Call, params: SettleObligationParams) -> RememberedObligation:
+    """Report what became of a decision's condition: met, waived or failed."""
     call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
     return await memory.settle_obligation(
@@ -173,124 +329,126 @@ async def settle_obligation(call: Call, params: SettleObligationParams) -> Remem
     )
 
 
+@METHODS.add("cstp.getSourceTrust", "read", tool="get_source_trust", unbound=True)
 async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
+    """The trust in a participant or model, computed from its stated confidences and the outcomes; 0.5 without a record."""
     memory = await call.moot.recall()
     records = {record.source: record for record in await memory.sources()}
     record = records.get(params.source)
     standing = (await memory.compute_standings([params.source], params.category))[params.source]
-    return TrustOut(
-        source=params.source,
-        category=params.category,
+    return TrustOut.collect(
+        params,
+        record,
         trust=round(standing.trust, 4),
         accuracy=round(standing.accuracy, 4),
         cases=0 if record is None else record.cases,
-        brier=None if record is None else record.brier,
-        categories=[] if record is None else list(record.categories),
     )
 
 
+@METHODS.add("cstp.listSources", "read", unbound=True)
 async def list_sources(call: Call, params: NoParams) -> SourcesOut:
+    """Every participant and model with a track record."""
     return SourcesOut(sources=list(await (await call.moot.recall()).sources()))
 
 
+@METHODS.add("cstp.getAmplificationStats", "read", unbound=True)
 async def get_amplification_stats(call: Call, params: NoParams) -> AmplificationsOut:
-    found = await (await call.moot.recall()).amplification()
-    return AmplificationsOut(protocols=[each for each in found if each.protocol != ALONE])
+    """Whether groups did better than their members alone, per protocol, with the counts behind each figure."""
+    protocols = await (await call.moot.recall()).amplification()
+    return AmplificationsOut(protocols=[each for each in protocols if each.protocol != ALONE])
 
 
+@METHODS.add("cstp.getAmplificationChain", "read", unbound=True)
 async def get_amplification_chain(call: Call, params: DecisionParams) -> Lineage:
+    """The decisions that a decision builds on, those that build on it, and which of them failed."""
     return await (await call.moot.recall()).find_lineage(params.decision_id)
 
 
+@METHODS.add("cstp.createThread", "run", tool="create_thread", unbound=True)
 async def create_thread(call: Call, params: CreateThreadParams) -> ThreadView:
+    """Create a thread: a line of reasoning over several deliberations."""
     return await call.moot.memory.create_thread(
         params.title, category=params.category, by=call.caller.name, thread=params.thread, key=params.idempotency_key
     )
 
 
+@METHODS.add("cstp.getThreadStatus", "read", unbound=True)
 async def get_thread_status(call: Call, params: ThreadParams) -> ThreadView:
+    """The state of a thread: active, paused, completed or blocked."""
     return await (await call.moot.recall()).thread_status(params.thread)
 
 
+@METHODS.add("cstp.setThreadStatus", "run", unbound=True)
 async def set_thread_status(call: Call, params: SetThreadParams) -> ThreadView:
+    """Pause, complete, block or reactivate a thread."""
     return await call.moot.memory.set_thread_status(
         params.thread, params.status, note=params.note, by=call.caller.name, key=params.idempotency_key
     )
 
 
+@METHODS.add("cstp.askInThread", "run", unbound=True)
 async def ask_in_thread(call: Call, params: AskThreadParams) -> ThreadView:
+    """Add an open question to a thread."""
     return await call.moot.memory.ask_in_thread(params.thread, params.question, by=call.caller.name, key=params.idempotency_key)
 
 
+@METHODS.add("cstp.settleQuestion", "run", unbound=True)
 async def settle_question(call: Call, params: SettleThreadParams) -> ThreadView:
+    """Mark a thread's question as answered."""
     return await call.moot.memory.settle_question(params.thread, params.number, by=call.caller.name, key=params.idempotency_key)
 
 
+@METHODS.add("cstp.listThreads", "read", unbound=True)
 async def list_threads(call: Call, params: NoParams) -> ThreadsOut:
+    """All threads, the most recently changed first."""
     return ThreadsOut(threads=list(await (await call.moot.recall()).threads()))
 
 
-_METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "cstp.reviewDecision",
-        "Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers follow. "
-        "The answer lists the obligations still open.",
-        review_decision,
-        "review_decision",
-    ),
-    build_method(
-        "cstp.searchDecisions",
-        "Search past decisions with their outcomes, threads, trust in sources and open deliberations, by words and by meaning (also "
-        "Chinese). Do this before you decide or open a new one.",
-        search_decisions,
-        "search_decisions",
-    ),
-    build_method("cstp.listDecisions", "List past decisions, the newest first.", list_decisions),
-    build_method(
-        "cstp.listObligations",
-        "The conditions that decisions were carried with: who set each, what must hold, by when, and whether it is open.",
-        list_obligations,
-        "list_obligations",
-    ),
-    build_method(
-        "cstp.settleObligation",
-        "Report what became of a decision's condition: met, waived or failed.",
-        settle_obligation,
-        "settle_obligation",
-    ),
-    build_method(
-        "cstp.getSourceTrust",
-        "The trust in a participant or model, computed from its stated confidences and the outcomes; 0.5 without a record.",
-        get_source_trust,
-        "get_source_trust",
-    ),
-    build_method("cstp.listSources", "Every participant and model with a track record.", list_sources),
-    build_method(
-        "cstp.getAmplificationStats",
-        "Whether groups did better than their members alone, per protocol, with the counts behind each figure.",
-        get_amplification_stats,
-    ),
-    build_method(
-        "cstp.getAmplificationChain",
-        "The decisions that a decision builds on, those that build on it, and which of them failed.",
-        get_amplification_chain,
-    ),
-    build_method(
-        "cstp.createThread",
-        "Create a thread: a line of reasoning over several deliberations.",
-        create_thread,
-        "create_thread",
-    ),
-    build_method("cstp.getThreadStatus", "The state of a thread: active, paused, completed or blocked.", get_thread_status),
-    build_method("cstp.setThreadStatus", "Pause, complete, block or reactivate a thread.", set_thread_status),
-    build_method("cstp.askInThread", "Add an open question to a thread.", ask_in_thread),
-    build_method("cstp.settleQuestion", "Mark a thread's question as answered.", settle_question),
-    build_method("cstp.listThreads", "All threads, the most recently changed first.", list_threads),
-)
+MAX_CASES: Final = 200
 
-_OF_ONE: Final = {search_decisions, list_obligations, settle_obligation}
 
-MEMORY_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    each if each.handler in _OF_ONE else replace(each, needs_unbound_token=True) for each in _METHODS
-)
-"""What outlives sessions is of all of them; one decision is its own session's, and every seat may search."""
+class TrustHistoryParams(ApiModel):
+    source: SourceRef
+
+
+class TrustCaseOut(ApiModel):
+    decision_id: str
+    topic: str
+    at: datetime = Field(description="When the outcome was reviewed.")
+    category: str = ""
+    outcome: str
+    position: str | None = None
+    confidence: float | None = None
+    right: float | None = Field(default=None, description="1 where it was on the side that proved right, 0 where not.")
+    brier: float | None = None
+    trust: float = Field(description="The trust after this case.")
+
+
+class TrustHistoryOut(ApiModel):
+    source: str
+    cases: list[TrustCaseOut] = Field(description="The oldest first; of many the newest.")
+
+
+@METHODS.add("moot.getTrustHistory", "read", unbound=True)
+async def get_trust_history(call: Call, params: TrustHistoryParams) -> TrustHistoryOut:
+    """The reviewed decisions behind the trust in a participant or model, and the trust after each."""
+    decisions = await (await call.moot.recall()).list_decisions(source=params.source, limit=1_000)
+    reviewed = sorted(
+        (
+            (each.review.at, score, each)
+            for each in decisions
+            if each.review is not None and (score := compute_score(params.source, each)) is not None
+        ),
+        key=lambda case: (case[0], case[1].decision),
+    )
+    scores = [score for _, score, _ in reviewed]
+    cases = []
+    for place, (at, score, each) in enumerate(reviewed):
+        if place < len(reviewed) - MAX_CASES:
+            continue
+        own = next(member for member in each.record.members if member.source == params.source)
+        trust = round(compute_standing(scores[: place + 1]).trust, 4)
+        cases.append(
+            TrustCaseOut.collect(score, each, own, decision_id=score.decision, topic=each.record.topic, at=at, trust=trust)
+        )
+    return TrustHistoryOut(source=params.source, cases=cases)

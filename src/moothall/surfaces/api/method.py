@@ -1,4 +1,4 @@
-"""A call: its shape, who may make it, and how it is refused."""
+"""An operation: its shapes, who may call it, and how it is refused."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 from pydantic.alias_generators import to_camel
@@ -15,7 +15,6 @@ from moothall.domain.facts import TOKEN_ORIGIN
 from moothall.domain.safe_text import one_line
 from moothall.errors import NotAllowed, UnknownSession
 from moothall.memory.tokens import Identity
-from moothall.surfaces.api.rights import HOLDERS, MAY, NEEDS, Needs, Role
 
 if TYPE_CHECKING:
     # For their names only: commands of the terminal load this module, and many need none of them.
@@ -25,6 +24,34 @@ if TYPE_CHECKING:
     from moothall.ports.runner import Runner
 
 T = TypeVar("T")
+
+Role = Literal["local", "owner", "operator", "recorder", "agent", "seat", "observer"]
+"""`local` holds the key of the server's own home; every other role is a token's."""
+Needs = Literal["read", "speak", "decide", "run", "own"]
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+
+MAY: Final[dict[Role, frozenset[Needs]]] = {
+    "local": frozenset({"read", "speak", "decide", "run", "own"}),
+    "owner": frozenset({"read", "speak", "decide", "run", "own"}),
+    # Who runs sessions neither judges decisions, nor resets circuits, nor lets others in.
+    "operator": frozenset({"read", "speak", "run"}),
+    # Who decides, or records what others decided, neither reviews, nor resets, nor sets the rules: it would judge itself.
+    "recorder": frozenset({"read", "decide"}),
+    "agent": frozenset({"read", "speak", "decide"}),
+    "seat": frozenset({"read", "speak"}),
+    "observer": frozenset({"read"}),
+}
+
+HOLDERS: Final[dict[Needs, str]] = {
+    "own": "an owner's token",
+    "run": "an operator's or an owner's token",
+    "decide": "an agent's, a recorder's or an owner's token",
+    "speak": "a seat's, an operator's or an owner's token",
+    "read": "a token",
+}
+"""Whose token does for each need, for the sentence of a refusal."""
+
 MAX_NAMED: Final = 10
 """How many sessions an error names."""
 TRACE_HEADER: Final = "traceparent"
@@ -45,6 +72,16 @@ class ApiModel(BaseModel):
     """What crosses the wire as parameters, or as a result that no dataclass of the domain has."""
 
     model_config = JSON_CONFIG
+
+    @classmethod
+    def collect(cls, *sources: object, **given: object) -> Self:
+        """Take what is not given from the first source that has an attribute of the field's name."""
+        for name in cls.model_fields.keys() - given.keys():
+            for source in sources:
+                if hasattr(source, name):
+                    given[name] = getattr(source, name)
+                    break
+        return cls.model_validate(given)
 
     @model_validator(mode="before")
     @classmethod
@@ -233,17 +270,14 @@ class Method(Generic[P, R]):
     result: type[R]
     """An `ApiModel`, or a dataclass of the domain."""
     handler: Callable[[Call, P], Awaitable[R]]
+    needs: Needs
+    """The right that its caller must have."""
     tool: str = ""
     """Its name in MCP, where it has one."""
     waits: bool = False
     """Whether it may be broken off; any other that changes something is carried through once it has begun."""
     needs_unbound_token: bool = False
     """Whether it is refused to a token that is for one session."""
-
-    @property
-    def needs(self) -> Needs:
-        """What it needs of its caller, by the table of rights."""
-        return NEEDS[self.name]
 
     @property
     def is_reading(self) -> bool:
@@ -345,10 +379,31 @@ def encode_json(value: Any) -> dict[str, Any]:
     return encoded
 
 
-def build_method(name: str, summary: str, handler: Callable[[Call, Any], Awaitable[Any]], tool: str = "") -> Method[Any, Any]:
-    """A call whose shapes are those of its handler."""
-    shapes = handler.__annotations__
-    return Method(name=name, summary=summary, params=shapes["params"], result=shapes["return"], handler=handler, tool=tool)
+H = TypeVar("H", bound=Callable[[Call, Any], Awaitable[Any]])
+
+
+class Operations(dict[str, Method[Any, Any]]):
+    """The operations of a module, by their names."""
+
+    def add(self, name: str, needs: Needs, *, tool: str = "", waits: bool = False, unbound: bool = False) -> Callable[[H], H]:
+        """Make a handler an operation: its annotations are the shapes, its docstring says to callers what it does."""
+
+        def register(handler: H) -> H:
+            shapes = handler.__annotations__
+            self[name] = Method(
+                name=name,
+                summary=" ".join((handler.__doc__ or "").split()),
+                params=shapes["params"],
+                result=shapes["return"],
+                handler=handler,
+                needs=needs,
+                tool=tool,
+                waits=waits,
+                needs_unbound_token=unbound,
+            )
+            return handler
+
+        return register
 
 
 def explain_validation_error(cause: ValidationError) -> str:

@@ -1,40 +1,56 @@
-"""All calls, by name."""
+"""All operations by name, and what they work on, opened and closed: for a server on a port and for one on standard streams."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, Final
 
-from moothall.surfaces.api.breakers import BREAKER_METHODS
-from moothall.surfaces.api.consultation import CONSULT_METHODS
-from moothall.surfaces.api.decision_trace import TRACE_METHODS
-from moothall.surfaces.api.deliberation import DELIBERATION_METHODS
-from moothall.surfaces.api.demos import DEMO_METHODS
-from moothall.surfaces.api.memory import MEMORY_METHODS
-from moothall.surfaces.api.method import Method
-from moothall.surfaces.api.opening import OPENING_METHODS
-from moothall.surfaces.api.page import PAGE_METHODS
-from moothall.surfaces.api.person_seat import PERSON_METHODS
-from moothall.surfaces.api.pipelines import PIPELINE_METHODS
-from moothall.surfaces.api.rights import NEEDS
-from moothall.surfaces.api.roundtable import ROUNDTABLE_METHODS
-from moothall.surfaces.api.sessions import SESSION_METHODS
-from moothall.surfaces.api.swarm import SWARM_METHODS
-from moothall.surfaces.api.trust_history import TRUST_METHODS
-
-_METHODS: Final = (
-    *CONSULT_METHODS,
-    *DELIBERATION_METHODS,
-    *DEMO_METHODS,
-    *MEMORY_METHODS,
-    *TRACE_METHODS,
-    *BREAKER_METHODS,
-    *PIPELINE_METHODS,
-    *ROUNDTABLE_METHODS,
-    *SESSION_METHODS,
-    *SWARM_METHODS,
-    *PAGE_METHODS,
-    *PERSON_METHODS,
-    *TRUST_METHODS,
-    *OPENING_METHODS,
+from moothall.app.conferences.project import find_project_root
+from moothall.app.moot import Moot
+from moothall.app.runner import open_runner
+from moothall.surfaces.api import (
+    breakers,
+    consultation,
+    decision_trace,
+    deliberation,
+    memory,
+    opening,
+    page,
+    person_seat,
+    pipelines,
+    roundtable,
+    sessions,
+    swarm,
 )
-TABLE: Final[dict[str, Method[Any, Any]]] = {method.name: method for method in _METHODS}
-assert TABLE.keys() == NEEDS.keys(), f"calls without a row in rights.py, or the reverse: {sorted(TABLE.keys() ^ NEEDS.keys())}"
+from moothall.surfaces.api.method import Method, ServerContext
+
+TABLE: Final[dict[str, Method[Any, Any]]] = {
+    **consultation.METHODS,
+    **deliberation.METHODS,
+    **memory.METHODS,
+    **decision_trace.METHODS,
+    **breakers.METHODS,
+    **pipelines.METHODS,
+    **roundtable.METHODS,
+    **sessions.METHODS,
+    **swarm.METHODS,
+    **page.METHODS,
+    **person_seat.METHODS,
+    **opening.METHODS,
+}
 TOOLS: Final[dict[str, Method[Any, Any]]] = {method.tool: method for method in TABLE.values() if method.tool}
+
+
+@asynccontextmanager
+async def open_server_context(moot: Moot) -> AsyncIterator[ServerContext]:
+    """What calls work on, with a runner that keeps sessions going while it is open, here or on workers."""
+    async with moot, open_runner(moot) as runner:
+        context = ServerContext(moot, runner, find_project_root(Path.cwd()))
+        try:
+            yield context
+        finally:
+            relays = list(context.relays.values())
+            for relay in relays:
+                relay.cancel()
+            await asyncio.gather(*relays, return_exceptions=True)

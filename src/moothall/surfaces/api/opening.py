@@ -1,15 +1,16 @@
-"""The calls of whoever opens a session, forks one or invites somebody: what there is to choose, and what it would cost (W-1)."""
+"""The calls that open a session, fork one, play a demo or invite a participant: what there is to choose, and what it would cost (W-1)."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
+from moothall.app.demos import build_demo_options, list_demos, load_demo
 from moothall.app.estimates import Range, estimate_session
 from moothall.app.opening import check_invitation
 from moothall.app.option_kinds import (
@@ -30,18 +31,17 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting, describe_install
 from moothall.locale.catalogues import OPENING
+from moothall.participants.demo import Pace
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.demos import DemoOut, build_demos_out
-from moothall.surfaces.api.fields import Short
-from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
+from moothall.surfaces.api.fields import MAX_ENTRIES, FamilyRef, IdempotencyKey, ParticipantIn, SessionParams, Short
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
-from moothall.surfaces.api.session_shapes import SessionParams
 from moothall.surfaces.api.sessions import OpenSessionParams
-from moothall.surfaces.api.shapes import MAX_ENTRIES, FamilyRef, ParticipantIn
 from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
-from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
-from moothall.surfaces.invitations.join_prompt import build_join_prompt
+from moothall.surfaces.invitations.entries import INVITE_TICKET, build_join_prompt, build_login_link, render_entry
+
+METHODS = Operations()
 
 LOCAL_URL: Final = "http://127.0.0.1:8760"
 INVITE_HOURS: Final = 168.0
@@ -99,6 +99,14 @@ class FoundPlatformOut(ApiModel):
     note: str = ""
 
 
+class DemoOut(ApiModel):
+    name: str
+    protocol: str
+    title: str = Field(description="Its question in a few words.")
+    summary: str = Field(description="What there is to see.")
+    language: Language
+
+
 class OpeningOut(ApiModel):
     protocols: list[ProtocolOut]
     options: list[OptionOut] = Field(
@@ -109,24 +117,17 @@ class OpeningOut(ApiModel):
     demos: list[DemoOut] = []
 
 
-class RangeOut(ApiModel):
-    least: float
-    most: float
-
-
-class PlannedSeatOut(ApiModel):
-    id: str
+class PlannedSeatOut(PanelSeatOut):
     platform: str
-    stance: str = ""
 
 
 class PlanOut(ApiModel):
     protocol: str
     language: Language
     seats: list[PlannedSeatOut]
-    calls: RangeOut = Field(description="Calls to models.")
-    tokens: RangeOut
-    usd: RangeOut | None = Field(default=None, description="US dollars; missing where a price is not known.")
+    calls: Range = Field(description="Calls to models.")
+    tokens: Range
+    usd: Range | None = Field(default=None, description="US dollars; missing where a price is not known.")
     notes: list[str]
 
 
@@ -165,7 +166,9 @@ class InviteOut(ApiModel):
     paste: list[PasteOut] = Field(description="How each coding agent is connected.")
 
 
+@METHODS.add("moot.getOpening", "read", unbound=True)
 async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
+    """What a new session can be made of: protocols with their settings, panels, the participants that were found."""
     words, found = OPENING[params.language], await discover_platforms(call.moot.environ, call.moot.seating)
     participants = [
         *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found_key) for each in found.models),
@@ -183,16 +186,11 @@ async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
         options=_build_options(params.language),
         protocols=[_build_protocol(plugin, params.language) for plugin in load_protocols().values()],
         panels=[
-            PanelOut(
-                name=panel.name or name,
-                title=panel.title,
-                summary=panel.description,
-                seats=[PanelSeatOut(id=seat.id, stance=seat.stance) for seat in panel.seats],
-            )
+            PanelOut.collect(panel, name=panel.name or name, summary=panel.description)
             for name, panel in zip(list_presets(), panels, strict=True)
         ],
         participants=participants,
-        demos=build_demos_out(params.language),
+        demos=[DemoOut.model_validate(each) for each in list_demos(params.language)],
     )
 
 
@@ -252,27 +250,19 @@ def _find_first_sentence(text: str) -> str:
     return " ".join(text.split()).partition(". ")[0]
 
 
+@METHODS.add("moot.planSession", "run", unbound=True)
 async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
+    """What moot.openSession with the same parameters would seat, ask and cost, at least and at most; records nothing."""
     options = collect_options(call, params)
     options["check"] = False
     opened = (await call.moot.plan_session(params.topic, **options)).opened
-    found = estimate_session(opened, call.moot.seating.kinds)
-    return PlanOut(
-        protocol=find_plugin(opened).name,
-        language=opened.language,
-        seats=[PlannedSeatOut(id=seat.id, platform=seat.platform, stance=seat.stance) for seat in opened.seats],
-        calls=_build_range(found.calls),
-        tokens=_build_range(found.tokens),
-        usd=None if found.usd is None else _build_range(found.usd),
-        notes=list(found.notes),
-    )
+    estimate = estimate_session(opened, call.moot.seating.kinds)
+    return PlanOut.collect(estimate, opened, protocol=find_plugin(opened).name)
 
 
-def _build_range(found: Range) -> RangeOut:
-    return RangeOut(least=found.least, most=found.most)
-
-
+@METHODS.add("moot.forkSession", "run", unbound=True)
 async def fork_session(call: Call, params: ForkParams) -> ForkOut:
+    """Go on from an earlier entry of a session, in a copy."""
     for seat, platform in params.swaps.items():
         build_seat(call, ParticipantIn(id=seat, platform=platform))
     session = await call.moot.fork(params.session_id, at=params.at, swaps=params.swaps)
@@ -280,8 +270,10 @@ async def fork_session(call: Call, params: ForkParams) -> ForkOut:
     return ForkOut(session_id=session)
 
 
+@METHODS.add("moot.inviteSeat", "own")
 async def invite_seat(call: Call, params: InviteParams) -> InviteOut:
     # Imported here: the tools are made from the table of calls, which has this one.
+    """A token for a seat from outside, a link that opens it in a browser, and what to paste into each coding agent."""
     from moothall.surfaces.api.toolsets import find_conference_name, find_session_kind
 
     call.caller.check_session(params.session_id)
@@ -323,25 +315,42 @@ def _parse_url(url: str) -> str:
     return url.rstrip("/")
 
 
-_METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "moot.getOpening",
-        "What a new session can be made of: protocols with their settings, panels, the participants that were found.",
-        get_opening,
-    ),
-    build_method(
-        "moot.planSession",
-        "What moot.openSession with the same parameters would seat, ask and cost, at least and at most; records nothing.",
-        plan_session,
-    ),
-    build_method("moot.forkSession", "Go on from an earlier entry of a session, in a copy.", fork_session),
-    build_method(
-        "moot.inviteSeat",
-        "A token for a seat from outside, a link that opens it in a browser, and what to paste into each coding agent.",
-        invite_seat,
-    ),
-)
+class ListDemosParams(ApiModel):
+    language: KnownLanguage = "en"
 
-OPENING_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, needs_unbound_token=each.handler in {get_opening, plan_session, fork_session}) for each in _METHODS
-)
+
+class DemosOut(ApiModel):
+    demos: list[DemoOut]
+
+
+class PlayDemoParams(ApiModel):
+    name: Annotated[str, Field(min_length=1, max_length=80, description="The demo's name, from moothall.listDemos.")]
+    language: KnownLanguage = "en"
+    pace: Annotated[Pace, Field(description="How fast it plays; fast does not wait at all.")] = "reading"
+    idempotency_key: IdempotencyKey = ""
+
+
+class PlayedDemoOut(ApiModel):
+    session_id: str
+    demo: str
+    language: Language
+    status: Literal["playing"] = "playing"
+
+
+@METHODS.add("moot.listDemos", "read")
+async def list_all_demos(call: Call, params: ListDemosParams) -> DemosOut:
+    """The meetings that ship with Moot and were written in advance, one for each protocol: name, question and what there is to
+    see.
+    """
+    return DemosOut(demos=[DemoOut.model_validate(each) for each in list_demos(params.language)])
+
+
+@METHODS.add("moot.playDemo", "run", unbound=True)
+async def play_demo(call: Call, params: PlayDemoParams) -> PlayedDemoOut:
+    """Play a demo: the real rules, with words that were written in advance, at reading speed. The session is recorded and marked
+    as a demo, and stays out of decision memory, trust and breakers. Watch it like any session.
+    """
+    demo = load_demo(params.name, params.language)
+    options = build_demo_options(demo, call.moot.environ, pace=params.pace, hosted=True)
+    session = await call.deliberations.open(demo.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    return PlayedDemoOut(session_id=session, demo=demo.name, language=demo.language)

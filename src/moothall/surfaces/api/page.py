@@ -1,22 +1,145 @@
-"""The calls of the page: a session in one value, parts of its timeline, whole texts (`docs/web-api.md`)."""
+"""The calls of the page (`docs/web-api.md`), and the views of sessions, each built once for everybody who looks at it (W-9)."""
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, Field
 
-from moothall.domain.ids import parse_session_id
+from moothall.app.session_list import describe_status
+from moothall.app.session_reader import FoldedSession
+from moothall.domain.ids import SessionId, parse_session_id
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, NotAllowed
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
-from moothall.reports.json_blocks import render_quote
+from moothall.reports.json_blocks import Json, render_quote
 from moothall.reports.outline import TimelineItem
-from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
-from moothall.surfaces.api.session_shapes import SessionParams
-from moothall.surfaces.api.session_view import is_mine, select_allowed
-from moothall.surfaces.api.shapes import MAX_ENTRIES
-from moothall.surfaces.api.view_store import ViewStore, encode_items, list_changed_places
+from moothall.surfaces.api.fields import MAX_ENTRIES, SessionParams
+from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext
+from moothall.surfaces.api.session_view import SessionView, build_seats, build_view, encode_item, is_mine, select_allowed
+
+METHODS = Operations()
+
+MAX_VIEWS: Final = 64
+MAX_PAST: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class StoredView:
+    """A view after an entry. `changed` says at which entry each item of its timeline was last seen to change.
+
+    It was first built at the entry `since`: what changed before is not known.
+    """
+
+    fields: Json
+    items: tuple[TimelineItem, ...]
+    changed: tuple[int, ...]
+    since: int
+
+    @property
+    def seq(self) -> int:
+        return int(self.fields["at"])
+
+
+class ViewStore:
+    """Builds and keeps views: the current one of each session, and some of earlier entries."""
+
+    def __init__(self, context: ServerContext) -> None:
+        self._moot = context.moot
+        self.folded = context.get_folded()
+        self._views: OrderedDict[SessionId, StoredView] = OrderedDict()
+        self._past: OrderedDict[tuple[SessionId, int], SessionView] = OrderedDict()
+
+    async def load(self, session: SessionId) -> StoredView:
+        """Return the view of a session as it stands; one read of the ledger. Raises UnknownSession, LedgerDamaged."""
+        folded = await self.folded.load(session)
+        known = self._views.get(session)
+        if known is None or known.seq != folded.seq:
+            known = advance_view(known, build_view(folded))
+        shown = {**await self._find_standing(folded), **self._find_held_up(folded, known)}
+        if any(known.fields.get(name) != value for name, value in shown.items()):
+            known = StoredView({**known.fields, **shown}, known.items, known.changed, known.since)
+        held = self._views.get(session)
+        # Another caller may have built a later one while this one asked where the session stands.
+        if held is None or held.seq <= known.seq:
+            self._views[session] = known
+        self._views.move_to_end(session)
+        if len(self._views) > MAX_VIEWS:
+            self._views.popitem(last=False)
+        return known
+
+    async def load_at(self, session: SessionId, at: int) -> SessionView:
+        """Return the view of a session as it stood after an entry; raises BadSetting."""
+        found = self._past.get((session, at))
+        if found is None:
+            folded = await self.folded.load_at(session, at)
+            view = build_view(folded)
+            may = ["fork"] if folded.snapshot.session_state.closed is None else []
+            standing = describe_status(view.fields["status"], is_decided=bool(view.fields["choice"]), is_running=True)
+            found = SessionView({**view.fields, "standing": standing, "may": may}, view.items)
+            self._past[session, at] = found
+        self._past.move_to_end((session, at))
+        if len(self._past) > MAX_PAST:
+            self._past.popitem(last=False)
+        return found
+
+    def _find_held_up(self, folded: FoldedSession, known: StoredView) -> Json:
+        """The seats anew where some wait for a provider, or did so in the view that is known; nothing else."""
+        held_up = self._moot.engine.list_waiting(folded.snapshot.session)
+        if not held_up and not any(seat["state"] == "held_up" for seat in known.fields["seats"]):
+            return {}
+        return {"seats": build_seats(folded.timeline, folded.snapshot, held_up)}
+
+    async def _find_standing(self, folded: FoldedSession) -> Json:
+        """What the entries do not say: whether somebody runs it, and how the decision turned out."""
+        timeline, session = folded.timeline, folded.snapshot.session
+        status, decided = timeline.status, timeline.closed is not None and folded.plugin.decision(timeline).decision is not None
+        if status == "thinking":
+            is_waiting = folded.snapshot.session_state.is_waiting_outside
+            is_running = not is_waiting and await self._moot.is_running(session)
+            return {"standing": describe_status(status, is_waiting=is_waiting, is_running=is_running)}
+        found: Json = {"standing": describe_status(status, is_decided=decided)}
+        kept = await self._moot.memory.get(session) if status == "concluded" else None
+        return found if kept is None or kept.outcome is None else {**found, "outcome": kept.outcome}
+
+
+def build_changes(before: StoredView, after: StoredView) -> Json:
+    """The fields that differ, and the items of the timeline that changed; empty where nothing did."""
+    found = {name: value for name, value in after.fields.items() if before.fields.get(name) != value and name != "at"}
+    items = encode_items(after.items, list_changed_places(after, before.seq))
+    if items or len(after.items) != len(before.items):
+        found["timeline"] = {"total": len(after.items), "items": items}
+    if not found and after.seq == before.seq:
+        return {}
+    return {"sessionId": after.fields["sessionId"], "seq": after.seq, "head": after.seq, "at": after.seq, **found}
+
+
+def list_changed_places(view: StoredView, since: int = 0) -> Sequence[int]:
+    """The places of the items that changed after an entry; of all where that is not known."""
+    if since < view.since:
+        return range(len(view.items))
+    return [place for place, changed in enumerate(view.changed) if changed > since]
+
+
+def encode_items(items: Sequence[TimelineItem], places: Iterable[int]) -> list[list[object]]:
+    """The items at these places as JSON, each with its place."""
+    return [[place, encode_item(items[place])] for place in places]
+
+
+def advance_view(known: StoredView | None, view: SessionView) -> StoredView:
+    """The view after further entries, with what it knows of when each item changed."""
+    seq = int(view.fields["at"])
+    if known is None:
+        return StoredView(view.fields, view.items, tuple(seq for _ in view.items), seq)
+    changed = tuple(
+        before if old is item or old == item else seq
+        for old, item, before in zip_longest(known.items[: len(view.items)], view.items, known.changed[: len(view.items)])
+    )
+    return StoredView(view.fields, view.items, changed, known.since)
+
 
 MAX_ITEMS: Final = 500
 
@@ -71,7 +194,11 @@ class TextOut(ApiModel):
     html: str
 
 
+@METHODS.add("moot.getView", "read")
 async def get_view(call: Call, params: ViewParams) -> ViewOut:
+    """A session in one value, as a page shows it: decision, timeline item by item, seats, phases, figures; with `at` as it stood
+    then.
+    """
     call.caller.check_session(params.session_id)
     session, store = parse_session_id(params.session_id), call.context.get_or_create(ViewStore)
     live = await store.load(session)
@@ -104,7 +231,9 @@ def _find_begin(items: Sequence[TimelineItem], places: Sequence[int], near: int 
     return max(0, min(at - limit // 2, len(places) - limit))
 
 
+@METHODS.add("moot.getItems", "read")
 async def get_items(call: Call, params: ItemsParams) -> ItemsOut:
+    """A part of a session's timeline, as `moot.getView` with `limit` leaves it out."""
     call.caller.check_session(params.session_id)
     session, store = parse_session_id(params.session_id), call.context.get_or_create(ViewStore)
     live = await store.load(session)
@@ -113,7 +242,9 @@ async def get_items(call: Call, params: ItemsParams) -> ItemsOut:
     return ItemsOut(session_id=session, at=params.at or live.seq, total=len(items), items=encode_items(items, places))
 
 
+@METHODS.add("moot.getText", "read")
 async def get_text(call: Call, params: TextParams) -> TextOut:
+    """The whole of a text that was cut in a view."""
     call.caller.check_session(params.session_id)
     folded = await call.context.get_or_create(ViewStore).folded.load(parse_session_id(params.session_id))
     timeline = unwrap_timeline(folded.timeline)
@@ -124,14 +255,3 @@ async def get_text(call: Call, params: TextParams) -> TextOut:
         raise NotAllowed(f"#{params.entry} is sealed until all seats have written")
     text = strip_control(line.content)
     return TextOut(session_id=params.session_id, entry=params.entry, text=text, html=render_quote(text))
-
-
-PAGE_METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "moot.getView",
-        "A session in one value, as a page shows it: decision, timeline item by item, seats, phases, figures; with `at` as it stood then.",
-        get_view,
-    ),
-    build_method("moot.getItems", "A part of a session's timeline, as `moot.getView` with `limit` leaves it out.", get_items),
-    build_method("moot.getText", "The whole of a text that was cut in a view.", get_text),
-)

@@ -1,6 +1,6 @@
 """A person's seat on a page (W-5): the questions of the protocol in plain words, and the answers to them, step by step."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -13,10 +13,11 @@ from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.errors import BadAnswer, BadSetting, UnknownAsk, UnknownSeat
 from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
-from moothall.surfaces.api.fields import IdempotencyKey
-from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
-from moothall.surfaces.api.session_shapes import AskOut, SeatRef, SessionParams, WrittenOut
-from moothall.surfaces.api.sessions import build_ask_out
+from moothall.surfaces.api.fields import IdempotencyKey, SeatRef, SessionParams
+from moothall.surfaces.api.method import ApiModel, Call, Operations
+from moothall.surfaces.api.sessions import AskOut, WrittenOut, build_ask_out
+
+METHODS = Operations()
 
 MAX_ANSWER_LENGTH: Final = 20_000
 MAX_STEPS: Final = 500
@@ -78,7 +79,9 @@ class PersonAnswerParams(PersonSeatParams):
     idempotency_key: IdempotencyKey = ""
 
 
+@METHODS.add("moot.getPersonAsks", "speak")
 async def get_person_asks(call: Call, params: PersonSeatParams) -> PersonAsksOut:
+    """What a session asks of a person at a seat: questions in plain words, one after the other. Next: moot.answerAsPerson."""
     name = parse_session_id(params.session_id)
     seat = call.caller.resolve_seat(name, params.seat, "seat")
     known = [each.id for each in (await call.moot.engine.load_snapshot(name)).session_state.seats]
@@ -88,7 +91,9 @@ async def get_person_asks(call: Call, params: PersonSeatParams) -> PersonAsksOut
     return PersonAsksOut(session_id=name, asks=[_build_person_ask_out(each) for each in found])
 
 
+@METHODS.add("moot.answerAsPerson", "speak")
 async def answer_as_person(call: Call, params: PersonAnswerParams) -> WrittenOut:
+    """Answer what getPersonAsks gave you, question by question, or with a command such as /pass."""
     name = parse_session_id(params.session_id)
     seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
     ask = AskId(params.ask)
@@ -166,17 +171,3 @@ def _describe_expected(step: PersonStep, text: str, words: PersonSeatText) -> st
     if step.choices:
         return words.choose.format(choices=" | ".join(choice.text for choice in step.choices))
     return words.number.format(example=next((f"#{number}" for number in range(1, MAX_NUMBERS) if number in step.numbers), "#1"))
-
-
-PERSON_METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "moot.getPersonAsks",
-        "What a session asks of a person at a seat: questions in plain words, one after the other. Next: moot.answerAsPerson.",
-        get_person_asks,
-    ),
-    build_method(
-        "moot.answerAsPerson",
-        "Answer what getPersonAsks gave you, question by question, or with a command such as /pass.",
-        answer_as_person,
-    ),
-)

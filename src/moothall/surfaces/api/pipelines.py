@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -13,13 +13,13 @@ from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import MAILBOX
 from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import ConsultingTimeline
-from moothall.protocols.pipeline.timeline import PipelineTimeline, build_decision, list_step_lines
+from moothall.protocols.pipeline.timeline import PipelineTimeline, StepLine, build_decision, list_step_lines
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.fields import IdempotencyKey
-from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
+from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionParams
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import PipelineParams, collect_options
-from moothall.surfaces.api.session_shapes import SessionParams
-from moothall.surfaces.api.shapes import ParticipantIn
+
+METHODS = Operations()
 
 
 class OpenPipelineParams(PipelineParams):
@@ -28,15 +28,6 @@ class OpenPipelineParams(PipelineParams):
     ]
     task: Annotated[str, Field(max_length=20_000, description="The task. Default: the pipeline's own.")] = ""
     idempotency_key: IdempotencyKey = ""
-
-
-class StepOut(ApiModel):
-    number: int
-    name: str
-    agent: str
-    gate: bool
-    state: Literal["done", "approved", "current", "waiting", "rejected"]
-    done: int = Field(description="How often it was done.")
 
 
 class ConsultationOut(ApiModel):
@@ -52,13 +43,18 @@ class PipelineOut(ApiModel):
     session_id: str
     status: Literal["thinking", "parked", "concluded", "cancelled"]
     ended_by: str | None = None
-    steps: list[StepOut]
+    steps: list[StepLine]
     consultations: list[ConsultationOut]
     result: str | None = Field(default=None, description="The last artefact, once all steps are done.")
     cursor: int
 
 
+@METHODS.add("moot.openPipeline", "run", tool="open_pipeline", unbound=True)
 async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
+    """Start a pipeline: a director takes a task through steps, one agent at a time, with validation gates (APPROVED or REJECTED)
+    and consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline returns its
+    state.
+    """
     given = collect_options(call, params)
     # Not in the event loop: whatever a caller sends, the others are answered meanwhile.
     parsed = await asyncio.to_thread(_find_pipeline, params, given.get("language") or "en")
@@ -91,7 +87,9 @@ def _check_platforms(call: Call, pipeline: PipelineFile, *, is_filled: bool) -> 
     return replace(pipeline, agents=tuple(agents))
 
 
+@METHODS.add("moot.getPipeline", "read", tool="get_pipeline")
 async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
+    """The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done."""
     call.caller.check_session(params.session_id)
     told = await call.moot.load_timeline(parse_session_id(params.session_id))
     timeline = told.within if isinstance(told, ConsultingTimeline) else told
@@ -103,12 +101,10 @@ async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
         session_id=params.session_id,
         status=decision.status,
         ended_by=decision.ended_by,
-        steps=[StepOut.model_validate(line) for line in list_step_lines(timeline)],
+        steps=list_step_lines(timeline),
         consultations=[
-            ConsultationOut(
-                seat=line.seat,
-                to=line.to,
-                status=line.status,  # type: ignore[arg-type]  # refusals stand in a list of their own
+            ConsultationOut.collect(
+                line,
                 question=line.request.question if line.request else "",
                 answer=line.advice.answer if line.advice and line.filed else "",
                 record=line.filed.path if line.filed else "",
@@ -118,23 +114,3 @@ async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
         result=decision.decision.text if decision.decision else None,
         cursor=timeline.seq,
     )
-
-
-PIPELINE_METHODS: tuple[Method[Any, Any], ...] = (
-    replace(
-        build_method(
-            "moot.openPipeline",
-            "Start a pipeline: a director takes a task through steps, one agent at a time, with validation gates (APPROVED or REJECTED) and "
-            "consultations in between. Give its TOML, or 'contest' for the one that ships with Moot. Then get_pipeline returns its state.",
-            open_pipeline,
-            "open_pipeline",
-        ),
-        needs_unbound_token=True,
-    ),
-    build_method(
-        "moot.getPipeline",
-        "The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done.",
-        get_pipeline,
-        "get_pipeline",
-    ),
-)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -19,10 +19,11 @@ from moothall.protocols.roundtable.files import format_input_file_name
 from moothall.protocols.roundtable.sections import find_missing_sections, name_minutes_sections
 from moothall.protocols.roundtable.state import Status
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.fields import IdempotencyKey
-from moothall.surfaces.api.method import ApiModel, Call, Method, NoParams, build_method
+from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn
+from moothall.surfaces.api.method import ApiModel, Call, NoParams, Operations
 from moothall.surfaces.api.session_options import RoundtableParams, collect_options
-from moothall.surfaces.api.shapes import ParticipantIn
+
+METHODS = Operations()
 
 log = logging.getLogger("moot")
 
@@ -188,7 +189,12 @@ async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[
     return hall, call.caller.resolve_seat(await hall.find_session(name) or name, given, "role")
 
 
+@METHODS.add("moot.newConference", "run", tool="new_conference", unbound=True)
 async def new_conference(call: Call, params: NewConferenceParams) -> ConferenceOut:
+    """Start a conference in plain files: roles speak in turn, a moderator writes the minutes. Roles without a platform are
+    agents from outside, which join with join_conference or by the files themselves. Next: relay_conference, or each role
+    joins.
+    """
     moderator = build_seat(call, ParticipantIn(id=MODERATOR, platform=params.moderator))
     options = collect_options(call, params)
     # A conference is run by its roles and relays, not by the server as such.
@@ -212,7 +218,9 @@ def _build_role(call: Call, given: str | RoleIn) -> Seat:
     return replace(seat, instructions="\n".join(part for part in (described, seat.instructions) if part))
 
 
+@METHODS.add("moot.listConferences", "read")
 async def list_conferences(call: Call, params: NoParams) -> ConferencesOut:
+    """The conferences of the server's folder and their states."""
     hall, found = _build_project(call), []
     for name in hall.names():
         if call.caller.session and call.caller.session != await hall.find_session(name):
@@ -221,12 +229,18 @@ async def list_conferences(call: Call, params: NoParams) -> ConferencesOut:
     return ConferencesOut(conferences=found)
 
 
+@METHODS.add("moot.conferenceStatus", "read", tool="conference_status")
 async def get_conference_status(call: Call, params: ConferenceParams) -> ConferenceOut:
+    """The state of a conference: whose turn it is, what is expected, what is wrong with its folder."""
     hall = await _authorize_reader(call, params.conference)
     return _build_conference_out(call, params.conference, await hall.status(params.conference))
 
 
+@METHODS.add("moot.joinConference", "speak", tool="join_conference", waits=True)
 async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut:
+    """What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits for
+    the role's turn. Next: say_in_conference when it is your turn, else call again.
+    """
     hall, role = await _authorize_speaker(call, params.conference, params.role)
     found = await hall.join(params.conference, role)
     if not params.timeout_seconds:
@@ -259,7 +273,11 @@ def _build_joined_out(found: TurnBriefing) -> JoinedOut:
     )
 
 
+@METHODS.add("moot.sayInConference", "speak", tool="say_in_conference")
 async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
+    """Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes.
+    Out of turn it is refused and kept.
+    """
     hall, role = await _authorize_speaker(call, params.conference, params.role)
     try:
         given = await hall.say(params.conference, role, params.text, params.idempotency_key, via=call.caller.door)
@@ -277,18 +295,24 @@ async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
     )
 
 
+@METHODS.add("moot.giveConferenceInput", "run")
 async def give_conference_input(call: Call, params: ConferenceInputParams) -> ConferenceInputOut:
+    """Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read."""
     hall = await _authorize_reader(call, params.conference)
     file = await hall.give_input(params.conference, params.text, params.idempotency_key)
     return ConferenceInputOut(conference=params.conference, file=file or None, is_repeated=not file)
 
 
+@METHODS.add("moot.skipSpeaker", "run")
 async def skip_turn(call: Call, params: SkipParams) -> ConferenceOut:
+    """Skip the turn of the role whose turn it is; the turn is recorded as skipped."""
     hall = await _authorize_reader(call, params.conference)
     return _build_conference_out(call, params.conference, await hall.skip(params.conference, params.role, params.why))
 
 
+@METHODS.add("moot.relayConference", "run", tool="relay_conference")
 async def relay_conference(call: Call, params: ConferenceParams) -> ConferenceOut:
+    """Let this server drive the roles that have a platform, in the background, until the minutes are written."""
     hall, name = await _authorize_reader(call, params.conference), params.conference
     found = await hall.status(name)
     if name not in call.context.relays and found.turn.status != "closed":
@@ -305,17 +329,23 @@ async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
         log.warning("conference %s is no longer relayed: %s", name, error)
 
 
+@METHODS.add("moot.checkConference", "read", tool="check_conference")
 async def check_conference(call: Call, params: ConferenceParams) -> CheckedOut:
+    """Compare a conference's whole folder with its record."""
     hall = await _authorize_reader(call, params.conference)
     return CheckedOut(conference=params.conference, damage=[str(each) for each in await hall.check(params.conference)])
 
 
+@METHODS.add("moot.repairConference", "run", tool="repair_conference")
 async def repair_conference(call: Call, params: ConferenceParams) -> RepairedOut:
+    """Repair a conference's folder; files in the way are moved aside, nothing is deleted."""
     hall = await _authorize_reader(call, params.conference)
     return RepairedOut(conference=params.conference, done=await hall.repair(params.conference))
 
 
+@METHODS.add("moot.conferenceMinutes", "read", tool="conference_minutes")
 async def get_minutes(call: Call, params: ConferenceParams) -> MinutesOut:
+    """A conference's minutes, once they are written."""
     hall = await _authorize_reader(call, params.conference)
     found = await hall.status(params.conference)
     return MinutesOut(
@@ -324,67 +354,3 @@ async def get_minutes(call: Call, params: ConferenceParams) -> MinutesOut:
         minutes=await hall.minutes(params.conference),
         missing_sections=list(found.conference.missing),
     )
-
-
-_METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "moot.newConference",
-        "Start a conference in plain files: roles speak in turn, a moderator writes the minutes. Roles without a platform are agents "
-        "from outside, which join with join_conference or by the files themselves. Next: relay_conference, or each role joins.",
-        new_conference,
-        "new_conference",
-    ),
-    build_method("moot.listConferences", "The conferences of the server's folder and their states.", list_conferences),
-    build_method(
-        "moot.conferenceStatus",
-        "The state of a conference: whose turn it is, what is expected, what is wrong with its folder.",
-        get_conference_status,
-        "conference_status",
-    ),
-    Method(
-        name="moot.joinConference",
-        tool="join_conference",
-        summary="What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits "
-        "for the role's turn. Next: say_in_conference when it is your turn, else call again.",
-        params=JoinConferenceParams,
-        result=JoinedOut,
-        handler=join_conference,
-        waits=True,
-    ),
-    build_method(
-        "moot.sayInConference",
-        "Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes. Out of "
-        "turn it is refused and kept.",
-        say_in_conference,
-        "say_in_conference",
-    ),
-    build_method("moot.skipSpeaker", "Skip the turn of the role whose turn it is; the turn is recorded as skipped.", skip_turn),
-    build_method(
-        "moot.giveConferenceInput",
-        "Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read.",
-        give_conference_input,
-    ),
-    build_method(
-        "moot.relayConference",
-        "Let this server drive the roles that have a platform, in the background, until the minutes are written.",
-        relay_conference,
-        "relay_conference",
-    ),
-    build_method(
-        "moot.checkConference",
-        "Compare a conference's whole folder with its record.",
-        check_conference,
-        "check_conference",
-    ),
-    build_method(
-        "moot.repairConference",
-        "Repair a conference's folder; files in the way are moved aside, nothing is deleted.",
-        repair_conference,
-        "repair_conference",
-    ),
-    build_method("moot.conferenceMinutes", "A conference's minutes, once they are written.", get_minutes, "conference_minutes"),
-)
-
-ROUNDTABLE_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, needs_unbound_token=each.handler is new_conference) for each in _METHODS
-)

@@ -27,9 +27,8 @@ from moothall.domain.roster import HELPING_SEATS, MAX_SEATS
 from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile
 from moothall.errors import BadSetting
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.fields import Short
+from moothall.surfaces.api.fields import ParticipantIn, Short
 from moothall.surfaces.api.method import ApiModel, Call
-from moothall.surfaces.api.shapes import ParticipantIn
 
 MAX_SETTINGS: Final = 64
 

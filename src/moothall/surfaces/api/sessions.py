@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Generic, TypeVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Field
 
@@ -19,38 +20,160 @@ from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, SessionClosed, UnknownSeat
 from moothall.memory.commands import KeyedCall
+from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.reports.decision import Decision, summarize_choice
 from moothall.reports.terminal import render_decision_lines
+from moothall.scoring.strength import Strength
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
-from moothall.surfaces.api.fields import IdempotencyKey
-from moothall.surfaces.api.method import Call, Method, NoParams, build_method
+from moothall.surfaces.api.fields import (
+    MAX_ENTRIES,
+    PAGE,
+    EntryNumber,
+    IdempotencyKey,
+    ParticipantIn,
+    SeatRef,
+    SessionParams,
+    Short,
+)
+from moothall.surfaces.api.method import ApiModel, Call, NoParams, Operations
 from moothall.surfaces.api.page_export import export_text
 from moothall.surfaces.api.session_options import RunParams, collect_options
-from moothall.surfaces.api.session_shapes import (
-    AnswerParams,
-    AskOut,
-    AsksOut,
-    AsksParams,
-    CancelParams,
-    CloseSessionParams,
-    EntriesOut,
-    EntriesParams,
-    ExportOut,
-    ExportParams,
-    GetSessionParams,
-    InputParams,
-    ListSessionsParams,
-    ProtocolsOut,
-    ResumeParams,
-    SessionDecisionOut,
-    SessionOut,
-    SessionParams,
-    SessionsOut,
-    VerifyOut,
-    WrittenOut,
-)
-from moothall.surfaces.api.shapes import ParticipantIn
+
+METHODS = Operations()
+
+
+class GetSessionParams(SessionParams):
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0
+    at: EntryNumber = None
+
+
+class SessionOut(ApiModel):
+    session_id: str
+    protocol: str
+    topic: str
+    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed"]
+    parked: str = Field(default="", description="Why a parked session cannot go on now.")
+    opened_at: datetime
+    last_at: datetime
+    entries: int
+    standing: Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: str = Field(description="What the decision is worth: strong, fair, weak, contested, overruled or none.")
+    is_demo: bool = Field(default=False, description="Whether it is a demo: its words were written in advance.")
+
+
+class SessionsOut(ApiModel):
+    sessions: list[SessionOut]
+
+
+class ListSessionsParams(ApiModel):
+    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all"
+    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = ""
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+
+
+class SessionDecisionOut(ApiModel):
+    session_id: str
+    status: Literal["thinking", "parked", "concluded", "cancelled"]
+    parked: str = Field(default="", description="Why a parked session cannot go on now; resume_session tries again.")
+    cursor: int
+    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    strength: Strength = Field(description="What the decision is worth, in one word.")
+    decision: dict[str, Any] = Field(description="The current decision, with positions, dissent, losses and costs.")
+    summary: list[str] = Field(description="The same in short, for people.")
+
+
+class EntriesParams(SessionParams):
+    after: Annotated[int, Field(ge=0, le=MAX_ENTRIES)] = 0
+    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
+
+
+class EntriesOut(ApiModel):
+    session_id: str
+    entries: list[dict[str, Any]]
+    head: int
+
+
+class AsksParams(SessionParams):
+    seat: SeatRef = None
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0
+
+
+class AskOut(ApiModel):
+    ask: str
+    seat: str
+    kind: str
+    deadline: datetime | None = None
+    form: Literal["text", "json"]
+    answer_schema: dict[str, Any]
+    instructions: str
+    briefing: str
+
+
+class AsksOut(ApiModel):
+    session_id: str
+    status: Literal["thinking", "parked", "ended"]
+    asks: list[AskOut]
+    note: str
+
+
+class AnswerParams(SessionParams):
+    seat: SeatRef = None
+    ask: Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")] = (
+        None
+    )
+    answer: Annotated[str | dict[str, Any], Field(description="Text for the form `text`, else the fields of the answer.")]
+    idempotency_key: IdempotencyKey = ""
+
+
+class WrittenOut(ApiModel):
+    session_id: str
+    entry: int | None = Field(default=None, description="The entry that was written; none where nothing changed.")
+
+
+class InputParams(SessionParams):
+    text: Annotated[str, Field(min_length=1, max_length=20_000)]
+    idempotency_key: IdempotencyKey = ""
+
+
+class ResumeParams(SessionParams):
+    swaps: Annotated[
+        dict[Short, Short],
+        Field(max_length=64, description="Seats that another participant fills from here on: seat to platform."),
+    ] = {}
+    idempotency_key: IdempotencyKey = ""
+
+
+class CloseSessionParams(SessionParams):
+    idempotency_key: IdempotencyKey = ""
+
+
+class CancelParams(SessionParams):
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+    idempotency_key: IdempotencyKey = ""
+
+
+class ExportParams(SessionParams):
+    form: Short = "minutes"
+
+
+class ExportOut(ApiModel):
+    session_id: str
+    form: str
+    text: str
+
+
+class VerifyOut(ApiModel):
+    session_id: str
+    fault: str | None = None
+    head: str
+    entries: int
+
+
+class ProtocolsOut(ApiModel):
+    protocols: list[str]
+
 
 T = TypeVar("T")
 
@@ -60,13 +183,20 @@ class OpenSessionParams(RunParams):
     idempotency_key: IdempotencyKey = ""
 
 
+@METHODS.add("moot.openSession", "run", tool="open_session", unbound=True)
 async def open_session(call: Call, params: OpenSessionParams) -> SessionDecisionOut:
+    """Put a question before a group and have it decided: topic alone asks Moot's default panel, panel='board' a board. Seats
+    with a platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next:
+    get_session with timeoutSeconds=45 until status is 'concluded'.
+    """
     options = collect_options(call, params)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
     return await get_session(call, GetSessionParams(session_id=session))
 
 
+@METHODS.add("moot.listSessions", "read", tool="list_sessions")
 async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
+    """All sessions, the most recently active first."""
     found = []
     for line in await call.moot.session_list.search(params.query) if params.query else reversed(await call.moot.sessions()):
         if call.caller.session and call.caller.session != line.session:
@@ -80,22 +210,14 @@ async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
 
 def build_session_out(line: SessionLine) -> SessionOut:
     """A line of a list, with its outcome."""
-    return SessionOut(
-        session_id=line.session,
-        protocol=line.protocol,
-        topic=line.topic,
-        status=line.status,
-        opened_at=line.opened_at,
-        last_at=line.last_at,
-        entries=line.entries,
-        standing=line.standing or "damaged",
-        choice=line.choice,
-        strength=line.strength,
-        is_demo=line.is_demo,
-    )
+    return SessionOut.collect(line, session_id=line.session, standing=line.standing or "damaged")
 
 
+@METHODS.add("moot.getSession", "read", tool="get_session")
 async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOut:
+    """A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it
+    waits for the end.
+    """
     call.caller.check_session(params.session_id)
 
     name = parse_session_id(params.session_id)
@@ -128,7 +250,9 @@ async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOu
     )
 
 
+@METHODS.add("moot.getEntries", "read")
 async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
+    """The entries of a session's ledger, by page."""
     call.caller.check_session(params.session_id)
     name = parse_session_id(params.session_id)
     snapshot = await call.moot.engine.load_snapshot(name)
@@ -140,7 +264,11 @@ async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
     )
 
 
+@METHODS.add("moot.getAsks", "speak", tool="get_asks", waits=True)
 async def get_asks(call: Call, params: AsksParams) -> AsksOut:
+    """What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No
+    asks: call it again, until status is 'ended'. Next: answer_ask.
+    """
     name = parse_session_id(params.session_id)
     seat = call.caller.resolve_seat(name, params.seat) if call.caller.is_named or params.seat is not None else None
     call.caller.check_session(name)
@@ -205,7 +333,9 @@ def build_ask_out(each: OutstandingAsk) -> AskOut:
     )
 
 
+@METHODS.add("moot.answer", "speak", tool="answer_ask")
 async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
+    """Answer what get_asks gave you."""
     name = parse_session_id(params.session_id)
     seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
     door = await call.find_door(name, seat)
@@ -219,14 +349,18 @@ async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
     return WrittenOut(session_id=name, entry=entry.seq)
 
 
+@METHODS.add("moot.giveInput", "run")
 async def give_input(call: Call, params: InputParams) -> WrittenOut:
+    """Add an input of the user's."""
     call.caller.check_session(params.session_id)
     entry = await call.moot.give_input(params.session_id, params.text, params.idempotency_key)
     call.context.runner.wake(parse_session_id(params.session_id))
     return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
 
 
+@METHODS.add("moot.closeSession", "run")
 async def close_session(call: Call, params: CloseSessionParams) -> WrittenOut:
+    """Ask for the end: the session concludes with what was said so far."""
     call.caller.check_session(params.session_id)
     name = parse_session_id(params.session_id)
 
@@ -256,7 +390,9 @@ async def _end_once(call: Call, keyed: KeyedCall, end: Callable[[], Awaitable[in
     return seq
 
 
+@METHODS.add("moot.resumeSession", "run", tool="resume_session")
 async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut:
+    """Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew."""
     call.caller.check_session(params.session_id)
     for seat, platform in params.swaps.items():
         build_seat(call, ParticipantIn(id=seat, platform=platform))
@@ -269,7 +405,9 @@ async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut
     return await get_session(call, GetSessionParams(session_id=params.session_id))
 
 
+@METHODS.add("moot.cancelSession", "run")
 async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
+    """End a session without a conclusion; its record stays."""
     call.caller.check_session(params.session_id)
     name = parse_session_id(params.session_id)
 
@@ -284,7 +422,9 @@ async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
     return WrittenOut(session_id=name, entry=await _end_once(call, keyed, cancel))
 
 
+@METHODS.add("moot.exportSession", "read")
 async def export_session(call: Call, params: ExportParams) -> ExportOut:
+    """A session as text: minutes or html, or another form of its protocol."""
     call.caller.check_session(params.session_id)
     if params.form == "jsonl" and call.caller.role != "local":
         raise NotAllowed("the ledger itself can be exported only on the server's own machine; ask for minutes or html")
@@ -297,57 +437,16 @@ async def export_session(call: Call, params: ExportParams) -> ExportOut:
     )
 
 
+@METHODS.add("moot.verifySession", "read")
 async def verify_session(call: Call, params: SessionParams) -> VerifyOut:
+    """Verify a session's hash chain."""
     call.caller.check_session(params.session_id)
     records = await call.moot.engine.records(parse_session_id(params.session_id))
     fault = await call.moot.verify(params.session_id)
     return VerifyOut(session_id=params.session_id, fault=fault, head=records[-1].hash.hex(), entries=len(records))
 
 
+@METHODS.add("moot.listProtocols", "read")
 async def list_protocols(call: Call, params: NoParams) -> ProtocolsOut:
+    """The protocols that are installed."""
     return ProtocolsOut(protocols=sorted(load_protocols()))
-
-
-_METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "moot.openSession",
-        "Put a question before a group and have it decided: topic alone asks Moot's default panel, panel='board' a board. Seats with a "
-        "platform are models that Moot asks; those without come from outside and use get_asks and answer_ask. Next: get_session with "
-        "timeoutSeconds=45 until status is 'concluded'.",
-        open_session,
-        "open_session",
-    ),
-    build_method("moot.listSessions", "All sessions, the most recently active first.", list_sessions, "list_sessions"),
-    build_method(
-        "moot.getSession",
-        "A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it waits "
-        "for the end.",
-        get_session,
-        "get_session",
-    ),
-    build_method("moot.getEntries", "The entries of a session's ledger, by page.", get_entries),
-    build_method(
-        "moot.getAsks",
-        "What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No asks: call "
-        "it again, until status is 'ended'. Next: answer_ask.",
-        get_asks,
-        "get_asks",
-    ),
-    build_method("moot.answer", "Answer what get_asks gave you.", answer_ask, "answer_ask"),
-    build_method("moot.giveInput", "Add an input of the user's.", give_input),
-    build_method("moot.closeSession", "Ask for the end: the session concludes with what was said so far.", close_session),
-    build_method(
-        "moot.resumeSession",
-        "Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew.",
-        resume_session,
-        "resume_session",
-    ),
-    build_method("moot.cancelSession", "End a session without a conclusion; its record stays.", cancel_session),
-    build_method("moot.exportSession", "A session as text: minutes or html, or another form of its protocol.", export_session),
-    build_method("moot.verifySession", "Verify a session's hash chain.", verify_session),
-    build_method("moot.listProtocols", "The protocols that are installed.", list_protocols),
-)
-
-SESSION_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, waits=each.handler is get_asks, needs_unbound_token=each.handler is open_session) for each in _METHODS
-)

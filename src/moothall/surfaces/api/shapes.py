@@ -1,60 +1,30 @@
 """What the calls of a deliberation take and give."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field
 
 from moothall.codec.languages import KnownLanguage
-from moothall.domain.roster import MAILBOX, MAX_FAMILY_LENGTH
 from moothall.domain.topic import Stakes
 from moothall.memory.obligations import RememberedObligation
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.strength import Strength
-from moothall.surfaces.api.fields import IdempotencyKey, Score, Short
+from moothall.surfaces.api.fields import (
+    MAX_ENTRIES,
+    PAGE,
+    DeliberationRef,
+    FamilyRef,
+    IdempotencyKey,
+    ParticipantIn,
+    ParticipantRef,
+    Rounded,
+    Score,
+    Short,
+)
+from moothall.surfaces.api.memory import FoundOut
 from moothall.surfaces.api.method import ApiModel
-
-DeliberationRef = Annotated[
-    str,
-    Field(
-        max_length=80,
-        validation_alias=AliasChoices("deliberationId", "deliberation_id", "sessionId", "session_id", "session"),
-        serialization_alias="deliberationId",
-        description="The deliberation's id.",
-    ),
-]
-ParticipantRef = Annotated[
-    str | None,
-    Field(
-        max_length=64,
-        validation_alias=AliasChoices("participant", "agent", "agentId", "agent_id", "seat"),
-        serialization_alias="participant",
-        description="Who speaks; may be omitted with a seat's token.",
-    ),
-]
-FamilyRef = Annotated[
-    str,
-    Field(
-        max_length=MAX_FAMILY_LENGTH,
-        validation_alias=AliasChoices("family", "model", "modelFamily", "model_family"),
-        serialization_alias="family",
-        description="The model (family) behind it, such as claude-opus-4: agents of one family err together and count for less.",
-    ),
-]
-PAGE: Final = 200
-MAX_ENTRIES: Final = 10**12
-
-
-class ParticipantIn(ApiModel):
-    """A seat. Without a platform somebody comes from outside and speaks for it; with one (`openai:gpt-5-mini`) Moot asks the model."""
-
-    id: Annotated[str, Field(max_length=64)]
-    platform: Annotated[str, Field(max_length=500)] = MAILBOX
-    stance: Annotated[str, Field(max_length=200)] = ""
-    instructions: Annotated[str, Field(max_length=8_000)] = ""
-    weight: Annotated[float, Field(gt=0, le=1e6)] = 1.0
-    family: FamilyRef = ""
 
 
 class OpenParams(ApiModel):
@@ -89,14 +59,6 @@ class OpenParams(ApiModel):
     idempotency_key: IdempotencyKey = ""
 
 
-class EarlierOut(ApiModel):
-    decision_id: str
-    topic: str
-    decision: str | None = None
-    outcome: str | None = None
-    snippet: str
-
-
 class ParticipantOut(ApiModel):
     id: str
     platform: str
@@ -125,7 +87,7 @@ class StandingOut(ApiModel):
 
 
 class OpenedOut(StandingOut):
-    earlier_decisions: list[EarlierOut] = Field(default=[], description="Earlier decisions on similar topics.")
+    earlier_decisions: list[FoundOut] = Field(default=[], description="Earlier decisions on similar topics.")
 
 
 class TakenIn(ApiModel):
@@ -219,7 +181,7 @@ class VoteOut(ApiModel):
     condition: str = ""
     due: str = ""
     moved_by: int | None = None
-    weight: float
+    weight: Rounded
     via: str | None = Field(default=None, description="The door; `owner:` if the owner voted for the seat.")
     model: str | None = None
 
@@ -235,10 +197,10 @@ class TallyOut(ApiModel):
     """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and its posterior."""
 
     candidate: int
-    support: float
-    unconditional: float
-    oppose: float
-    confidence: float | None = None
+    support: Rounded
+    unconditional: Rounded
+    oppose: Rounded
+    confidence: Rounded | None = None
 
 
 class DeadlineOut(ApiModel):
@@ -276,7 +238,7 @@ class ResultOut(ApiModel):
     strength: Strength = Field(description="What the decision is worth, in one word.")
     note: str = Field(description="What a reader must know first: open challenges, an overturned majority, missing votes.")
     decision: str | None = None
-    confidence: float | None = None
+    confidence: Rounded | None = None
     consensus_type: str
     participant_votes: dict[str, VoteOut]
     dissent: list[str]

@@ -1,6 +1,5 @@
 """The calls of a swarm: `moot.swarm*`. An agent elsewhere loops over `swarmRound` and `swarmReport`."""
 
-from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -18,20 +17,12 @@ from moothall.protocols.swarm.records.blackboard import build_board_json, build_
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.convergence import QuorumOf
-from moothall.surfaces.api.fields import IdempotencyKey
-from moothall.surfaces.api.method import ApiModel, Call, Method, build_method
+from moothall.surfaces.api.fields import EntryNumber, IdempotencyKey, SeatRef, SessionParams, SessionRef
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import SwarmParams, collect_options
-from moothall.surfaces.api.session_shapes import (
-    AnswerParams,
-    AskOut,
-    AsksParams,
-    EntryNumber,
-    SeatRef,
-    SessionParams,
-    SessionRef,
-    WrittenOut,
-)
-from moothall.surfaces.api.sessions import answer_ask, get_asks
+from moothall.surfaces.api.sessions import AnswerParams, AskOut, AsksParams, WrittenOut, answer_ask, get_asks
+
+METHODS = Operations()
 
 NEWEST: Final = 20
 MAX_TIMELINES: Final = 16
@@ -101,7 +92,12 @@ class ReportParams(ApiModel):
     idempotency_key: IdempotencyKey = ""
 
 
+@METHODS.add("moot.swarmOpen", "run", tool="open_swarm", unbound=True)
 async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
+    """Run equal explorers on a task, round by round on a shared blackboard, until their ideas are stable, shared and diverse
+    enough. Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and
+    swarm_report.
+    """
     given = collect_options(call, params)
     # An explorer without a platform is an agent from outside; a panel's are filled like those of every session.
     if "models" not in given and "panel" not in given:
@@ -112,7 +108,11 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     return await get_swarm_status(call, SwarmStatusParams(session_id=session))
 
 
+@METHODS.add("moot.swarmStatus", "read", tool="swarm_status")
 async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
+    """Where a swarm stands: its leading idea with evidence and objections, all ideas by support, the synthesis; round,
+    convergence figures, a snapshot of its blackboard.
+    """
     call.caller.check_session(params.session_id)
     plugin = await _find_swarm_plugin(call, params.session_id)
     if params.at is None:
@@ -149,7 +149,11 @@ def _keep_newest(value: Any) -> Any:
     return value[-NEWEST:] if isinstance(value, list) else value
 
 
+@METHODS.add("moot.swarmRound", "speak", tool="swarm_round", waits=True)
 async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
+    """Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other
+    messages.
+    """
     await _find_swarm_plugin(call, params.session_id)
     seat = call.caller.resolve_seat(params.session_id, params.seat, "seat")
     found = await get_asks(call, AsksParams(session_id=params.session_id, seat=seat, timeout_seconds=params.timeout_seconds))
@@ -165,7 +169,11 @@ async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
     return RoundOut(session_id=params.session_id, status="pending", next="NoParams is asked of you yet: call again.")
 
 
+@METHODS.add("moot.swarmReport", "speak", tool="swarm_report")
 async def submit_report(call: Call, params: ReportParams) -> WrittenOut:
+    """Send your report of the round (or answer another message of the swarm): findings, operations, decision report, conflict
+    review.
+    """
     await _find_swarm_plugin(call, params.session_id)
     seat = parse_seat_id(call.caller.resolve_seat(params.session_id, params.seat, "seat"))
     given = AnswerParams(
@@ -195,37 +203,3 @@ async def _load_timeline(call: Call, session: str) -> SessionTimeline:
     while len(timelines) > MAX_TIMELINES:
         del timelines[next(iter(timelines))]
     return timeline
-
-
-_METHODS: tuple[Method[Any, Any], ...] = (
-    build_method(
-        "moot.swarmOpen",
-        "Run equal explorers on a task, round by round on a shared blackboard, until their ideas are stable, shared and diverse enough. "
-        "Explorers with a platform are models that Moot asks; those without are agents that take part by swarm_round and swarm_report.",
-        open_swarm,
-        "open_swarm",
-    ),
-    build_method(
-        "moot.swarmStatus",
-        "Where a swarm stands: its leading idea with evidence and objections, all ideas by support, the synthesis; round, convergence figures, "
-        "a snapshot of its blackboard.",
-        get_swarm_status,
-        "swarm_status",
-    ),
-    build_method(
-        "moot.swarmRound",
-        "Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other messages.",
-        wait_for_round,
-        "swarm_round",
-    ),
-    build_method(
-        "moot.swarmReport",
-        "Send your report of the round (or answer another message of the swarm): findings, operations, decision report, conflict review.",
-        submit_report,
-        "swarm_report",
-    ),
-)
-
-SWARM_METHODS: tuple[Method[Any, Any], ...] = tuple(
-    replace(each, waits=each.handler is wait_for_round, needs_unbound_token=each.handler is open_swarm) for each in _METHODS
-)

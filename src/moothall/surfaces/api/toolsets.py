@@ -17,11 +17,10 @@ from moothall.domain.ids import parse_session_id
 from moothall.engine.snapshot import Snapshot
 from moothall.protocols.roundtable.facts import ConferenceOpened
 from moothall.reports.json_text import dump_json
-from moothall.surfaces.api.method import Call, Method, list_spellings
+from moothall.surfaces.api.method import Call, Method, Role, list_spellings
 from moothall.surfaces.api.methods import TOOLS
-from moothall.surfaces.api.rights import Role
 from moothall.surfaces.api.session_options import OpenerParams
-from moothall.surfaces.invitations.join_prompt import SessionKind
+from moothall.surfaces.invitations.entries import SessionKind
 
 MAX_TOOLS: Final = 8
 MAX_TOKENS: Final = 3_000

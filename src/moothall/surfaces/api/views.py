@@ -2,9 +2,8 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from itertools import groupby
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from moothall.app.deliberations import DeliberationState
 from moothall.app.protocols import get_protocol
@@ -23,10 +22,9 @@ from moothall.protocols.council.timeline import CouncilTimeline, build_decision,
 from moothall.reports.blocks import join_spans
 from moothall.reports.decision import Decision, summarize_choice
 from moothall.reports.timeline import SessionTimeline, format_time
+from moothall.surfaces.api.fields import PAGE
 from moothall.surfaces.api.shapes import (
-    PAGE,
     CandidateOut,
-    CandidateVoteIn,
     ContributionOut,
     DeadlineOut,
     DissentOut,
@@ -35,6 +33,7 @@ from moothall.surfaces.api.shapes import (
     ParticipantOut,
     ResultOut,
     SilenceOut,
+    StandingOut,
     TakenIn,
     TallyOut,
     VoteOut,
@@ -47,12 +46,6 @@ MAX_CANDIDATE_LENGTH: Final = 2_000
 MAX_SHORTENED: Final = 8
 MAX_KEPT_LINES: Final = 512
 
-_RESHAPED: Final = {"decision", "choice", "confidence", "dissent", "open_challenges", "lost", "obligations"}
-"""The figures of a decision that have another form on the wire."""
-
-_COPIED: Final = [each.name for each in fields(Decision) if each.name in ResultOut.model_fields and each.name not in _RESHAPED]
-"""The figures of a decision that cross the wire by the same name and as they are."""
-
 
 def find_status(place: DeliberationState) -> Literal["open", "parked", "closed", "cancelled"]:
     """Whether a deliberation is open."""
@@ -61,64 +54,41 @@ def find_status(place: DeliberationState) -> Literal["open", "parked", "closed",
     return "closed" if isinstance(place.snapshot.session_state.closed, DeliberationClosed) else "cancelled"
 
 
-def build_standing(place: DeliberationState) -> dict[str, Any]:
-    """The fields of `StandingOut`."""
-    council, opened, allowed = place.council, place.council.opened, place.allowed
-    return {
-        "deliberation_id": place.snapshot.session,
-        "topic": opened.topic,
-        "protocol": get_protocol(place.rules.name).wire_name,
-        "category": opened.subject.category,
-        "stakes": opened.subject.stakes,
-        "status": find_status(place),
-        "phase": council.phase,
-        "round": council.round,
-        "waiting_for": list(place.waiting_for),
-        "participants": [
-            ParticipantOut(
-                id=seat.id,
-                platform=seat.platform,
-                stance=seat.stance,
-                trust=seat.trust,
-                weight=seat.weight,
-                family=seat.family,
-                may_contribute=list(allowed[seat.id]) if seat.is_outside else [],
-            )
-            for seat in council.seats
+def build_standing(place: DeliberationState) -> StandingOut:
+    """Where a deliberation stands."""
+    council, allowed = place.council, place.allowed
+    return _build_standing(
+        place.snapshot,
+        protocol=get_protocol(place.rules.name).wire_name,
+        status=find_status(place),
+        phase=council.phase,
+        round=council.round,
+        waiting_for=place.waiting_for,
+        note=describe_next_step(place, None),
+        participants=[
+            ParticipantOut.collect(seat, may_contribute=allowed[seat.id] if seat.is_outside else []) for seat in council.seats
         ],
-        "cursor": place.snapshot.seq,
-        "note": describe_next_step(place, None),
-    }
+    )
 
 
-def build_general_standing(snapshot: Snapshot, protocol: str) -> dict[str, Any]:
-    """The fields of `StandingOut` for a session of any protocol: its asks are answered with `moot.answer`."""
-    state, opened = snapshot.session_state, snapshot.session_state.opened
-    return {
-        "deliberation_id": snapshot.session,
-        "topic": opened.topic,
-        "protocol": protocol,
-        "category": opened.subject.category,
-        "stakes": opened.subject.stakes,
-        "status": "closed" if snapshot.is_closed else "open" if state.parked is None else "parked",
-        "phase": "",
-        "round": 0,
-        "waiting_for": sorted({ask.split(".", 2)[2] for ask in state.pending}),
-        "participants": [
-            ParticipantOut(
-                id=seat.id,
-                platform=seat.platform,
-                stance=seat.stance,
-                trust=seat.trust,
-                weight=seat.weight,
-                family=seat.family,
-                may_contribute=[],
-            )
-            for seat in state.seats
-        ],
-        "cursor": snapshot.seq,
-        "note": f"This is a session of the protocol '{protocol}': see what is asked with get_asks, answer with answer_ask.",
-    }
+def build_general_standing(snapshot: Snapshot, protocol: str) -> StandingOut:
+    """Where a session of any protocol stands: its asks are answered with `moot.answer`."""
+    state = snapshot.session_state
+    return _build_standing(
+        snapshot,
+        protocol=protocol,
+        status="closed" if snapshot.is_closed else "open" if state.parked is None else "parked",
+        phase="",
+        round=0,
+        waiting_for=sorted({ask.split(".", 2)[2] for ask in state.pending}),
+        note=f"This is a session of the protocol '{protocol}': see what is asked with get_asks, answer with answer_ask.",
+        participants=[ParticipantOut.collect(seat, may_contribute=[]) for seat in state.seats],
+    )
+
+
+def _build_standing(snapshot: Snapshot, **given: object) -> StandingOut:
+    opened = snapshot.session_state.opened
+    return StandingOut.collect(opened, opened.subject, deliberation_id=snapshot.session, cursor=snapshot.seq, **given)
 
 
 def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
@@ -150,31 +120,16 @@ def summarize_lines(lines: Sequence[CouncilLine]) -> str:
 
 def build_contribution(line: CouncilLine) -> ContributionOut:
     """A line as it crosses the wire."""
-    said = line.said
-    return ContributionOut(
-        id=line.id,
+    return ContributionOut.collect(
+        line.said,
+        line,
         entry=line.seq,
         at=format_time(line.at),
         participant=line.seat,
-        type="input" if line.seat == USER else said.type,
-        text=said.text,
-        confidence=said.confidence,
-        choice=said.choice,
-        refers_to=said.refers_to,
-        evidence=list(said.evidence),
-        answers=list(said.answers),
-        accepts=list(said.accepts),
-        position=said.position,
-        condition=said.condition,
-        moved_by=said.moved_by,
-        taken=[TakenIn(entry=taken.entry, how=taken.how, why=taken.why) for taken in said.taken],
-        ballot=[CandidateVoteIn.model_validate(vote) for vote in said.ballot],
-        due=said.due,
-        round=line.round,
-        phase=line.phase,
+        type="input" if line.seat == USER else line.said.type,
         via=line.via or None,
         model=line.model or None,
-        mends=list(line.mends) or None,
+        mends=line.mends or None,
     )
 
 
@@ -319,16 +274,7 @@ def build_tally(place: DeliberationState) -> list[TallyOut]:
 
 
 def build_tallies(tallies: Sequence[CandidateTally]) -> list[TallyOut]:
-    return [
-        TallyOut(
-            candidate=tally.line,
-            support=round(tally.support, 4),
-            unconditional=round(tally.unconditional, 4),
-            oppose=round(tally.oppose, 4),
-            confidence=None if tally.confidence is None else round(tally.confidence, 4),
-        )
-        for tally in tallies
-    ]
+    return [TallyOut.collect(tally, candidate=tally.line) for tally in tallies]
 
 
 def build_deadlines(snapshot: Snapshot) -> list[DeadlineOut]:
@@ -358,16 +304,14 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
     decision, council = build_decision(timeline), timeline.state
     motion, missing = council.line(closed.motion), list_missing_votes(timeline)
     voiced = [
-        DissentOut(participant=voice.seat or "", kind=voice.kind, text=voice.text, id=voice.entries[0] if voice.entries else None)
-        for voice in decision.dissent
+        DissentOut.collect(voice, participant=voice.seat or "", id=next(iter(voice.entries), None)) for voice in decision.dissent
     ]
-    return ResultOut(
-        **{name: getattr(decision, name) for name in _COPIED},
+    return ResultOut.collect(
+        decision,
         deliberation_id=timeline.session,
         note=_build_note(decision, timeline.language, missing),
         choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
         decision=None if decision.decision is None else decision.decision.text,
-        confidence=None if decision.confidence is None else round(decision.confidence, 4),
         participant_votes=build_votes(decision, timeline),
         dissent=[voice.text for voice in voiced],
         dissent_details=voiced,
@@ -376,50 +320,44 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
         votes=decision.voters,
         effective_votes=round(decision.effective or 0.0, 2),
         overturned_blind_majority=decision.overturned,
-        missing=list(missing),
+        missing=missing,
         changed_minds=_collect_changes(decision, motion),
-        lost=[
-            LostOut(participant=lost.seat, times=lost.times, last=lost.last, weight_share=lost.weight_share)
-            for lost in decision.lost
-        ],
+        lost=[LostOut.collect(lost, participant=lost.seat) for lost in decision.lost],
         obligations=build_obligations_out(decision),
         tally=build_tallies(closed.candidates),
     )
 
 
 def _build_note(decision: Decision, language: Language, missing: Sequence[SeatId]) -> str:
-    found = [join_spans(build_warning(decision, language))]
-    if missing:
-        found.append(f"Did not vote: {', '.join(missing)}.")
-    return " ".join(line for line in found if line)
+    unvoted = f"Did not vote: {', '.join(missing)}." if missing else ""
+    return " ".join(filter(None, (join_spans(build_warning(decision, language)), unvoted)))
 
 
 def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, VoteOut]:
     """Build the votes, by seat; of a deliberation with the condition of each and the model that cast it."""
     council = timeline if isinstance(timeline, CouncilTimeline) else None
     votes = {} if council is None else find_motion_votes(council)
-    found: dict[str, VoteOut] = {}
+    given: dict[str, VoteOut] = {}
     for position in decision.positions:
         if position.verdict is None:
             continue
         vote = votes.get(position.seat)
         line = None if council is None else council.state.line(council.state.votes.get(position.seat))
-        found[position.seat] = VoteOut(
+        given[position.seat] = VoteOut.collect(
+            vote,
             position=position.verdict,
             confidence=position.confidence_after or 0.0,
-            condition="" if vote is None else vote.condition,
-            due="" if vote is None else vote.due,
             moved_by=position.moved_by,
-            weight=round(position.weight, 4),
+            weight=position.weight,
             via=position.via or None,
             model=(line.model or None) if line is not None else None,
         )
-    return found
+    return given
 
 
 def _build_open_challenges(decision: Decision, council: Council) -> list[DissentOut]:
     lines = [line for claim in decision.open_challenges for number in claim.entries if (line := council.line(number)) is not None]
-    return [DissentOut(participant=line.seat, kind="challenge", text=line.said.text, id=line.id) for line in lines]
+    return [DissentOut.collect(line.said, line, participant=line.seat, kind="challenge") for line in lines]
 
 
 def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[MovedOut]:

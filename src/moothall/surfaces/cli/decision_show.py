@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from moothall.domain.safe_text import one_line
-from moothall.surfaces.api.decision_trace import TRACE_METHODS, DecisionTraceOut
+from moothall.surfaces.api.decision_trace import METHODS, DecisionTraceOut
 from moothall.surfaces.cli.memory import format_decision, format_obligation
 from moothall.surfaces.cli.operations import Command
 
@@ -28,7 +28,7 @@ def show_decision(each: DecisionTraceOut) -> Iterator[str]:
 
 
 show = Command(
-    method=next(method for method in TRACE_METHODS if method.name == "cstp.getDecision"),
+    method=METHODS["cstp.getDecision"],
     show=show_decision,
     examples="moot decisions show think_20261115_001",
     arguments=["decision_id"],

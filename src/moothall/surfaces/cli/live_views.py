@@ -17,7 +17,7 @@ from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.sections import describe_pause
 from moothall.reports.wording import format_money
-from moothall.surfaces.api.sealed_events import SealedEvents
+from moothall.surfaces.api.entries import SealedEvents
 
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 

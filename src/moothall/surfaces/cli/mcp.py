@@ -42,7 +42,7 @@ def mcp(all_tools: bool) -> None:
         # Loaded after the first answer: some clients wait a second for it, and this takes longer.
         from moothall.participants.local_user import name_local_door
         from moothall.surfaces.api.method import Caller
-        from moothall.surfaces.api.server_context import open_server_context
+        from moothall.surfaces.api.methods import open_server_context
         from moothall.surfaces.mcp.server import serve_on_stdio
 
         logging.basicConfig(level="WARNING")

@@ -12,10 +12,9 @@ from moothall.memory.obligations import RememberedObligation
 from moothall.memory.remembered_decision import ALONE
 from moothall.memory.track_records import CategoryTrust
 from moothall.reports.decision import summarize_choice
-from moothall.surfaces.api.breaker_shapes import BreakersOut, MayOut, RecordOut
-from moothall.surfaces.api.breakers import BREAKER_METHODS
-from moothall.surfaces.api.memory import MEMORY_METHODS
-from moothall.surfaces.api.memory_shapes import DecisionOut, DecisionsOut, ObligationsOut, SearchOut, TrustOut
+from moothall.surfaces.api import breakers, memory
+from moothall.surfaces.api.breakers import BreakersOut, MayOut, RecordOut
+from moothall.surfaces.api.memory import DecisionOut, DecisionsOut, ObligationsOut, SearchOut, TrustOut
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyCommand
@@ -23,7 +22,7 @@ from moothall.surfaces.cli.operations import Command, call_here, perform
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import Note
 
-METHODS = {method.name: method for method in (*MEMORY_METHODS, *BREAKER_METHODS)}
+METHODS = {**memory.METHODS, **breakers.METHODS}
 
 
 def show_decisions(result: DecisionsOut) -> Iterable[str]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import click
 
+from moothall.surfaces.api.method import MAY, ROLES, Role
 from moothall.surfaces.api.methods import TABLE
-from moothall.surfaces.api.rights import MAY, NEEDS, ROLES, Role
 from moothall.surfaces.api.toolsets import (
     AGENT_TOOLS,
     ALL_TOOLS,
@@ -24,7 +24,7 @@ from moothall.surfaces.api.toolsets import (
     select_seat_tools,
 )
 from moothall.surfaces.cli import output as out
-from moothall.surfaces.invitations.join_prompt import SessionKind
+from moothall.surfaces.invitations.entries import SessionKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +72,8 @@ def render_rights() -> str:
     """Who may make which call, as a table of Markdown: a seat only in its own session."""
     roles = [role for role in ROLES if role != "local"]
     lines = [f"| call | {' | '.join(roles)} |", f"|---|{'---|' * len(roles)}"]
-    for name, needs in NEEDS.items():
-        allowed = (needs in MAY[role] and not (role == "seat" and TABLE[name].needs_unbound_token) for role in roles)
+    for name, method in TABLE.items():
+        allowed = (method.needs in MAY[role] and not (role == "seat" and method.needs_unbound_token) for role in roles)
         lines.append(f"| `{name}` | {' | '.join('yes' if each else '' for each in allowed)} |")
     return "\n".join(lines)
 
@@ -92,7 +92,8 @@ def tools(rights: bool, as_json: bool) -> None:
     moot tools --rights
     """
     if rights:
-        result = out.CommandResult(json={role: sorted(MAY[role]) for role in ROLES} | {"calls": NEEDS}, lines=[render_rights()])
+        calls = {name: method.needs for name, method in TABLE.items()}
+        result = out.CommandResult(json={role: sorted(MAY[role]) for role in ROLES} | {"calls": calls}, lines=[render_rights()])
     else:
         roles = list(list_roles())
         result = out.CommandResult(json=roles, lines=_describe_roles(roles))

@@ -17,10 +17,9 @@ from moothall.errors import NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied, TokenStore
 from moothall.surfaces.api.errors import CODES, TOO_MUCH, find_error_code
 from moothall.surfaces.api.method import Caller
-from moothall.surfaces.http.chat_errors import CHAT_PATHS, reshape_refusal
-from moothall.surfaces.http.health import HEALTH, LIVE, READY
+from moothall.surfaces.http.metrics import HEALTH, LIVE, READY
 from moothall.surfaces.http.page_files import is_page_path
-from moothall.surfaces.http.refusals import MAX_SECONDS, RefusalBrake
+from moothall.surfaces.http.refusals import CHAT_PATHS, MAX_SECONDS, RefusalBrake, reshape_refusal
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall.surfaces.rpc.jsonrpc import build_refusal
 

@@ -24,20 +24,17 @@ from moothall.errors import MootError, NotAllowed, WorldError
 from moothall.memory.tokens import TokenStore, parse_token_id
 from moothall.surfaces.api.errors import find_error_code
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
-from moothall.surfaces.api.methods import TABLE
-from moothall.surfaces.api.server_context import open_server_context
+from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
 from moothall.surfaces.http.chat import ChatDoor
 from moothall.surfaces.http.entry_stream import EntryHub
-from moothall.surfaces.http.health import HEALTH, LIVE, READY, answer_live, build_ready
 from moothall.surfaces.http.login import Login
-from moothall.surfaces.http.metrics import Metrics
+from moothall.surfaces.http.metrics import HEALTH, LIVE, READY, Metrics, answer_live, build_ready
 from moothall.surfaces.http.page_files import PageFiles
 from moothall.surfaces.http.refusals import RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall.surfaces.http.stream import MAX_SESSIONS, ViewHub
-from moothall.surfaces.rpc.jsonrpc import Dispatcher, build_refusal
-from moothall.surfaces.rpc.openrpc import build_document
+from moothall.surfaces.rpc.jsonrpc import Dispatcher, build_document, build_refusal
 
 STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 LOOK_SECONDS: Final = 5.0
@@ -259,9 +256,8 @@ def _load_mcp(largest_body: int) -> Callable[[ServerContext], AbstractAsyncConte
     """Import the MCP library; what makes its app, which is to be entered and left by one task."""
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
-    from moothall.surfaces.mcp.cancellation import SessionIdMiddleware
-    from moothall.surfaces.mcp.plain_answers import PlainAnswers
     from moothall.surfaces.mcp.server import McpServer
+    from moothall.surfaces.mcp.transport import PlainAnswers, SessionIdMiddleware
 
     @asynccontextmanager
     async def app_of(context: ServerContext) -> AsyncIterator[ASGIApp]:

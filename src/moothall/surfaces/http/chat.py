@@ -23,15 +23,15 @@ from moothall.surfaces.api.chat_request import (
     ChatModel,
     ChatRefused,
     ChatRequest,
+    answer_side_question,
     check_response_format,
     find_model,
     list_models,
     parse_chat_request,
     read_question,
 )
-from moothall.surfaces.api.chat_tasks import answer_side_question
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
-from moothall.surfaces.http.chat_errors import build_chat_error, build_error_body
+from moothall.surfaces.http.refusals import build_chat_error, build_error_body
 
 log = logging.getLogger("moot")
 

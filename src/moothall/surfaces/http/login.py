@@ -11,8 +11,7 @@ from starlette.routing import Route
 
 from moothall.errors import WorldError
 from moothall.memory.tokens import MAX_LOGIN, AccessDenied, Token, TokenStore
-from moothall.surfaces.api.method import Caller
-from moothall.surfaces.api.rights import MAY
+from moothall.surfaces.api.method import MAY, Caller
 from moothall.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
 from moothall.surfaces.http.refusals import RefusalBrake
 

@@ -1,4 +1,4 @@
-"""What a server or a worker counts, for Prometheus."""
+"""What supervises a process asks for: liveness and readiness without a token, and metrics."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Summa
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from moothall.errors import MootError
 from moothall.ports.runner import Runner, RunnerStats
@@ -115,3 +117,22 @@ def _describe_stats(stats: RunnerStats) -> Iterator[Metric]:
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:
     return GaugeMetricFamily(name, meaning, value)
+
+
+LIVE: Final = "/livez"
+READY: Final = "/readyz"
+HEALTH: Final = "/healthz"
+"""The first name of readiness, which clients and load balancers know."""
+RETRY_SECONDS: Final = 2
+
+
+async def answer_live(request: Request) -> Response:
+    """That anything is answered at all is the answer."""
+    return JSONResponse({"status": "ok"})
+
+
+def build_ready(reason: str) -> Response:
+    """The answer of a process that is ready, or is not for a reason."""
+    if not reason:
+        return JSONResponse({"status": "ok"})
+    return JSONResponse({"status": "failing", "reason": reason}, 503, {"Retry-After": str(RETRY_SECONDS)})

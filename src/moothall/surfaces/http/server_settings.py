@@ -21,8 +21,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from moothall.errors import BadSetting
-from moothall.surfaces.api.method import explain_validation_error
-from moothall.surfaces.api.rights import ROLES, Role
+from moothall.surfaces.api.method import ROLES, Role, explain_validation_error
 
 NAME: Final = "server.toml"
 

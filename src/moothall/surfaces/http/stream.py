@@ -23,9 +23,9 @@ from moothall.memory.tokens import AccessDenied
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.entries import is_sealed
 from moothall.surfaces.api.method import Caller, ServerContext
+from moothall.surfaces.api.page import StoredView, ViewStore, build_changes
 from moothall.surfaces.api.session_view import select_allowed
 from moothall.surfaces.api.sessions import build_session_out
-from moothall.surfaces.api.view_store import StoredView, ViewStore, build_changes
 
 log = logging.getLogger("moot")
 

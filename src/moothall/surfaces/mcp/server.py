@@ -31,9 +31,9 @@ from moothall.surfaces.api.toolsets import (
     find_session_kind,
     select_tools,
 )
-from moothall.surfaces.invitations.join_prompt import build_join_prompt
-from moothall.surfaces.mcp.cancellation import CancelMiddleware
+from moothall.surfaces.invitations.entries import build_join_prompt
 from moothall.surfaces.mcp.greeting import INSTRUCTIONS, Greeting
+from moothall.surfaces.mcp.transport import CancelMiddleware
 
 TIMELINE: Final = "moot://sessions/{session}/timeline"
 TIMELINE_DESCRIPTION: Final = "The minutes of a session: the decision first, then everything that was said."

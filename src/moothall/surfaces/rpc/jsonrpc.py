@@ -10,9 +10,20 @@ from typing import Any, Final, NoReturn
 
 from pydantic import ValidationError
 
+from moothall.app.version import VERSION
 from moothall.errors import MootError
 from moothall.reports.json_text import dump_json
-from moothall.surfaces.api.errors import INTERNAL, INVALID_PARAMS, INVALID_REQUEST, NO_METHOD, PARSE, TOO_MUCH, find_error_code
+from moothall.surfaces.api.errors import (
+    CODES,
+    INTERNAL,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    NO_METHOD,
+    PARSE,
+    STANDARD,
+    TOO_MUCH,
+    find_error_code,
+)
 from moothall.surfaces.api.method import Call, Method, explain_validation_error
 
 MAX_IN_A_BATCH: Final = 100
@@ -169,3 +180,52 @@ def _build_error(number: object, fault: Fault) -> dict[str, Any]:
 def build_refusal(code: int, message: str, kind: str) -> str:
     """The body of a response to a request that is refused before it is read."""
     return dump_json(_build_error(None, Fault(code, message, kind)))
+
+
+OPENRPC: Final = "1.3.2"
+
+
+def build_document(table: Mapping[str, Method[Any, Any]]) -> dict[str, Any]:
+    """The document."""
+    return {
+        "openrpc": OPENRPC,
+        "info": {
+            "title": "Moot",
+            "version": VERSION,
+            "description": "Questions for a group of participants; decisions that can be audited.",
+        },
+        "methods": [_describe_method(method) for method in table.values()],
+        "components": {"errors": {str(error["code"]): error for error in list_errors()}},
+    }
+
+
+def list_errors() -> list[dict[str, Any]]:
+    """Every error that a call may answer with, each code once."""
+    found = dict(STANDARD)
+    for code in (*CODES.values(), TOO_MUCH):
+        found[code.number] = f"{found[code.number]}; {code.means}" if code.number in found else code.means
+    return [{"code": number, "message": means} for number, means in sorted(found.items())]
+
+
+def _describe_method(method: Method[Any, Any]) -> dict[str, Any]:
+    taken, given = method.input_schema(), method.output_schema()
+    definitions = taken.get("$defs", {})
+    required = set(taken.get("required", ()))
+    return {
+        "name": method.name,
+        "summary": method.summary,
+        "paramStructure": "either",
+        "params": [
+            {
+                "name": name,
+                "required": name in required,
+                "description": shape.get("description", ""),
+                "schema": {**shape, **({"$defs": definitions} if definitions else {})},
+            }
+            for name, shape in taken.get("properties", {}).items()
+        ],
+        "result": {"name": "result", "schema": given},
+        "errors": [{"$ref": f"#/components/errors/{error['code']}"} for error in list_errors()],
+        "x-needs": method.needs,
+        **({"x-mcp-tool": method.tool} if method.tool else {}),
+    }
