@@ -12,8 +12,9 @@ from moothall.memory.obligations import RememberedObligation
 from moothall.memory.remembered_decision import ALONE
 from moothall.memory.track_records import CategoryTrust
 from moothall.reports.decision import summarize_choice
-from moothall.surfaces.api import breakers, memory
+from moothall.surfaces.api.breakers import METHODS as BREAKER_METHODS
 from moothall.surfaces.api.breakers import BreakersOut, MayOut, RecordOut
+from moothall.surfaces.api.memory import METHODS as MEMORY_METHODS
 from moothall.surfaces.api.memory import DecisionOut, DecisionsOut, ObligationsOut, SearchOut, TrustOut
 from moothall.surfaces.api.method import Call
 from moothall.surfaces.cli import output
@@ -22,7 +23,7 @@ from moothall.surfaces.cli.operations import Command, call_here, perform
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import Note
 
-METHODS = {**memory.METHODS, **breakers.METHODS}
+METHODS = {**MEMORY_METHODS, **BREAKER_METHODS}
 
 
 def show_decisions(result: DecisionsOut) -> Iterable[str]:
