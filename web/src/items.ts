@@ -96,7 +96,7 @@ export class ItemList {
     let nearest = -1;
     for (const place of this.due) if (nearest < 0 || Math.abs(place - this.wanted) < Math.abs(nearest - this.wanted)) nearest = place;
     const begin = nearest >= this.wanted ? nearest : Math.max(0, nearest - PAGE + 1);
-    const found = await call<TimelinePart>("moot.getItems", { sessionId: this.session, begin, limit: PAGE, ...(this.at !== null && { at: this.at }) });
+    const found = await call("moot.getItems", { sessionId: this.session, begin, limit: PAGE, ...(this.at !== null && { at: this.at }) });
     const next = this.all.peek().slice();
     // What the stream has brought meanwhile is newer.
     for (const [place, item] of found.items) if (this.due.has(place)) next[place] = item;

@@ -100,7 +100,7 @@ export class Meeting {
     const since = this.live.peek()?.head ?? 0;
     const near = Number(route.peek().query.get("entry")) || undefined;
     try {
-      const view = await call<View>("moot.getView", { sessionId: this.id, since, near, limit: FIRST });
+      const view = await call("moot.getView", { sessionId: this.id, since, near, limit: FIRST });
       this.error.value = "";
       this.take(view, since > 0);
       if (this.toldHead > view.head) this.refetch();
@@ -111,7 +111,7 @@ export class Meeting {
   }
 
   async loadWhole(entry: number): Promise<string> {
-    const found = await call<{ html: string }>("moot.getText", { sessionId: this.id, entry });
+    const found = await call("moot.getText", { sessionId: this.id, entry });
     return found.html;
   }
 
@@ -131,7 +131,7 @@ export class Meeting {
 
   private async loadPast(at: number): Promise<void> {
     try {
-      const view = exported === null ? await call<View>("moot.getView", { sessionId: this.id, at, limit: FIRST }) : this.rebuild(at);
+      const view = exported === null ? await call("moot.getView", { sessionId: this.id, at, limit: FIRST }) : this.rebuild(at);
       const items = new ItemList(this.id, at);
       items.take(view.timeline);
       const past = new Map(this.past.peek());

@@ -2,7 +2,7 @@
 import { parseClean } from "./clean";
 import { signal } from "@preact/signals";
 import { say } from "./language";
-import type { Me } from "./wire";
+import type { Answers, Me } from "./wire";
 
 export const me = signal<Me | null>(null);
 
@@ -38,10 +38,10 @@ async function send(path: string, body?: unknown): Promise<Response> {
   }
 }
 
-export async function call<T>(method: string, params: object = {}): Promise<T> {
+export async function call<M extends keyof Answers>(method: M, params: object = {}): Promise<Answers[M]> {
   const response = await send("/rpc", { jsonrpc: "2.0", id: ++lastId, method, params });
   if (response.status === 401) needsLogin.value = true;
-  let answer: { result?: T; error?: { message: string; data?: { type?: string } } };
+  let answer: { result?: Answers[M]; error?: { message: string; data?: { type?: string } } };
   try {
     // A file to save stays as it is, byte for byte.
     answer = method === "moot.exportSession" ? await response.json() : (parseClean(await response.text()) as typeof answer);
@@ -49,7 +49,7 @@ export async function call<T>(method: string, params: object = {}): Promise<T> {
     throw new CallError(`${response.status} ${response.statusText}`, response.status === 401 ? "NotAllowed" : "World");
   }
   if (answer.error) throw new CallError(answer.error.message, answer.error.data?.type ?? "");
-  return answer.result as T;
+  return answer.result as Answers[M];
 }
 
 export async function loadMe(): Promise<void> {

@@ -1,4 +1,22 @@
-// What the server sends, as docs/web-api.md describes it.
+// The view of a session, as docs/web-api.md describes it; what other calls answer stands in calls.ts.
+import type { RememberedObligation as Obligation, Results, Session } from "./calls";
+
+export type {
+  Amplification,
+  CircuitView as Circuit,
+  DecisionTrace,
+  Invite as Invitation,
+  Opening,
+  Option,
+  PersonAsk,
+  PersonStep,
+  Plan as SessionPlan,
+  RememberedObligation as Obligation,
+  Session as SessionLine,
+  Setting,
+  TrustCase,
+  Ask,
+} from "./calls";
 
 export type Tone = "plain" | "strong" | "dim" | "bad" | "warn" | "good";
 export type Span = string | { ref: number[]; text: string } | { strong: string } | { muted: string } | { mark: string; tone: Tone };
@@ -96,20 +114,7 @@ export interface Budget {
   turns: number;
   limits: Record<string, number | null>;
 }
-export interface Obligation {
-  decisionId: string;
-  number: number;
-  by: string;
-  text: string;
-  due: string;
-  state: string;
-  note: string;
-  settledBy?: string;
-  /** The question that was decided; only where obligations of many decisions are listed. */
-  topic?: string;
-}
-export type Standing =
-  "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "not_installed";
+export type Standing = Session["standing"];
 /** The code of a language, such as "en". */
 export type Language = string;
 
@@ -146,56 +151,6 @@ export interface View {
 }
 export type ViewChange = Partial<Omit<View, "sessionId">> & { sessionId: string; seq: number };
 
-export interface SessionLine {
-  sessionId: string;
-  protocol: string;
-  topic: string;
-  status: string;
-  parked: string;
-  openedAt: string;
-  lastAt: string;
-  entries: number;
-  standing: Standing;
-  choice: string;
-  strength: string;
-  isDemo?: boolean;
-}
-
-export interface Demo {
-  name: string;
-  title: string;
-  summary: string;
-  language: Language;
-}
-
-export interface PersonStep {
-  key: string;
-  text: string;
-  kind: "text" | "option" | "position" | "number" | "numbers" | "reference" | "confidence";
-  needed: boolean;
-  long: boolean;
-  default: string;
-  choices: { value: string; text: string }[];
-  onlyAfter?: [string, string[]] | null;
-  group: string;
-  numbers?: number[];
-}
-export interface PersonAsk {
-  ask: Ask;
-  intro: string;
-  about: string;
-  steps: PersonStep[];
-  commands: { word: string; text: string }[];
-}
-export interface Ask {
-  ask: string;
-  seat: string;
-  kind: string;
-  deadline: string | null;
-  instructions: string;
-  briefing: string;
-}
-
 export interface Me {
   may: ("read" | "speak" | "decide" | "run" | "own")[];
   isInvited: boolean;
@@ -205,155 +160,8 @@ export interface Me {
   language?: Language;
 }
 
-export interface Setting {
-  name: string;
-  type: string;
-  default?: unknown;
-  help: string;
-  choices?: string[];
-}
-export interface Option extends Setting {
-  refusedBy?: Record<string, string>;
-}
-export interface Opening {
-  options: Option[];
-  protocols: { name: string; title: string; summary: string; settings: Setting[] }[];
-  panels: { name: string; title: string; summary?: string; seats: (string | { id: string; stance?: string })[] }[];
-  participants: { platform: string; title: string; found: boolean; note: string }[];
-}
-interface Range {
-  least: number;
-  most: number;
-}
-export interface SessionPlan {
-  seats: { id: string; platform: string; stance: string }[];
-  calls: Range;
-  tokens: Range;
-  usd: Range | null;
-  notes: string[];
-}
-
-export interface Review {
-  at: string;
-  outcome: string;
-  choice: string;
-  note: string;
-  by: string;
-}
-export interface PastDecision {
-  decisionId: string;
-  protocol: string;
-  topic: string;
-  category: string;
-  stakes: string;
-  tags: string[];
-  decision: string | null;
-  choice: string;
-  strength: string;
-  confidence: number | null;
-  consensusType: string;
-  members: {
-    source: string;
-    seat: string;
-    family: string;
-    firstChoice: string;
-    firstConfidence: number | null;
-    position: string | null;
-    confidence: number | null;
-  }[];
-  dissent: string[];
-  openQuestions: string[];
-  builtOn: string[];
-  openedAt: string;
-  closedAt: string;
-  outcome: string | null;
-  reviews: Review[];
-  options: string[];
-  obligations: Obligation[];
-}
-export interface DecisionTrace extends PastDecision {
-  contributions: {
-    id: number;
-    at: string;
-    participant: string;
-    type: string;
-    text: string;
-    confidence: number | null;
-    choice: string;
-    refersTo: number | null;
-    position: string | null;
-    condition: string;
-    phase: string;
-  }[];
-  more: boolean;
-  changedMinds: { participant: string; before: string; after: string | null; movedBy: number | null }[];
-}
-export interface FoundDecision {
-  decisionId: string;
-  snippet: string;
-  topic: string;
-  decision: string | null;
-  strength: string;
-  outcome: string | null;
-}
-export interface TrustCase {
-  decisionId: string;
-  topic: string;
-  at: string;
-  category: string;
-  outcome: string;
-  position?: string;
-  confidence?: number;
-  right?: number;
-  trust: number;
-}
-export interface Trust {
-  source: string;
-  category: string;
-  trust: number;
-  accuracy: number;
-  cases: number;
-  brier: number | null;
-  categories: { category: string; cases: number; brier: number | null; trust: number; accuracy: number }[];
-}
-interface Share {
-  right: number;
-  of: number;
-}
-export interface Amplification {
-  protocol: string;
-  cases: number;
-  partial: number;
-  group: Share;
-  compared: Share;
-  members: Share;
-  majority: Share;
-  corrections: number;
-  subversions: number;
-  amplification: number | null;
-  casesBlank: number;
-  membersKnown: number;
-  membersUnknown: number;
-  membersBlank: number;
-}
-export interface Circuit {
-  scope: string;
-  state: "closed" | "open" | "half_open";
-  failures: number;
-  threshold: number;
-  openedAt: string | null;
-  halfOpenAt: string | null;
-  probe: { decisionId: string; deadline: string } | null;
-  sources: number;
-  leastSources: number;
-}
-export interface Policy {
-  failures: number;
-  windowSeconds: number;
-  cooldownSeconds: number;
-  probeSeconds: number;
-  deliberateStakes: string[];
-  minConfidence: number;
-  deliberateCategories: string[];
-  categoryConfidence: { category: string; minConfidence: number }[];
+/** What each call answers; a view and its parts are built of blocks, which no schema lists. */
+export interface Answers extends Omit<Results, "moot.getView" | "moot.getItems"> {
+  "moot.getView": View;
+  "moot.getItems": TimelinePart;
 }

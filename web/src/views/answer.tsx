@@ -19,7 +19,7 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
   // Any change of the session may bring an ask or take one away; until it is known, whoever writes keeps the form.
   const open = view.waiting.filter((each) => each.seat === seat).map((each) => each.ask);
   const { value, error, again } = useLoad(
-    () => call<{ asks: PersonAsk[] }>("moot.getPersonAsks", { sessionId: view.sessionId, seat }),
+    () => call("moot.getPersonAsks", { sessionId: view.sessionId, seat }),
     `${view.sessionId} ${seat}`,
     open.join(","),
   );

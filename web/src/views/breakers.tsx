@@ -6,7 +6,7 @@ import { Action, Ago, Loading, Notice, useLoad } from "../parts";
 import { buildPath } from "../route";
 import { call, mayDo } from "../rpc";
 import { Header } from "../shell";
-import type { Circuit, Policy } from "../wire";
+import type { Circuit } from "../wire";
 
 const TONES: Record<Circuit["state"], [string, string]> = { closed: ["good", "▲"], half_open: ["warn", "◆"], open: ["bad", "▼"] };
 
@@ -31,7 +31,7 @@ function describeScope(scope: string): string {
 
 
 export function Breakers() {
-  const { value, error, again } = useLoad(() => call<{ breakers: Circuit[]; policy: Policy }>("cstp.listBreakers"), "breakers");
+  const { value, error, again } = useLoad(() => call("cstp.listBreakers"), "breakers");
   useEffect(() => {
     document.title = `${say("breakers")} · Moot`;
   }, []);

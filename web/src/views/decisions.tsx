@@ -7,10 +7,10 @@ import { Action, Ago, CopyId, Loading, Notice, Strength, Table, useLoad } from "
 import { buildPath, route, setQuery } from "../route";
 import { call, mayDo, newKey } from "../rpc";
 import { Header } from "../shell";
-import type { DecisionTrace, FoundDecision, Obligation, PastDecision } from "../wire";
+import type { DecisionTrace, Obligation } from "../wire";
 import { ObligationLine } from "./obligations";
 
-export function OutcomeMark({ outcome }: { outcome: string | null }) {
+export function OutcomeMark({ outcome }: { outcome: string | null | undefined }) {
   if (!outcome) return null;
   const tone = outcome === "success" ? "good" : outcome === "failure" ? "bad" : "warn";
   const sign = { good: "▲", warn: "◆", bad: "▼" }[tone];
@@ -72,7 +72,7 @@ export function Decisions() {
 }
 
 function FoundList({ query }: { query: string }) {
-  const { value, error } = useLoad(() => call<{ decisions: FoundDecision[] }>("cstp.searchDecisions", { query, within: "decisions", limit: 30 }), query);
+  const { value, error } = useLoad(() => call("cstp.searchDecisions", { query, within: "decisions", limit: 30 }), query);
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (value === null) return <Loading />;
   if (value.decisions.length === 0) return <p class="soft">{say("nothing_was_decided_about_that")}</p>;
@@ -94,7 +94,7 @@ function FoundList({ query }: { query: string }) {
 
 function DecisionList({ outcome }: { outcome: string }) {
   const { value, error } = useLoad(
-    () => call<{ decisions: PastDecision[] }>("cstp.listDecisions", { limit: 200, ...(outcome ? { outcome } : {}) }),
+    () => call("cstp.listDecisions", { limit: 200, ...(outcome ? { outcome } : {}) }),
     `list ${outcome}`,
   );
   if (error) return <Notice tone="bad">{error}</Notice>;
@@ -130,7 +130,7 @@ function DecisionList({ outcome }: { outcome: string }) {
 }
 
 export function DecisionView({ id }: { id: string }) {
-  const { value, error, again } = useLoad(() => call<DecisionTrace>("cstp.getDecision", { decisionId: id }), id);
+  const { value, error, again } = useLoad(() => call("cstp.getDecision", { decisionId: id }), id);
   useEffect(() => {
     if (value) document.title = `${shortenText(value.topic, 80)} · Moot`;
   }, [value]);

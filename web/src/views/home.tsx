@@ -9,14 +9,14 @@ import { call, describeError, mayDo, me } from "../rpc";
 import { Header } from "../shell";
 import { readStored } from "../storage";
 import { connection, listen, watch } from "../stream";
-import type { Demo, Opening, SessionLine } from "../wire";
+import type { SessionLine } from "../wire";
 
 const lines = signal<ReadonlyMap<string, SessionLine> | null>(null);
 const failure = signal("");
 
 async function loadLines(): Promise<void> {
   try {
-    const found = await call<{ sessions: SessionLine[] }>("moot.listSessions", { limit: 500 });
+    const found = await call("moot.listSessions", { limit: 500 });
     lines.value = new Map(found.sessions.map((each) => [each.sessionId, each]));
     failure.value = "";
     void loadAwaited();
@@ -35,7 +35,7 @@ async function loadAwaited(): Promise<void> {
   const look = async (line: SessionLine): Promise<void> => {
     if (awaited.peek().get(line.sessionId)?.entries === line.entries) return;
     try {
-      const found = await call<{ asks: { seat: string }[] }>("moot.getAsks", { sessionId: line.sessionId });
+      const found = await call("moot.getAsks", { sessionId: line.sessionId });
       awaited.value = new Map(awaited.peek()).set(line.sessionId, { entries: line.entries, seats: found.asks.map((each) => each.seat) });
     } catch {
       // The line is shown without names then.
@@ -244,7 +244,7 @@ function Found({ query }: { query: string }) {
     const timer = setTimeout(() => setAsked(query), 200);
     return () => clearTimeout(timer);
   }, [query]);
-  const { value, error } = useLoad(() => call<{ sessions: SessionLine[] }>("moot.listSessions", { query: asked, limit: 50 }), asked);
+  const { value, error } = useLoad(() => call("moot.listSessions", { query: asked, limit: 50 }), asked);
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (value === null) return <Loading />;
   return (
@@ -271,7 +271,7 @@ function Found({ query }: { query: string }) {
 }
 
 function FirstVisit() {
-  const { value } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
+  const { value } = useLoad(() => call("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const [topic, setTopic] = useState("");
   const found = value?.participants.filter((each) => each.found && each.platform !== "mailbox") ?? [];
   return (
@@ -309,7 +309,7 @@ function FirstVisit() {
 }
 
 function Demos({ isSmall }: { isSmall: boolean }) {
-  const { value } = useLoad(() => call<{ demos: Demo[] }>("moot.listDemos", { language: language.value }), `demos ${language.value}`);
+  const { value } = useLoad(() => call("moot.listDemos", { language: language.value }), `demos ${language.value}`);
   const demos = value?.demos ?? [];
   if (demos.length === 0) return null;
   const list = (
@@ -322,7 +322,7 @@ function Demos({ isSmall }: { isSmall: boolean }) {
             class="quiet"
             name={say("play_title", { title: demo.title })}
             do={async () => {
-              const made = await call<{ sessionId: string }>("moot.playDemo", { name: demo.name, language: demo.language });
+              const made = await call("moot.playDemo", { name: demo.name, language: demo.language });
               go(buildPath("s", made.sessionId));
             }}
           >

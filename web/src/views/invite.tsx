@@ -3,13 +3,7 @@ import { useState } from "preact/hooks";
 import { say } from "../language";
 import { Action, copyText, Dialog } from "../parts";
 import { call } from "../rpc";
-import type { View } from "../wire";
-
-interface Invitation {
-  token: string;
-  link: string;
-  paste: { client: string; text: string }[];
-}
+import type { Invitation, View } from "../wire";
 
 export function InviteDialog({ view, onClose }: { view: View; onClose: () => void }) {
   const seats = view.seats.filter((seat) => seat.kind === "outside" || seat.kind === "person" || seat.platform === "mailbox");
@@ -42,7 +36,7 @@ export function InviteDialog({ view, onClose }: { view: View; onClose: () => voi
           <p class="row">
             <Action
               class="main"
-              do={async () => setMade(await call<Invitation>("moot.inviteSeat", { sessionId: view.sessionId, seat, lastsHours: hours, url: location.origin }))}
+              do={async () => setMade(await call("moot.inviteSeat", { sessionId: view.sessionId, seat, lastsHours: hours, url: location.origin }))}
             >
               {say("make_the_invitation")}
             </Action>

@@ -87,7 +87,7 @@ export function ObligationLine(props: { obligation: Obligation; mayRead: boolean
 }
 
 export function Obligations() {
-  const { value, error, again } = useLoad(() => call<{ obligations: Obligation[] }>("cstp.listObligations", { limit: 500 }), "obligations");
+  const { value, error, again } = useLoad(() => call("cstp.listObligations", { limit: 500 }), "obligations");
   useEffect(() => {
     document.title = `${say("obligations")} · Moot`;
   }, []);

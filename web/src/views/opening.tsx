@@ -87,7 +87,7 @@ function readSetting(type: string, text: string): unknown {
 }
 
 export function NewSession() {
-  const { value: opening, error } = useLoad(() => call<Opening>("moot.getOpening", { language: language.value }), `opening ${language.value}`);
+  const { value: opening, error } = useLoad(() => call("moot.getOpening", { language: language.value }), `opening ${language.value}`);
   const [draft, setDraft] = useState<Draft>(readDraft);
   const [files, setFiles] = useState<ContextFile[]>([]);
   const [problem, setProblem] = useState("");
@@ -214,7 +214,7 @@ export function NewSession() {
               type="submit"
               disabled={!draft.topic.trim()}
               do={async () => {
-                const made = await call<{ sessionId: string }>("moot.openSession", { ...params, idempotencyKey: key.current });
+                const made = await call("moot.openSession", { ...params, idempotencyKey: key.current });
                 key.current = newKey();
                 writeStored(DRAFT, JSON.stringify({ ...draft, topic: "", options: { ...draft.options, options: "" } }));
                 go(buildPath("s", made.sessionId));
@@ -335,7 +335,7 @@ function Estimate({ params, isAsked }: { params: Record<string, unknown>; isAske
     setError("");
     const timer = setTimeout(async () => {
       try {
-        const found = await call<SessionPlan>("moot.planSession", JSON.parse(wanted) as object);
+        const found = await call("moot.planSession", JSON.parse(wanted) as object);
         if (isCurrent) {
           setPlan(found);
           setError("");

@@ -385,7 +385,7 @@ function Row({ name, children }: { name: string; children: preact.ComponentChild
 }
 
 async function saveExport(sessionId: string, form: "html" | "minutes"): Promise<void> {
-  const { text } = await call<{ text: string }>("moot.exportSession", { sessionId, form });
+  const { text } = await call("moot.exportSession", { sessionId, form });
   const address = URL.createObjectURL(new Blob([text], { type: form === "html" ? "text/html" : "text/markdown" }));
   const link = document.createElement("a");
   link.href = address;

@@ -434,7 +434,7 @@ function ForkButton({ view, at }: { view: View; at: number }) {
     <Action
       class="quiet"
       do={async () => {
-        const made = await call<{ sessionId: string }>("moot.forkSession", { sessionId: view.sessionId, at });
+        const made = await call("moot.forkSession", { sessionId: view.sessionId, at });
         go(buildPath("s", made.sessionId));
       }}
     >

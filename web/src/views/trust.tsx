@@ -7,7 +7,7 @@ import { Ago, Loading, Notice, Table, useLoad } from "../parts";
 import { buildPath } from "../route";
 import { call } from "../rpc";
 import { Header } from "../shell";
-import type { Amplification, Trust, TrustCase } from "../wire";
+import type { Amplification, TrustCase } from "../wire";
 import { OutcomeMark } from "./decisions";
 
 function TrustShare({ trust }: { trust: number }) {
@@ -27,8 +27,8 @@ function formatBrier(brier: number | null | undefined): string {
 }
 
 export function TrustList() {
-  const { value, error } = useLoad(() => call<{ sources: Trust[] }>("cstp.listSources"), "sources");
-  const group = useLoad(() => call<{ protocols: Amplification[] }>("cstp.getAmplificationStats"), "amplification");
+  const { value, error } = useLoad(() => call("cstp.listSources"), "sources");
+  const group = useLoad(() => call("cstp.getAmplificationStats"), "amplification");
   useEffect(() => {
     document.title = `${say("trust")} · Moot`;
   }, []);
@@ -111,11 +111,11 @@ function describeShare(share: { right: number; of: number }): string {
 }
 
 export function TrustView({ source }: { source: string }) {
-  const { value, error } = useLoad(() => call<Trust>("cstp.getSourceTrust", { source }), source);
+  const { value, error } = useLoad(() => call("cstp.getSourceTrust", { source }), source);
   useEffect(() => {
     document.title = `${source} · ${say("trust")} · Moot`;
   }, [source]);
-  const cases = useLoad(() => call<{ cases: TrustCase[] }>("moot.getTrustHistory", { source }), `history ${source}`);
+  const cases = useLoad(() => call("moot.getTrustHistory", { source }), `history ${source}`);
   const history = cases.value?.cases ?? [];
   return (
     <>
@@ -205,8 +205,8 @@ export function TrustView({ source }: { source: string }) {
   );
 }
 
-function RightMark({ right }: { right: number | undefined }) {
-  if (right === undefined) return null;
+function RightMark({ right }: { right: number | null | undefined }) {
+  if (right == null) return null;
   const [tone, sign, word] = right > 0.5 ? ["good", "▲", say("was_right")] : right < 0.5 ? ["bad", "▼", say("was_wrong")] : ["warn", "◆", say("half_right")];
   return (
     <span class={`tag ${tone}`}>
@@ -222,7 +222,7 @@ const STEPS = [0, 0.2, 0.4, 0.6, 0.8];
 
 /** Stated confidence against how often it was right, in five steps. */
 function Calibration({ history }: { history: TrustCase[] }) {
-  const known = history.flatMap((each) => (each.right === undefined || each.confidence == null ? [] : [{ right: each.right, confidence: each.confidence }]));
+  const known = history.flatMap((each) => (each.right == null || each.confidence == null ? [] : [{ right: each.right, confidence: each.confidence }]));
   const steps = STEPS.map((low) => known.filter((each) => each.confidence >= low && (each.confidence < low + 0.2 || low === 0.8)));
   const shares = steps.map((cases) => (cases.length === 0 ? null : cases.reduce((sum, each) => sum + each.right, 0) / cases.length));
   return (

@@ -1,0 +1,543 @@
+// Written by checks/page_build.py from the table of operations.
+export interface Amplification {
+  protocol: string;
+  cases: number;
+  partial: number;
+  group: Share;
+  compared: Share;
+  members: Share;
+  membersKnown: number;
+  membersRight: number;
+  membersUnknown: number;
+  majority: Share;
+  corrections: number;
+  subversions: number;
+  amplification?: number | null;
+  casesBlank: number;
+  membersBlank: number;
+}
+export interface Amplifications {
+  protocols: Amplification[];
+}
+export interface Ask {
+  ask: string;
+  seat: string;
+  kind: string;
+  deadline?: string | null;
+  form: "text" | "json";
+  answerSchema: Record<string, unknown>;
+  instructions: string;
+  briefing: string;
+}
+export interface Asks {
+  sessionId: string;
+  status: "thinking" | "parked" | "ended";
+  asks: Ask[];
+  note: string;
+}
+export interface Breakers {
+  breakers: CircuitView[];
+  policy: Policy;
+}
+export interface Candidate {
+  candidate: number;
+  participant: string;
+  choice: string;
+  text: string;
+}
+export interface CandidateVoteIn {
+  candidate: number;
+  position: "support" | "conditional_support" | "oppose" | "abstain";
+  condition: string;
+  due: string;
+  confidence?: number | null;
+}
+export interface CategoryConfidence {
+  category: string;
+  minConfidence: number;
+}
+export interface CategoryTrust {
+  category: string;
+  cases: number;
+  trust: number;
+  accuracy: number;
+  brier?: number | null;
+}
+export interface Choice {
+  value: string;
+  text: string;
+}
+export interface CircuitProbe {
+  decisionId: string;
+  deadline: string;
+}
+export interface CircuitView {
+  scope: string;
+  state: "closed" | "open" | "half_open";
+  failures: number;
+  threshold: number;
+  openedAt?: string | null;
+  halfOpenAt?: string | null;
+  probe?: CircuitProbe | null;
+  sources: number;
+  leastSources: number;
+}
+export interface Command {
+  word: string;
+  text: string;
+}
+export interface Contribution {
+  id: number;
+  entry: number;
+  at: string;
+  participant: string;
+  type: string;
+  text: string;
+  confidence?: number | null;
+  choice: string;
+  refersTo?: number | null;
+  evidence: string[];
+  answers: number[];
+  accepts: number[];
+  position?: string | null;
+  condition: string;
+  movedBy?: number | null;
+  taken: TakenIn[];
+  ballot: CandidateVoteIn[];
+  due: string;
+  isCut: boolean;
+  round: number;
+  phase: string;
+  via?: string | null;
+  model?: string | null;
+  mends?: string[] | null;
+}
+export interface Decision {
+  decisionId: string;
+  protocol: string;
+  topic: string;
+  category: string;
+  stakes: string;
+  tags: string[];
+  thread: string;
+  decision?: string | null;
+  choice: string;
+  strength: string;
+  confidence?: number | null;
+  consensusType: string;
+  members: Member[];
+  dissent: string[];
+  openQuestions: string[];
+  builtOn: string[];
+  openedAt: string;
+  closedAt: string;
+  outcome?: "success" | "partial" | "failure" | "abandoned" | null;
+  reviews: Review[];
+  options: string[];
+  obligations: RememberedObligation[];
+  note: string;
+}
+export interface DecisionTrace {
+  decisionId: string;
+  protocol: string;
+  topic: string;
+  category: string;
+  stakes: string;
+  tags: string[];
+  thread: string;
+  decision?: string | null;
+  choice: string;
+  strength: string;
+  confidence?: number | null;
+  consensusType: string;
+  members: Member[];
+  dissent: string[];
+  openQuestions: string[];
+  builtOn: string[];
+  openedAt: string;
+  closedAt: string;
+  outcome?: "success" | "partial" | "failure" | "abandoned" | null;
+  reviews: Review[];
+  options: string[];
+  obligations: RememberedObligation[];
+  note: string;
+  contributions: Contribution[];
+  more: boolean;
+  candidates: Candidate[];
+  motion?: number | null;
+  tally: Tally[];
+  participantVotes: Record<string, Vote>;
+  changedMinds: Moved[];
+  head: string;
+  chain?: Lineage | null;
+}
+export interface Decisions {
+  decisions: Decision[];
+}
+export interface Demo {
+  name: string;
+  protocol: string;
+  title: string;
+  summary: string;
+  language: string;
+}
+export interface Demos {
+  demos: Demo[];
+}
+export interface Export {
+  sessionId: string;
+  form: string;
+  text: string;
+}
+export interface Fork {
+  sessionId: string;
+}
+export interface Found {
+  decisionId: string;
+  score: number;
+  snippet: string;
+  topic: string;
+  decision?: string | null;
+  strength: string;
+  outcome?: "success" | "partial" | "failure" | "abandoned" | null;
+}
+export interface FoundPlatform {
+  platform: string;
+  title: string;
+  found: boolean;
+  note: string;
+}
+export interface Invite {
+  tokenId: string;
+  token: string;
+  link: string;
+  prompt: string;
+  paste: Paste[];
+}
+export interface Items {
+  sessionId: string;
+  at: number;
+  total: number;
+  items: unknown[];
+}
+export interface Lineage {
+  decisionId: string;
+  builtOn: LinkedDecision[];
+  basisOf: LinkedDecision[];
+  failed: string[];
+  standsOnFailure: boolean;
+}
+export interface LinkedDecision {
+  decisionId: string;
+  steps: number;
+  isKnown: boolean;
+  topic: string;
+  decision?: string | null;
+  outcome?: "success" | "partial" | "failure" | "abandoned" | null;
+}
+export interface Member {
+  source: string;
+  seat: string;
+  family: string;
+  firstChoice: string;
+  firstConfidence?: number | null;
+  position?: "support" | "conditional_support" | "oppose" | "abstain" | null;
+  confidence?: number | null;
+  isNeutral: boolean;
+}
+export interface Moved {
+  participant: string;
+  before: string;
+  after?: string | null;
+  movedBy?: number | null;
+}
+export interface Obligations {
+  obligations: RememberedObligation[];
+}
+export interface Opening {
+  protocols: Protocol[];
+  options: Option[];
+  panels: Panel[];
+  participants: FoundPlatform[];
+  demos: Demo[];
+}
+export interface Option {
+  name: string;
+  type: string;
+  default: unknown;
+  help: string;
+  choices: string[];
+  refusedBy: Record<string, string>;
+}
+export interface Panel {
+  name: string;
+  title: string;
+  summary: string;
+  seats: PanelSeat[];
+}
+export interface PanelSeat {
+  id: string;
+  stance: string;
+}
+export interface Paste {
+  client: string;
+  title: string;
+  text: string;
+}
+export interface PersonAsk {
+  ask: Ask;
+  intro: string;
+  about: string;
+  steps: PersonStep[];
+  commands: Command[];
+}
+export interface PersonAsks {
+  sessionId: string;
+  asks: PersonAsk[];
+}
+export interface PersonStep {
+  key: string;
+  text: string;
+  kind: string;
+  needed: boolean;
+  long: boolean;
+  default: string;
+  choices: Choice[];
+  onlyAfter?: [string, string[]] | null;
+  group: string;
+  numbers: number[];
+}
+export interface Plan {
+  protocol: string;
+  language: string;
+  seats: PlannedSeat[];
+  calls: Range;
+  tokens: Range;
+  usd?: Range | null;
+  notes: string[];
+}
+export interface PlannedSeat {
+  id: string;
+  stance: string;
+  platform: string;
+}
+export interface PlayedDemo {
+  sessionId: string;
+  demo: string;
+  language: string;
+  status: "playing";
+}
+export interface Policy {
+  failures: number;
+  windowSeconds: number;
+  cooldownSeconds: number;
+  probeSeconds: number;
+  deliberateStakes: ("low" | "medium" | "high" | "critical")[];
+  minConfidence: number;
+  deliberateCategories: string[];
+  categoryConfidence: CategoryConfidence[];
+  scopeSources: number;
+  stakesSources: number;
+  globalSources: number;
+}
+export interface Protocol {
+  name: string;
+  title: string;
+  summary: string;
+  settings: Setting[];
+}
+export interface Range {
+  least: number;
+  most: number;
+}
+export interface RememberedObligation {
+  decisionId: string;
+  number: number;
+  by: string;
+  text: string;
+  due: string;
+  state: "open" | "met" | "waived" | "failed";
+  note: string;
+  settledBy: string;
+  settledAt?: string | null;
+  topic: string;
+}
+export interface Review {
+  at: string;
+  outcome: "success" | "partial" | "failure" | "abandoned";
+  choice: string;
+  note: string;
+  by: string;
+}
+export interface Search {
+  decisions: Found[];
+  threads: ThreadFound[];
+  sources: SourceFound[];
+  deliberations: SessionFound[];
+}
+export interface SessionDecision {
+  sessionId: string;
+  status: "thinking" | "parked" | "concluded" | "cancelled";
+  parked: string;
+  cursor: number;
+  choice: string;
+  strength: "strong" | "fair" | "weak" | "contested" | "overruled" | "none";
+  decision: Record<string, unknown>;
+  summary: string[];
+}
+export interface SessionFound {
+  sessionId: string;
+  protocol: string;
+  topic: string;
+  status: string;
+}
+export interface Session {
+  sessionId: string;
+  protocol: string;
+  topic: string;
+  status: "thinking" | "parked" | "concluded" | "cancelled" | "damaged" | "not_installed";
+  parked: string;
+  openedAt: string;
+  lastAt: string;
+  entries: number;
+  standing: "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "not_installed";
+  choice: string;
+  strength: string;
+  isDemo: boolean;
+}
+export interface Sessions {
+  sessions: Session[];
+}
+export interface Setting {
+  name: string;
+  type: string;
+  default: unknown;
+  help: string;
+  choices: string[];
+}
+export interface Share {
+  right: number;
+  of: number;
+}
+export interface SourceFound {
+  source: string;
+  trust: number;
+  cases: number;
+}
+export interface SourceTrust {
+  source: string;
+  cases: number;
+  brier?: number | null;
+  trust: number;
+  accuracy: number;
+  categories: CategoryTrust[];
+}
+export interface Sources {
+  sources: SourceTrust[];
+}
+export interface TakenIn {
+  entry: number;
+  how: "adopted" | "partly" | "declined";
+  why: string;
+}
+export interface Tally {
+  candidate: number;
+  support: number;
+  unconditional: number;
+  oppose: number;
+  confidence?: number | null;
+}
+export interface Text {
+  sessionId: string;
+  entry: number;
+  text: string;
+  html: string;
+}
+export interface ThreadFound {
+  thread: string;
+  title: string;
+  status: "active" | "paused" | "completed" | "blocked";
+  decisions: number;
+  openQuestions: string[];
+}
+export interface TrustCase {
+  decisionId: string;
+  topic: string;
+  at: string;
+  category: string;
+  outcome: string;
+  position?: string | null;
+  confidence?: number | null;
+  right?: number | null;
+  brier?: number | null;
+  trust: number;
+}
+export interface TrustHistory {
+  source: string;
+  cases: TrustCase[];
+}
+export interface Trust {
+  source: string;
+  category: string;
+  trust: number;
+  accuracy: number;
+  cases: number;
+  brier?: number | null;
+  categories: CategoryTrust[];
+}
+export interface View {
+  sessionId: string;
+  head: number;
+  at: number;
+  timeline: Record<string, unknown>;
+  may: string[];
+  [more: string]: unknown;
+}
+export interface Vote {
+  position: string;
+  confidence: number;
+  condition: string;
+  due: string;
+  movedBy?: number | null;
+  weight: number;
+  via?: string | null;
+  model?: string | null;
+}
+export interface Written {
+  sessionId: string;
+  entry?: number | null;
+}
+/** What each call answers. */
+export interface Results {
+  "cstp.getAmplificationStats": Amplifications;
+  "cstp.getDecision": DecisionTrace;
+  "cstp.getSourceTrust": Trust;
+  "cstp.listBreakers": Breakers;
+  "cstp.listDecisions": Decisions;
+  "cstp.listObligations": Obligations;
+  "cstp.listSources": Sources;
+  "cstp.resetCircuit": CircuitView;
+  "cstp.reviewDecision": Decision;
+  "cstp.searchDecisions": Search;
+  "cstp.settleObligation": RememberedObligation;
+  "moot.answerAsPerson": Written;
+  "moot.cancelSession": Written;
+  "moot.closeSession": Written;
+  "moot.exportSession": Export;
+  "moot.forkSession": Fork;
+  "moot.getAsks": Asks;
+  "moot.getItems": Items;
+  "moot.getOpening": Opening;
+  "moot.getPersonAsks": PersonAsks;
+  "moot.getText": Text;
+  "moot.getTrustHistory": TrustHistory;
+  "moot.getView": View;
+  "moot.giveInput": Written;
+  "moot.inviteSeat": Invite;
+  "moot.listDemos": Demos;
+  "moot.listSessions": Sessions;
+  "moot.openSession": SessionDecision;
+  "moot.planSession": Plan;
+  "moot.playDemo": PlayedDemo;
+  "moot.resumeSession": SessionDecision;
+}
