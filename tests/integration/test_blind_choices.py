@@ -144,7 +144,7 @@ def explorer(choices: list[object], direction: str = "PostgreSQL") -> Says:
                     **({} if choice is None else {"choice": choice}),
                 }
             case "ballot":
-                rated = [{"direction": 1, "rating": 0.9}, {"direction": 2, "rating": 0.1}]
+                rated = [{"answer": 1, "rating": 0.9}, {"answer": 2, "rating": 0.1}]
                 return {"ratings": rated, "votes": [{"idea": 1, "position": "support", "confidence": 0.9}]}
             case "synthesis":
                 return "They agree (finding-001).\n\n[CHOICE] PostgreSQL"

@@ -8,6 +8,7 @@ from typing import Final
 from moothall.domain.choice_line import drop_choice, extract_choice
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import list_lost_seats
+from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import IdeaVote
@@ -69,18 +70,26 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         dissent=_build_dissent(timeline, choice) if is_over else (),
         lost=list_lost_seats(swarm, swarm.helpers | {seat for seat, agent in swarm.agents.items() if agent.findings}),
         outcome_uncertain=_could_differ(timeline, choice) if choice is not None else bool(first and first.outcome_uncertain),
-        # The words of an idea are its own; only an option, or a direction of the user's, is a label.
-        choice=choice.answer
-        if choice is not None and not choice.idea
-        else extract_choice(swarm.synthesis)
-        if is_synthesis
-        else "",
+        choice=extract_choice(swarm.synthesis) if is_synthesis else _find_label(timeline, choice) if choice is not None else "",
         turns=len(timeline.reports),
         consensus_type=first.consensus_type if first else None,
         voters=first.voters if first else 0,
         effective=first.effective_voters if first else None,
         open_challenges=_collect_challenges(timeline, choice) if is_over else (),
     )
+
+
+def _find_label(timeline: SwarmTimeline, choice: facts.EvidenceChoice) -> str:
+    """The answer in a few words: an option, a direction of the user's, or what an explorer called the idea in the first round.
+
+    The label of any other direction is none: it says where explorers looked.
+    """
+    if not choice.idea:
+        return choice.answer
+    labels = (one_line(each.report.choice) for each in timeline.reports if each.round == 1)
+    matches = (re.search(re.escape(label), choice.answer, re.IGNORECASE) for label in labels if label)
+    # As the idea has it.
+    return next((match[0] for match in matches if match is not None), "")
 
 
 def _could_differ(timeline: SwarmTimeline, choice: facts.EvidenceChoice) -> bool:

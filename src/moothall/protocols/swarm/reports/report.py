@@ -4,6 +4,7 @@ Both take the names of joins to undo; their figures are then those that the run 
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from itertools import takewhile
 from typing import Final, NamedTuple
 
@@ -21,7 +22,7 @@ from moothall.protocols.swarm.reports.answer import (
     build_undone_joins,
     build_verdict,
 )
-from moothall.protocols.swarm.reports.decision import build_decision
+from moothall.protocols.swarm.reports.decision import build_decision, find_choice
 from moothall.protocols.swarm.reports.events import list_event_lines, translate_term
 from moothall.protocols.swarm.reports.standing import SwarmStanding, WhatIfResult, build_standing
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
@@ -66,9 +67,11 @@ _VOTE_TONES: Final[Mapping[str, Tone]] = {"support": "good", "conditional_suppor
 def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Report:
     """The final report at any time of a run, with the joins `apart` undone. Raises BadSetting when there is no such join."""
     words, decision, standing = timeline.words, build_decision(timeline), build_standing(timeline, apart)
+    chosen = find_choice(timeline)
     return build_report(
         timeline,
-        decision,
+        # The headline is the idea's own sentence, not the words that an explorer had for it (S-34).
+        replace(decision, choice="") if chosen is not None and chosen.idea else decision,
         words,
         decision_blocks=(
             *build_answer(standing, decision),
