@@ -14,7 +14,7 @@ from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded
 from moothall.participants.meaning_index import VectorIndex, build_meaning_index
-from moothall.ports.similarity import MeaningIndex
+from moothall.ports.participant import MeaningIndex
 
 FIRST: Final = 3
 """A decision counts as found among this many."""

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from moothall import Moot
-from moothall.disk import atomic_write
+from moothall.disk import private
 from moothall.domain.consult import RecordFileRequest
 from moothall.participants import record_writer
 
@@ -51,8 +51,8 @@ def main() -> None:
             return getattr(os, name)
 
     record_writer.write_record = told
-    atomic_write.os = Dying()  # type: ignore[assignment, attr-defined]
-    record_writer.sync_folder = atomic_write.sync_folder = lambda folder: None  # type: ignore[attr-defined]
+    private.os = Dying()  # type: ignore[assignment, attr-defined]
+    record_writer.sync_folder = private.sync_folder = lambda folder: None  # type: ignore[attr-defined]
     Path.replace = replaced  # type: ignore[assignment, method-assign]
     asyncio.run(work(sys.argv[2:]))
 

@@ -8,7 +8,7 @@ import pytest
 from tests.acceptance.doors import Cli, facts, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, speech
 
-from moothall.app.conferences.guide import read_guide
+from moothall.app.conferences.project import read_guide
 from moothall.app.conferences.status import Blocked
 from moothall.errors import KeyReused
 

@@ -11,7 +11,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, by_hand, speech, tree
 
-from moothall.app.conferences.guide import read_guide
+from moothall.app.conferences.project import read_guide
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import BadName, FolderDamaged, UnknownConference

@@ -6,7 +6,7 @@ import pytest
 from tests.acceptance.tables import Desk
 from tests.support.guide_agent import Guide, GuideAgent, GuideFault
 
-from moothall.app.conferences.guide import read_guide
+from moothall.app.conferences.project import read_guide
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat

@@ -18,7 +18,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, Leaps, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
-from moothall.app.conferences import watch_folder
+from moothall.app.conferences import wake_agents
 from moothall.app.conferences.unattended import Relay
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
@@ -433,7 +433,7 @@ def test_a_disk_that_tells_of_no_changes_stops_nobody(cli: Cli, disk: str, monke
     if disk == "polling":
         monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "1")
     else:
-        monkeypatch.setattr(watch_folder, "awatch", _silent)
+        monkeypatch.setattr(wake_agents, "awatch", _silent)
     with Desk(cli.cwd, home=cli.home) as desk:
         desk.new("ada", rounds=1)
         told: list[str] = []

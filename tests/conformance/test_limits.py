@@ -9,7 +9,7 @@ from moothall.ledgers.postgres import PostgresLedger
 from moothall.ledgers.postgres_limits import PostgresLimits
 from moothall.ledgers.postgres_queue import PostgresQueue
 from moothall.participants.provider_limits import LocalLimits
-from moothall.ports.limits import ProviderLimits
+from moothall.ports.participant import ProviderLimits
 from moothall_testkit.limits_contract import LimitsContract
 
 

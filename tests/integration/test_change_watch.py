@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from moothall.app.change_watch import ChangeWatch
-from moothall.app.deliberations import Deliberations
+from moothall.app.deliberations import ChangeWatch, Deliberations
 from moothall.app.moot import Moot
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord

@@ -10,8 +10,8 @@ import pytest
 from moothall.app.resources import SystemClock
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.decision_memory import DecisionMemory
+from moothall.memory.decision_search import read_index
 from moothall.memory.facts import DecisionRecorded
-from moothall.memory.index_file import read_index
 from moothall.memory.search import SearchHit
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -24,8 +24,7 @@ from moothall.locale.catalogues import SHARED_REPORT
 from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import parse_platform
 from moothall.participants.provider_limits import LIMITS, LocalLimits, name_account, parse_limits, read_headers
-from moothall.ports.limits import Allowance, LimitReport
-from moothall.ports.participant import ASKED_IN, Answer, NoAnswer, OnText, note_waiting
+from moothall.ports.participant import ASKED_IN, Allowance, Answer, LimitReport, NoAnswer, OnText, note_waiting
 from moothall.surfaces.api.methods import open_server_context
 from moothall.surfaces.api.page import ViewStore
 from moothall.surfaces.cli.live import SeatsView

@@ -23,7 +23,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.records import StoredRecord
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.engine.engine import Engine
-from moothall.engine.outage_log import OutageLog
+from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import ParticipantFactory
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import LedgerFull, LedgerUnavailable

@@ -20,10 +20,10 @@ from moothall.app.verification import LedgerVerification, LedgerVerifier
 from moothall.codec.chain import compute_record_hash
 from moothall.codec.head_records import EMPTY_REGISTER, HeadHash, seal_heads
 from moothall.codec.stored import FactCodec
-from moothall.domain.head_facts import HEAD_KINDS, HeadsRegistered, RegisteredHead
 from moothall.domain.ids import SessionId
+from moothall.domain.records import HEAD_KINDS, HeadsRegistered, RegisteredHead
 from moothall.errors import MootError
-from moothall.ledgers.pending_heads import REGISTER_SECONDS
+from moothall.ledgers.append_checks import REGISTER_SECONDS
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall_testkit.ledger_scenes import run_with_deadline
 

@@ -24,10 +24,10 @@ from moothall.memory.breakers import (
     parse_scope,
     reset_circuit,
     start_probes,
+    validate_policy,
     with_policy,
 )
 from moothall.memory.facts import CategoryConfidence, Outcome, Policy
-from moothall.memory.validation import validate_policy
 
 START = datetime(2025, 3, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

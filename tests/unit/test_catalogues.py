@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from moothall.app.conferences.guide import read_guide
+from moothall.app.conferences.project import read_guide
 from moothall.app.panels import load_preset
 from moothall.app.pipelines import load_pipeline
 from moothall.domain.language import validate_language

@@ -27,9 +27,8 @@ from moothall.codec.export import parse_export
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Usage
 from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, InputGiven, SeatLost
-from moothall.domain.head_facts import HEAD_KINDS
 from moothall.domain.ids import AskId, SeatId, SessionId
-from moothall.domain.records import StoredRecord
+from moothall.domain.records import HEAD_KINDS, StoredRecord
 from moothall.errors import BadImport, LedgerDamaged, LedgerNewer
 from moothall.memory.facts import ACCESS_KINDS, MEMORY_KINDS
 from moothall.protocols.persona.facts import ConclusionDrafted, Draft, DraftClaim, FloorGiven, PersonaSettings

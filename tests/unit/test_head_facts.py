@@ -3,15 +3,15 @@
 from datetime import UTC, datetime
 
 from moothall.domain.facts import Entry, Fact
-from moothall.domain.head_facts import (
+from moothall.domain.ids import SessionId
+from moothall.domain.records import (
     HeadsRegistered,
     HeadsSigned,
     RegisteredHead,
     SessionsArchived,
     SessionsReturned,
 )
-from moothall.domain.ids import SessionId
-from moothall.memory.head_book import ArchivedSession, HeadBook, evolve
+from moothall.memory.register import ArchivedSession, HeadBook, evolve
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ONE = SessionId("one")

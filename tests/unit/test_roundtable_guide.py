@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from moothall.app.conferences.guide import read_guide
+from moothall.app.conferences.project import read_guide
 from moothall.domain.facts import Language
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import RoundtableSpeech

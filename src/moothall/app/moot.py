@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from moothall.memory.decision_memory import DecisionMemory
     from moothall.memory.tokens import TokenStore
     from moothall.participants.human import AskPerson
-    from moothall.ports.limits import ProviderLimits
+    from moothall.ports.participant import ProviderLimits
     from moothall.ports.plugin import AnyPlugin
     from moothall.reports.decision import Decision
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from moothall.memory.decision_memory import DecisionMemory
     from moothall.memory.tokens import TokenStore
     from moothall.participants.human import AskPerson
-    from moothall.ports.limits import ProviderLimits
+    from moothall.ports.participant import ProviderLimits
 LEAP: Final = timedelta(seconds=60)
 
 
@@ -122,7 +122,7 @@ class Resources:
 
     async def _explain_absence(self, session: SessionId) -> str:
         """Where a session is that was archived; empty if it was not."""
-        from moothall.memory.head_book import explain_archived, open_head_register
+        from moothall.memory.register import explain_archived, open_head_register
 
         try:
             archived = (await open_head_register(self.ledger, self.clock).state()).archived.get(session)

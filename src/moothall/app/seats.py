@@ -26,8 +26,7 @@ from moothall.participants.lookup import Lookup, LookupParticipant
 from moothall.participants.platforms import find_address, find_platforms, parse_platform
 from moothall.participants.provider_limits import LocalLimits
 from moothall.participants.record_writer import RecorderParticipant
-from moothall.ports.limits import ProviderLimits
-from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, ProviderLimits
 
 SEARCH = "MOOT_SEARCH"
 """The variable that names the search program: an agent's name, or a recipe file."""

@@ -23,7 +23,7 @@ from moothall.domain.records import Head
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
 if TYPE_CHECKING:
-    from moothall.memory.head_book import ArchivedSession
+    from moothall.memory.register import ArchivedSession
     from moothall.reports.decision import Status
 
 Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
@@ -104,7 +104,7 @@ class SessionList:
         ledger = self._resources.ledger
         if not isinstance(ledger, LedgerUpkeep) or not (removed := set(await ledger.list_removed())):
             return {}
-        from moothall.memory.head_book import open_head_register
+        from moothall.memory.register import open_head_register
 
         book = await open_head_register(ledger, self._resources.clock).state()
         return {session: each for session, each in sorted(book.archived.items()) if session in removed}

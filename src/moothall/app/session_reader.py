@@ -55,7 +55,7 @@ async def read_session(resources: Resources, session: str) -> ReadSession:
 
 async def add_settlements(memory: DecisionMemory, timeline: Any) -> None:
     """Add what became of a decision's obligations: memory has it, the session does not."""
-    from moothall.memory.obligations import list_obligations
+    from moothall.memory.remembered_decision import list_obligations
     from moothall.protocols.consultation.timeline import unwrap_timeline
     from moothall.protocols.council.timeline import CouncilTimeline, build_obligations
 

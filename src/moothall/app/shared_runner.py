@@ -19,7 +19,7 @@ from moothall.app.readiness import ReadinessProbe
 from moothall.app.version import VERSION
 from moothall.domain.ids import SessionId
 from moothall.engine.engine import Engine
-from moothall.engine.outage_log import OutageLog
+from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import ParticipantFactory
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import (

@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Final
 
 from moothall.app.moot import Moot
-from moothall.disk.atomic_write import write_atomically
+from moothall.disk.private import write_atomically
 from moothall.domain.facts import Closed, Language
 from moothall.domain.ids import parse_session_id
 from moothall.engine.events import EntryAdded

@@ -16,13 +16,13 @@ from moothall.app.resources import SystemClock
 from moothall.app.verification import LedgerVerifier, load_trusted, parse_heads, sign_heads
 from moothall.codec.chain import validate_chain
 from moothall.codec.head_records import HEADS
-from moothall.disk.atomic_write import sync_folder
-from moothall.domain.head_facts import HeadsSigned, RegisteredHead, SessionsArchived, SessionsReturned
+from moothall.disk.private import sync_folder
 from moothall.domain.ids import SessionId, is_register, parse_session_id
+from moothall.domain.records import HeadsSigned, RegisteredHead, SessionsArchived, SessionsReturned
 from moothall.errors import BadSetting, LedgerDamaged, LedgerReadOnly, LedgerUnavailable, UnknownSession
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import detach_log
-from moothall.memory.head_book import HeadBook, open_head_register, register_heads
+from moothall.memory.register import HeadBook, open_head_register, register_heads
 from moothall.ports.ledger import Clock, Ledger, LedgerUpkeep
 
 PAGE: Final = 1_000

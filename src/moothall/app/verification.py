@@ -16,12 +16,11 @@ from typing import Any, Final, NamedTuple
 from moothall.codec.chain import find_chain_fault
 from moothall.codec.head_records import HEADS
 from moothall.domain.facts import Entry
-from moothall.domain.head_facts import RegisteredHead
 from moothall.domain.ids import SessionId
+from moothall.domain.records import RegisteredHead
 from moothall.errors import BadImport, BadSetting, LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError
 from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded
-from moothall.memory.head_book import HeadBook, open_head_register
-from moothall.memory.register import Register
+from moothall.memory.register import HeadBook, Register, open_head_register
 from moothall.ports.ledger import Clock, Ledger, LedgerUpkeep
 
 PAGE: Final = 1_000

@@ -1,13 +1,17 @@
-"""The budget of a session and its running total: tokens, money and running time."""
+"""The budget of a session, its running total (tokens, money and running time), and the work that a session may take."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 
 BudgetKind = Literal["tokens", "money", "time"]
 DEFAULT_TURNS: Final = 12
 """The turns of a session that is opened without a budget."""
+SHORT_ANSWER = 120
+LONG_ANSWER = 500
+"""Tokens of a bid or a vote, and of a speech, a proposal or a report, as models usually write them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,3 +89,16 @@ def find_exhausted_limit(budget: Budget, spent: Spent) -> BudgetKind | None:
     if budget.seconds is not None and spent.seconds >= budget.seconds:
         return "time"
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedCalls:
+    """How often each of these seats is asked for one kind of answer, at least and at most, and how long the answers are.
+
+    A fraction is a share of asks that go to one of several seats.
+    """
+
+    seats: tuple[SeatId, ...]
+    least: float
+    most: float
+    tokens_out: int = LONG_ANSWER

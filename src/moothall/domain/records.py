@@ -1,7 +1,9 @@
-"""Records: entries in the form in which a ledger stores them."""
+"""Records: entries in the form in which a ledger stores them, and the facts of the register of heads."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
+from moothall.domain.facts import Fact
 from moothall.domain.ids import SessionId
 
 
@@ -38,3 +40,48 @@ class WrittenSessions(NamedTuple):
 
     position: int
     sessions: frozenset[SessionId] | None
+
+
+class RegisteredHead(NamedTuple):
+    """That a session had an entry `seq` with this hash, as hexadecimal digits."""
+
+    session: SessionId
+    seq: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadsRegistered(Fact):
+    """How far some sessions have gone."""
+
+    heads: tuple[RegisteredHead, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsArchived(Fact):
+    """Closed sessions that went into a file, with their last entries."""
+
+    file: str
+    heads: tuple[RegisteredHead, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsReturned(Fact):
+    """Sessions that came back from an archive."""
+
+    sessions: tuple[SessionId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeadsSigned(Fact):
+    """The heads of the whole ledger with a signature, as `moot heads` prints them."""
+
+    document: str
+
+
+HEAD_KINDS: Final[dict[str, type[Fact]]] = {
+    "heads.registered": HeadsRegistered,
+    "heads.archived": SessionsArchived,
+    "heads.returned": SessionsReturned,
+    "heads.signed": HeadsSigned,
+}

@@ -1,5 +1,6 @@
 """The metadata of a session's question: category, stakes, options, and the decisions that it builds on."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,6 +19,11 @@ MAX_FILES: Final = 8
 MAX_FILE_LENGTH: Final = 60_000
 MAX_CONTEXT_LENGTH: Final = 120_000
 """Characters of the files that are given with a question: each seat is sent them with every ask."""
+# Bounded, because it is searched in text from outside; also `[CHOICE: PostgreSQL]`, bold or behind a bullet.
+_CHOICE: Final = re.compile(
+    r"^[ \t*>-]{0,8}[\[【](?:choice|选择)(?:[\]】][ \t]{0,4}[:：]?|[:：])(?P<label>[^\n]{1,1000})$", re.IGNORECASE | re.MULTILINE
+)
+_WRAPPED: Final = " \t*[]【】`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,3 +155,15 @@ def _validate_labels(what: str, texts: Iterable[str]) -> tuple[str, ...]:
     if len(labels) > MAX_LABELS:
         raise BadSetting(f"{len(labels)} of {what}; at most {MAX_LABELS} are taken")
     return labels
+
+
+def extract_choice(text: str) -> str:
+    """Return the answer in the last such line; empty if there is none, or if it is no label but an essay."""
+    found = [match["label"] for match in _CHOICE.finditer(text)]
+    label = one_line(found[-1]).strip(_WRAPPED) if found else ""
+    return label if len(label) <= MAX_LABEL_LENGTH else ""
+
+
+def drop_choice(text: str) -> str:
+    """Return a text without such lines."""
+    return _CHOICE.sub("", text).strip()

@@ -1,17 +1,89 @@
 """What the engine works with: its ports, and what all sessions of a process share."""
 
+import asyncio
+import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
+from moothall.domain.running_time import PendingAsk
 from moothall.engine.events import EventHub
-from moothall.engine.outage_log import OutageLog
-from moothall.engine.pauses import PauseWatch
+from moothall.engine.outages import OutageLog
 from moothall.engine.snapshot import RecordWriter
 from moothall.errors import SeqConflict
 from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.telemetry import Telemetry
+
+BEAT_SECONDS: Final = 1.0
+MIN_SECONDS: Final = 2.0
+"""A beat that is late by less than this is a busy machine's."""
+# Wall time that runs ahead of the monotonic clock by more than this means that the machine was suspended or its clock was set.
+LEAP_SECONDS: Final = 60.0
+MAX_PAUSES: Final = 256
+
+
+class Pause(NamedTuple):
+    """When the process stood still."""
+
+    start: datetime
+    end: datetime
+
+
+class PauseWatch:
+    """A beat on the event loop: a beat that comes much too late was held up by a pause.
+
+    Measured by the system's own clocks, not by that of the loop's timers, which can be put forward while the process runs. The
+    pauses are told in the time of `clock`, in which deadlines are.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._pauses: deque[Pause] = deque(maxlen=MAX_PAUSES)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._seen = (0.0, 0.0)
+        self.count = 0
+        """How many pauses were noticed so far."""
+
+    def start(self) -> None:
+        """Beat on the running loop from now on; on the same loop a second time it does nothing."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop = loop
+            self._seen = (time.perf_counter(), time.time())
+            self._beat(loop)
+
+    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._loop is loop:
+            self.look()
+            loop.call_later(BEAT_SECONDS, self._beat, loop)
+
+    def look(self) -> int:
+        """Notice a pause that has just ended, before the beat does; how many there were so far."""
+        if self._loop is None:
+            return 0
+        ticks, wall = time.perf_counter(), time.time()
+        stood, leapt = ticks - self._seen[0], wall - self._seen[1]
+        late = (leapt if leapt - stood > LEAP_SECONDS else stood) - BEAT_SECONDS
+        if late > MIN_SECONDS:
+            now = self._clock.now()
+            self._pauses.append(Pause(now - timedelta(seconds=late), now))
+            self.count += 1
+        self._seen = (ticks, wall)
+        return self.count
+
+    def extend_deadline(self, pending: PendingAsk) -> datetime | None:
+        """Until when an ask is waited for: what was left of its time when a pause began is left when it ends."""
+        deadline = pending.deadline
+        if not self._pauses or deadline is None or pending.put_at is None:
+            return deadline
+        for pause in self._pauses:
+            if pending.put_at < pause.end and pause.start < deadline:
+                deadline += pause.end - max(pause.start, pending.put_at)
+        return deadline
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,28 @@
-"""Tells an outage from a loss: whether the seats that cannot be asked now leave enough of the others to decide fairly."""
+"""Outages: whether the seats that cannot be asked now leave enough of the others to decide fairly, and the log of them."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from moothall.domain.budget import FREE
 from moothall.domain.facts import OUTAGES, Fact, SeatLost, SessionParked
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
+from moothall.errors import WorldError
 from moothall.ports.participant import Participant
 
 PROBE_SECONDS = 30.0
 """How long a participant may take to say whether it is ready, beside one that is out; its own requests have shorter deadlines."""
 MAX_REASON_LENGTH = 500
+log = logging.getLogger("moot")
+OVER_SECONDS: Final = 10.0
+"""An outage is over when nobody noticed it for so long; everything that waits for a ledger looks more often."""
+AGAIN_SECONDS: Final = 60.0
+"""How often a long outage is told of."""
 
 
 @dataclass(slots=True)
@@ -104,3 +113,21 @@ def build_parking(held: Sequence[SeatLost], shared: Iterable[SeatId], unready: M
     reason = "; ".join(f"{', '.join(dict.fromkeys(seats))}: {cause}" for cause, seats in seats_of.items())
     seats = tuple(dict.fromkeys((*(fact.seat for fact in held), *sorted(shared), *unready)))
     return SessionParked(reason=reason[:MAX_REASON_LENGTH], seats=seats, usage=sum((fact.usage for fact in held), FREE))
+
+
+class OutageLog:
+    """One sentence for each outage of a kind, and one for each minute that it lasts."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        # When an error of a kind was noticed last, and when it was told of.
+        self._known: dict[type[WorldError], tuple[float, float]] = {}
+
+    def tell(self, error: WorldError, then: str = "trying again") -> None:
+        """Log an error that passes by itself, with what is done about it, unless that was just said."""
+        now = self._clock()
+        noticed, told = self._known.get(type(error), (float("-inf"), float("-inf")))
+        is_news = now - noticed > OVER_SECONDS or now - told > AGAIN_SECONDS
+        self._known[type(error)] = (now, now if is_news else told)
+        if is_news:
+            log.warning("%s; %s", error, then)

@@ -13,10 +13,9 @@ from moothall.domain.facts import Fact, SeatLost, SessionResumed
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import MAX_ATTEMPTS
-from moothall.engine.context import EngineContext
+from moothall.engine.context import LEAP_SECONDS, EngineContext
 from moothall.engine.events import EntryAdded
 from moothall.engine.outages import PROBE_SECONDS, HeldOutages, build_parking, explain_unready, holds_half
-from moothall.engine.pauses import LEAP_SECONDS
 from moothall.engine.questions import Questions, Response, build_fact
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult, step

@@ -19,10 +19,9 @@ from moothall.domain.facts import (
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import Head, StoredRecord, WrittenSessions
 from moothall.domain.running_time import PendingAsk
-from moothall.engine.context import EngineContext
+from moothall.engine.context import EngineContext, PauseWatch
 from moothall.engine.events import EventHub, EventQueue
-from moothall.engine.outage_log import OutageLog
-from moothall.engine.pauses import PauseWatch
+from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import NEW_SECONDS, SessionRun
 from moothall.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moothall.engine.step import StepResult, find_exceeded_budget, step

@@ -9,8 +9,7 @@ from moothall.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import SeqConflict, SessionBusy
-from moothall.ledgers.pending_heads import PendingHeads, seal_now
-from moothall.ledgers.validation import check_head, check_order
+from moothall.ledgers.append_checks import PendingHeads, check_head, check_order, seal_now
 
 
 class MemoryLedger:
@@ -69,7 +68,7 @@ class MemoryLedger:
         return StorageReport([], {name: head for name, head in heads.items() if session in {None, name}})
 
     async def copy_to(self, path: Path) -> None:
-        from moothall.ledgers.sqlite_copy import write_copy
+        from moothall.ledgers.sqlite_upkeep import write_copy
 
         with write_copy(path) as add:
             for session, records in self._records.items():

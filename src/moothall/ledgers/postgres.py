@@ -19,9 +19,8 @@ from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSe
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import LedgerFull, LedgerUnavailable, MootError, SeqConflict, SessionBusy
 from moothall.ledgers import postgres_upkeep
+from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, check_order, seal_now
 from moothall.ledgers.migrations import migrate
-from moothall.ledgers.pending_heads import REGISTER_SECONDS, PendingHeads, seal_now
-from moothall.ledgers.validation import check_order
 
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0

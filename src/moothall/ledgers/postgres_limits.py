@@ -1,7 +1,7 @@
 """Limits of providers that all workers of one PostgreSQL database share."""
 
 from moothall.ledgers.postgres_queue import PostgresQueue
-from moothall.ports.limits import PLACE_SECONDS, Allowance, LimitReport
+from moothall.ports.participant import PLACE_SECONDS, Allowance, LimitReport
 
 _TAKE_SLOT = "SELECT moot_take_slot($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 

@@ -23,7 +23,7 @@ import asyncpg
 
 from moothall.domain.ids import SessionId
 from moothall.engine.grouped_calls import GroupedCalls
-from moothall.engine.outage_log import OutageLog
+from moothall.engine.outages import OutageLog
 from moothall.errors import LedgerUnavailable
 from moothall.ledgers.migrations import load_migrations, migrate
 from moothall.ledgers.postgres import keep_connection, translate_errors

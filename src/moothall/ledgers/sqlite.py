@@ -28,7 +28,7 @@ from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import LedgerUnavailable, MootError
 from moothall.ledgers import sqlite_upkeep
-from moothall.ledgers.pending_heads import REGISTER_SECONDS, PendingHeads, seal_now
+from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, check_head, check_order, seal_now
 from moothall.ledgers.sqlite_file import (
     copy_database,
     is_read_only,
@@ -38,7 +38,6 @@ from moothall.ledgers.sqlite_file import (
     translate_error,
 )
 from moothall.ledgers.sqlite_turns import WriteTurns
-from moothall.ledgers.validation import check_head, check_order
 
 QUICK_SECONDS: Final = 0.002
 """How long commits may block the event loop, on average, before the next ones run on a thread."""

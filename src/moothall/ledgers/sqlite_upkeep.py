@@ -1,15 +1,17 @@
-"""Upkeep of a ledger's SQLite file: its own checks, and the removal of archived sessions."""
+"""Upkeep of a ledger's SQLite file: its own checks, the removal of archived sessions, and copies."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Final
 
 from moothall.codec.head_records import HEADS
+from moothall.disk.private import sync_folder
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StorageReport, StoredRecord
 from moothall.errors import SeqConflict
-from moothall.ledgers.sqlite_file import apply_migrations
+from moothall.ledgers.sqlite_file import apply_migrations, detach_log, open_connection, translate_error
 
 MAX_FAULTS: Final = 20
 _SCHEMA: Final = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
@@ -18,6 +20,7 @@ _REMOVED: Final = (
     "SELECT id, head, head_hash FROM sessions WHERE head > 0 AND NOT EXISTS (SELECT 1 FROM entries WHERE session = number)"
 )
 _INSERT: Final = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
+AddRecords = Callable[[SessionId, Sequence[StoredRecord]], None]
 
 
 def inspect(connection: sqlite3.Connection, session: SessionId | None) -> StorageReport:
@@ -71,3 +74,29 @@ def put_back(connection: sqlite3.Connection, session: SessionId, records: Sequen
     if number is None or held or (records[-1].seq, records[-1].hash) != (head, digest):
         raise SeqConflict(session, records[-1].seq, head)
     connection.executemany(_INSERT, [(number, *record) for record in records])
+
+
+@contextmanager
+def write_copy(path: Path) -> Iterator[AddRecords]:
+    """Yield a function that adds records, exactly as they are; the file is whole after the block. Raises LedgerUnavailable."""
+    connection = open_connection(path)
+    numbers: dict[SessionId, int | None] = {}
+
+    def add(session: SessionId, records: Sequence[StoredRecord]) -> None:
+        if session not in numbers:
+            numbers[session] = connection.execute("INSERT INTO sessions (id) VALUES (?)", (session,)).lastrowid
+        insert = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
+        connection.executemany(insert, [(numbers[session], *record) for record in records])
+        move = "UPDATE sessions SET head = ?, head_hash = ? WHERE number = ?"
+        connection.execute(move, (records[-1].seq, records[-1].hash, numbers[session]))
+
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        yield add
+        connection.execute("COMMIT")
+    except sqlite3.Error as cause:
+        raise translate_error(cause, path) from cause
+    finally:
+        connection.close()
+    detach_log(path)
+    sync_folder(path.parent)

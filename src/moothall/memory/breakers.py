@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Literal, get_args
 
+from moothall.domain.limits import Share, validate_limits
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.errors import BadSetting
-from moothall.memory.facts import Outcome, Policy
-from moothall.memory.validation import MAX_NAME_LENGTH, MAX_WINDOW
+from moothall.memory.facts import MAX_NAME_LENGTH, MAX_WINDOW, Labels, Name, Outcome, Policy, RequiredName
 
 CircuitState = Literal["closed", "open", "half_open"]
 ScopeKind = Literal["category", "stakes", "agent", "tag"]
@@ -27,7 +27,7 @@ ScopeKind = Literal["category", "stakes", "agent", "tag"]
 GLOBAL: Final = "global"
 FAILED: Final[frozenset[Outcome]] = frozenset({"failure", "abandoned"})
 CAREFUL: Final[frozenset[Stakes]] = frozenset({"high", "critical"})
-_KEPT: Final = timedelta(seconds=MAX_WINDOW)
+_REMEMBERED: Final = timedelta(seconds=MAX_WINDOW)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +86,11 @@ class CircuitView:
 class SoloRequest:
     """A request to decide alone."""
 
-    source: str
-    confidence: float
-    category: str = ""
+    source: RequiredName
+    confidence: Share
+    category: Name = ""
     stakes: Stakes = "medium"
-    tags: tuple[str, ...] = ()
+    tags: Labels = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ def _apply_review_to_circuit(circuit: Circuit, failure: Failure, before: Outcome
         # The probe succeeded: the circuit closes, and its failures are forgotten.
         return Circuit()
     # Failures outside of the longest possible window can never count again.
-    failures = circuit.failures[_count_failures_until(circuit, at - _KEPT) :]
+    failures = circuit.failures[_count_failures_until(circuit, at - _REMEMBERED) :]
     # A second bad review of the same decision is not a second failure; a corrected review removes it.
     if outcome in FAILED and before not in FAILED:
         failures = (*failures, failure)
@@ -334,3 +334,15 @@ __all__ = [
     "start_probes",
     "with_policy",
 ]
+
+
+def validate_policy(policy: Policy) -> Policy:
+    """Validate the policy; raises BadSetting."""
+    validate_limits(policy)
+    named = [normalize_label(each.category) for each in policy.category_confidence]
+    for label in (*named, *map(normalize_label, policy.deliberate_categories)):
+        if not label:
+            raise BadSetting("a category of the policy holds nothing but punctuation; name a category")
+    if len(set(named)) < len(named):
+        raise BadSetting(f"category_confidence names a category twice: {', '.join(named)}")
+    return policy

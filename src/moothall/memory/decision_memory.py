@@ -12,12 +12,13 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from moothall.domain.facts import Fact
 from moothall.domain.ids import parse_session_id
+from moothall.domain.limits import Count, Share, validate_limits, validate_value
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import BadSetting
-from moothall.memory import amplification, breakers, lineage, threads, track_records, validation
+from moothall.memory import amplification, breakers, lineage, threads, track_records
 from moothall.memory.amplification import Amplification
-from moothall.memory.breakers import CircuitView, Policy, SoloRequest
+from moothall.memory.breakers import CircuitView, Policy, SoloRequest, validate_policy
 from moothall.memory.commands import (
     KeyedCall,
     Permission,
@@ -40,11 +41,15 @@ from moothall.memory.facts import (
     CircuitReset,
     DecisionRecorded,
     KeyUsed,
+    Labels,
+    Name,
     ObligationSettled,
     ObligationState,
     Outcome,
     OutcomeReviewed,
     PolicySet,
+    RequiredLine,
+    RequiredText,
     SoloDecided,
     ThreadCreated,
     ThreadJoined,
@@ -56,15 +61,14 @@ from moothall.memory.facts import (
 )
 from moothall.memory.lineage import Lineage
 from moothall.memory.memory_state import MemoryState, evolve
-from moothall.memory.obligations import RememberedObligation, build_obligation_facts, list_obligations
 from moothall.memory.register import Register
-from moothall.memory.remembered_decision import RememberedDecision
+from moothall.memory.remembered_decision import RememberedDecision, RememberedObligation, build_obligation_facts, list_obligations
 from moothall.memory.search import SearchHit
 from moothall.memory.threads import Thread, ThreadCatchUp, ThreadView
 from moothall.memory.tokenize import extract_query_terms, extract_terms
 from moothall.memory.track_records import SourceStanding, SourceTrust
 from moothall.ports.ledger import Clock, Ledger
-from moothall.ports.similarity import MeaningIndex
+from moothall.ports.participant import MeaningIndex
 
 NAME: Final = "_memory"
 UNREVIEWED: Final = "unreviewed"
@@ -96,7 +100,8 @@ class DecisionMemory:
 
     async def keep(self, fact: DecisionRecorded) -> RememberedDecision:
         """Remember what a session decided; an existing record stays unchanged. Raises BadSetting or BadName."""
-        validation.validate_decision(fact)
+        parse_session_id(fact.session)
+        validate_limits(fact)
         # Before it joins others: what cannot be stored must not fail with them.
         self._register.check_fact(fact)
         return await self._keeps.call(fact)
@@ -126,9 +131,8 @@ class DecisionMemory:
         before: str | None = None,
     ) -> list[RememberedDecision]:
         """Return decisions, newest first, starting after `before` in that order; raises UnknownDecision."""
-        validation.validate_count("limit", limit)
-        if outcome is not None:
-            validation.validate_choice("outcome", outcome, (*validation.OUTCOMES, UNREVIEWED))
+        validate_value("limit", limit, Count)
+        validate_value("outcome", outcome, Outcome | Literal["unreviewed"] | None)
         book = await self._register.state()
         listed: list[RememberedDecision] = []
         # Numbers count from 1 in the order of recording, so number − 1 is the index of the decision itself.
@@ -153,14 +157,14 @@ class DecisionMemory:
 
     async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
         """Return the decisions that match the query by words or by meaning, best first."""
-        validation.validate_nonempty_text("query", query)
-        validation.validate_count("limit", limit)
+        validate_value("query", query, RequiredLine)
+        validate_value("limit", limit, Count)
         return await self._search.search(query, limit, category)
 
     async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
         """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
-        validation.validate_nonempty_text("topic", topic, validation.MAX_TEXT_LENGTH)
-        validation.validate_count("limit", limit)
+        validate_value("topic", topic, RequiredText)
+        validate_value("limit", limit, Count)
         return await self._search.find_similar(topic, limit, category)
 
     async def find_lineage(self, decision: str) -> Lineage:
@@ -177,14 +181,8 @@ class DecisionMemory:
 
         Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
         """
-        fact = OutcomeReviewed(
-            decision_id=decision,
-            outcome=validation.validate_choice("outcome", outcome, validation.OUTCOMES),
-            choice=validation.validate_text("choice", choice),
-            note=validation.validate_text("note", note),
-            by=validation.validate_optional_name("by", by),
-            key=validation.validate_optional_name("key", key),
-        )
+        fact = OutcomeReviewed(decision_id=decision, outcome=outcome, choice=choice, note=note, by=by, key=key)
+        validate_limits(fact)
         call = KeyedCall(call="review", by=by, key=key, words=(decision, outcome, choice, note))
         return (await self._record_once(call, lambda book: (None, build_review_facts(book, fact)))).book.decisions[decision]
 
@@ -192,13 +190,9 @@ class DecisionMemory:
         self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
     ) -> Permission:
         """Return whether a source may decide this alone now, and who would review it if not; nothing is recorded (D-17)."""
-        ask = SoloRequest(
-            source=validation.validate_name("source", source),
-            confidence=validation.validate_share("confidence", confidence),
-            category=validation.validate_optional_name("category", category),
-            stakes=validation.validate_choice("stakes", stakes, validation.STAKES),
-            tags=validation.validate_names("tags", tags),
-        )
+        names = _list_names("tags", tags)
+        ask = SoloRequest(source=source, confidence=confidence, category=category, stakes=stakes, tags=names)
+        validate_limits(ask)
         book = await self._register.state()
         return build_permission(book, ask, self._now(book))
 
@@ -208,7 +202,7 @@ class DecisionMemory:
         self, *, decision: str | None = None, only_open: bool = False, limit: int = 200
     ) -> list[RememberedObligation]:
         """Return the obligations of one decision, or of all, the newest decision first (D-22); raises UnknownDecision."""
-        validation.validate_count("limit", limit)
+        validate_value("limit", limit, Count)
         book = await self._register.state()
         names = reversed(book.obliged) if decision is None else [get_decision(book, decision).decision]
         found = (each for name in names for each in list_obligations(book.decisions[name]))
@@ -221,14 +215,8 @@ class DecisionMemory:
 
         Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
         """
-        fact = ObligationSettled(
-            decision_id=decision,
-            number=number,
-            state=validation.validate_choice("state", state, validation.OBLIGATION_STATES),
-            note=validation.validate_text("note", note),
-            by=validation.validate_optional_name("by", by),
-            key=validation.validate_optional_name("key", key),
-        )
+        fact = ObligationSettled(decision_id=decision, number=number, state=state, note=note, by=by, key=key)
+        validate_limits(fact)
         book = await self._register.append(lambda book: build_obligation_facts(get_decision(book, decision), fact))
         return list_obligations(book.decisions[decision])[number - 1]
 
@@ -254,19 +242,21 @@ class DecisionMemory:
         is the door. The same source with the same `key` and the same words gets the first result again. Raises UnknownDecision
         for what it is built on, KeyReused, BadSetting, BadRoster for reviewers who failed themselves.
         """
+        validate_value("confidence", confidence, Share)
         wanted = SoloDecided(
             decision_id="",
-            source=validation.validate_name("source", source),
-            topic=validation.validate_nonempty_text("topic", topic),
-            text=validation.validate_nonempty_text("decided", decided, validation.MAX_TEXT_LENGTH),
-            confidence=validation.validate_share("confidence", confidence),
-            category=validation.validate_optional_name("category", category),
-            stakes=validation.validate_choice("stakes", stakes, validation.STAKES),
-            tags=validation.validate_names("tags", tags),
-            built_on=validation.validate_names("built on", built_on),
-            key=validation.validate_optional_name("key", key),
-            origin=validation.validate_text("via", via),
+            source=source,
+            topic=topic,
+            text=decided,
+            confidence=float(confidence),
+            category=category,
+            stakes=stakes,
+            tags=_list_names("tags", tags),
+            built_on=_list_names("built_on", built_on),
+            key=key,
+            origin=via,
         )
+        validate_limits(wanted)
         if deliberation:
             parse_session_id(deliberation)
         # Whom else to ask is no part of the decision, yet other reviewers under the same key are other words.
@@ -325,19 +315,16 @@ class DecisionMemory:
 
     async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "", key: str = "") -> ThreadView:
         """Create a thread, by default named `thread-N`. The same name and title again is the same thread; raises KeyReused."""
-        wanted = ThreadCreated(
-            thread=validation.validate_optional_name("thread", thread),
-            title=validation.validate_nonempty_text("title", title),
-            category=validation.validate_optional_name("category", category),
-            by=validation.validate_optional_name("by", by),
-        )
+        wanted = ThreadCreated(thread=thread, title=title, category=category, by=by)
+        validate_limits(wanted)
         call = KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
         done = await self._record_once(call, lambda book: build_thread_facts(book, wanted), describe=str)
         return threads.build_thread_view(done.book.threads.threads[done.result or done.earlier], done.book.decisions)
 
     async def join_thread(self, thread: str, decision: str, *, by: str = "", key: str = "") -> ThreadView:
         """Add a session to a thread, while it runs or later; raises UnknownThread."""
-        fact = ThreadJoined(thread=thread, session=validation.validate_name("decision", decision))
+        fact = ThreadJoined(thread=thread, session=decision)
+        validate_limits(fact)
         call = KeyedCall(call="join_thread", by=by, key=key, words=(thread, decision))
         return await self._record_in_thread(thread, call, lambda current: () if decision in current.decisions else (fact,))
 
@@ -346,8 +333,8 @@ class DecisionMemory:
 
         With the same `key` it is the same visit: what was missed before it is told again.
         """
-        validation.validate_name("seat", seat)
         visited = ThreadVisited(thread=thread, seat=seat)
+        validate_limits(visited)
         active = ThreadStatusSet(thread=thread, status="active", by=seat)
 
         def choose_visit(book: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
@@ -372,12 +359,8 @@ class DecisionMemory:
         self, thread: str, status: ThreadStatus, *, note: str = "", by: str = "", key: str = ""
     ) -> ThreadView:
         """Pause, complete, block or reactivate a thread; raises UnknownThread, KeyReused."""
-        fact = ThreadStatusSet(
-            thread=thread,
-            status=validation.validate_choice("status", status, validation.STATUSES),
-            note=validation.validate_text("note", note),
-            by=validation.validate_optional_name("by", by),
-        )
+        fact = ThreadStatusSet(thread=thread, status=status, note=note, by=by)
+        validate_limits(fact)
         call = KeyedCall(call="set_thread_status", by=by, key=key, words=(thread, status, note))
         return await self._record_in_thread(
             thread, call, lambda current: () if (current.status, current.note) == (status, note) else (fact,)
@@ -385,17 +368,15 @@ class DecisionMemory:
 
     async def ask_in_thread(self, thread: str, question: str, *, by: str = "", key: str = "") -> ThreadView:
         """Record an open question in a thread; asking it again while it is open is the same question."""
-        fact = ThreadQuestioned(
-            thread=thread,
-            question=validation.validate_nonempty_text("question", question),
-            by=validation.validate_optional_name("by", by),
-        )
+        fact = ThreadQuestioned(thread=thread, question=question, by=by)
+        validate_limits(fact)
         call = KeyedCall(call="ask_in_thread", by=by, key=key, words=(thread, question))
         return await self._record_in_thread(thread, call, lambda current: () if has_open_question(current, question) else (fact,))
 
     async def settle_question(self, thread: str, number: int, *, by: str = "", key: str = "") -> ThreadView:
         """Record that a question is answered; raises BadSetting if the thread has no such number."""
-        fact = ThreadQuestionSettled(thread=thread, number=number, by=validation.validate_optional_name("by", by))
+        fact = ThreadQuestionSettled(thread=thread, number=number, by=by)
+        validate_limits(fact)
         call = KeyedCall(call="settle_question", by=by, key=key, words=(thread, number))
         return await self._record_in_thread(thread, call, lambda current: build_settlement_facts(current, fact))
 
@@ -421,9 +402,8 @@ class DecisionMemory:
     async def reset_circuit(self, scope: str, *, by: str = "", note: str = "", key: str = "") -> CircuitView:
         """Close a circuit by hand and forget its failures; an unknown one is left unchanged."""
         name = breakers.parse_scope(scope)
-        fact = CircuitReset(
-            scope=name, by=validation.validate_optional_name("by", by), note=validation.validate_text("note", note)
-        )
+        fact = CircuitReset(scope=name, by=by, note=note)
+        validate_limits(fact)
         call = KeyedCall(call="reset_circuit", by=by, key=key, words=(name, note))
         done = await self._record_once(call, lambda book: (None, (fact,) if name in book.breakers.circuits else ()))
         return breakers.build_circuit_view(done.book.breakers, name, self._now(done.book))
@@ -437,10 +417,10 @@ class DecisionMemory:
         known = [one.name for one in fields(Policy)]
         if unknown := [name for name in changes if name not in known]:
             raise BadSetting(f"the policy has no {unknown[0][:100]!r}; it has: {', '.join(known)}")
-        validation.validate_optional_name("by", by)
+        validate_value("by", by, Name)
 
         def choose(book: MemoryState) -> tuple[None, Sequence[Fact]]:
-            policy = validation.validate_policy(replace(book.breakers.policy, **changes))
+            policy = validate_policy(replace(book.breakers.policy, **changes))
             return None, () if policy == book.breakers.policy else (PolicySet(policy=policy, by=by),)
 
         call = KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
@@ -476,7 +456,7 @@ class DecisionMemory:
 
         The use of a key is a fact of its own, so that also a write that changes nothing takes its key. Raises KeyReused.
         """
-        validation.validate_optional_name("key", call.key)
+        validate_value("key", call.key, Name)
         results: list[T | None] = []
         earlier: list[str] = [""]
 
@@ -498,3 +478,9 @@ class DecisionMemory:
     async def _record_in_thread(self, thread: str, call: KeyedCall, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:
         done = await self._record_once(call, lambda book: (None, choose(get_thread(book, thread))))
         return threads.build_thread_view(done.book.threads.threads[thread], done.book.decisions)
+
+
+def _list_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Each name once, in the given order; raises BadSetting."""
+    validate_value(what, names, Labels)
+    return tuple(dict.fromkeys(names))

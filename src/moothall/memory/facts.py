@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
 from moothall.domain.facts import Fact
-from moothall.domain.topic import Stakes
+from moothall.domain.limits import Count, OneLine, Share
+from moothall.domain.topic import MAX_LABELS, Stakes
 from moothall.scoring.positions import VotePosition
 
 Outcome = Literal["success", "partial", "failure", "abandoned"]
@@ -16,21 +19,43 @@ Role = Literal["owner", "observer", "seat", "agent", "operator", "recorder"]
 WEEK: Final = 7 * 24 * 3600.0
 DAY: Final = 24 * 3600.0
 HOUR: Final = 3600.0
+MAX_WINDOW: Final = 366 * 24 * 3600.0
+MAX_NAME_LENGTH: Final = 100
+MAX_NAMES: Final = 200
+
+Name = Annotated[str, MaxLen(MAX_NAME_LENGTH), OneLine()]
+"""A short name, "" if there is none."""
+RequiredName = Annotated[str, MinLen(1), MaxLen(MAX_NAME_LENGTH), OneLine()]
+Source = Annotated[str, MinLen(1), MaxLen(500)]
+"""Whose track record something adds to: a model, or the seat's own name."""
+Number = Annotated[int, Ge(1)]
+Line = Annotated[str, MaxLen(4_000)]
+RequiredLine = Annotated[str, MinLen(1), MaxLen(4_000)]
+Text = Annotated[str, MaxLen(100_000)]
+RequiredText = Annotated[str, MinLen(1), MaxLen(100_000)]
+Proposal = Annotated[str, MinLen(1), MaxLen(20_000)]
+"""What a source wants to decide alone: a deliberation that decides instead takes it as a contribution."""
+Labels = Annotated[tuple[RequiredName, ...], MaxLen(MAX_LABELS)]
+Names = Annotated[tuple[RequiredName, ...], MaxLen(MAX_NAMES)]
+Texts = Annotated[tuple[Text, ...], MaxLen(MAX_NAMES)]
+Seconds = Annotated[float, Gt(0), Le(MAX_WINDOW)]
+SourceCount = Annotated[int, Ge(2), Le(1_000)]
+"""How many different sources must fail: with one, the failures of one would stop everyone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
     """A participant of a decision."""
 
-    source: str
+    source: Source
     """Whose track record it adds to: a model, or the seat's own name."""
-    seat: str
-    family: str = ""
-    first_choice: str = ""
+    seat: Source
+    family: Annotated[str, MaxLen(500)] = ""
+    first_choice: Line = ""
     """Its blind first choice as a label, "" if unknown."""
-    first_confidence: float | None = None
+    first_confidence: Share | None = None
     position: VotePosition | None = None
-    confidence: float | None = None
+    confidence: Share | None = None
     is_neutral: bool = False
     """It checked, compared or moderated, and was never to take a position."""
 
@@ -39,9 +64,9 @@ class Member:
 class RecordedObligation:
     """A condition of a decision that was carried: who set it, what must hold, and by when if that was stated (D-22)."""
 
-    by: str
-    text: str
-    due: str = ""
+    by: Source
+    text: RequiredLine
+    due: Annotated[str, MaxLen(MAX_NAME_LENGTH)] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,31 +75,31 @@ class DecisionRecorded(Fact):
 
     session: str
     """The id of the decision: its session's, or `alone.N`."""
-    protocol: str
-    topic: str
-    category: str = ""
+    protocol: RequiredName
+    topic: RequiredText
+    category: Name = ""
     stakes: Stakes = "medium"
-    tags: tuple[str, ...] = ()
-    thread: str = ""
-    text: str | None = None
+    tags: Labels = ()
+    thread: Name = ""
+    text: Text | None = None
     """What was decided; None if the group reached no decision."""
-    choice: str = ""
-    options: tuple[str, ...] = ()
-    confidence: float | None = None
-    consensus_type: str = ""
-    members: tuple[Member, ...] = ()
-    dissent: tuple[str, ...] = ()
-    open_questions: tuple[str, ...] = ()
-    search_text: str = ""
+    choice: Line = ""
+    options: Texts = ()
+    confidence: Share | None = None
+    consensus_type: Line = ""
+    members: Annotated[tuple[Member, ...], MaxLen(MAX_NAMES)] = ()
+    dissent: Texts = ()
+    open_questions: Texts = ()
+    search_text: Text = ""
     """What was argued, for search."""
-    built_on: tuple[str, ...] = ()
+    built_on: Labels = ()
     opened_at: datetime
     closed_at: datetime
-    head: str = ""
+    head: Line = ""
     """The hash of the session's last record."""
-    strength: str = ""
+    strength: Name = ""
     """What the decision is worth in one word."""
-    obligations: tuple[RecordedObligation, ...] = ()
+    obligations: Annotated[tuple[RecordedObligation, ...], MaxLen(MAX_NAMES)] = ()
     """Numbered from 1."""
 
 
@@ -83,18 +108,18 @@ class SoloDecided(Fact):
     """A source decided alone."""
 
     decision_id: str
-    source: str
-    topic: str
-    text: str
-    confidence: float
-    category: str = ""
+    source: RequiredName
+    topic: RequiredLine
+    text: Proposal
+    confidence: Share
+    category: Name = ""
     stakes: Stakes = "medium"
-    tags: tuple[str, ...] = ()
-    built_on: tuple[str, ...] = ()
+    tags: Labels = ()
+    built_on: Labels = ()
     probes: tuple[str, ...] = ()
     """The circuits that this decision tests."""
-    key: str = ""
-    origin: str = ""
+    key: Name = ""
+    origin: Line = ""
     """The door through which it came in."""
 
 
@@ -125,10 +150,10 @@ class OutcomeReviewed(Fact):
 
     decision_id: str
     outcome: Outcome
-    choice: str = ""
-    note: str = ""
-    by: str = ""
-    key: str = ""
+    choice: Line = ""
+    note: Line = ""
+    by: Name = ""
+    key: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,21 +161,21 @@ class ObligationSettled(Fact):
     """What became of the obligation of this number; a later fact replaces an earlier one, and `open` takes it back."""
 
     decision_id: str
-    number: int
+    number: Number
     state: ObligationState
-    note: str = ""
-    by: str = ""
-    key: str = ""
+    note: Line = ""
+    by: Name = ""
+    key: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadCreated(Fact):
     """A line of reasoning began that several sessions will follow."""
 
-    thread: str
-    title: str
-    category: str = ""
-    by: str = ""
+    thread: Name
+    title: RequiredLine
+    category: Name = ""
+    by: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,15 +183,15 @@ class ThreadJoined(Fact):
     """A session belongs to a thread."""
 
     thread: str
-    session: str
+    session: RequiredName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadStatusSet(Fact):
     thread: str
     status: ThreadStatus
-    note: str = ""
-    by: str = ""
+    note: Line = ""
+    by: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,8 +199,8 @@ class ThreadQuestioned(Fact):
     """An open question was added to a thread; it gets the thread's next number."""
 
     thread: str
-    question: str
-    by: str = ""
+    question: RequiredLine
+    by: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,8 +208,8 @@ class ThreadQuestionSettled(Fact):
     """The question of this number is no longer open."""
 
     thread: str
-    number: int
-    by: str = ""
+    number: Number
+    by: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,15 +217,15 @@ class ThreadVisited(Fact):
     """A seat was shown the state of the thread."""
 
     thread: str
-    seat: str
+    seat: RequiredName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CategoryConfidence:
     """The confidence that a decision in a category needs to be made alone."""
 
-    category: str
-    min_confidence: float
+    category: RequiredName
+    min_confidence: Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,23 +239,23 @@ class Policy:
     shares, on `stakes_sources`, the global one on `global_sources`.
     """
 
-    failures: int = 3
-    window_seconds: float = WEEK
-    cooldown_seconds: float = HOUR
-    probe_seconds: float = DAY
-    deliberate_stakes: tuple[Stakes, ...] = ("critical",)
-    min_confidence: float = 0.6
-    deliberate_categories: tuple[str, ...] = ()
-    category_confidence: tuple[CategoryConfidence, ...] = ()
-    scope_sources: int = 2
-    stakes_sources: int = 3
-    global_sources: int = 5
+    failures: Count = 3
+    window_seconds: Seconds = WEEK
+    cooldown_seconds: Seconds = HOUR
+    probe_seconds: Seconds = DAY
+    deliberate_stakes: Annotated[tuple[Stakes, ...], MaxLen(4)] = ("critical",)
+    min_confidence: Share = 0.6
+    deliberate_categories: Names = ()
+    category_confidence: Annotated[tuple[CategoryConfidence, ...], MaxLen(MAX_NAMES)] = ()
+    scope_sources: SourceCount = 2
+    stakes_sources: SourceCount = 3
+    global_sources: SourceCount = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySet(Fact):
     policy: Policy
-    by: str = ""
+    by: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,8 +263,8 @@ class CircuitReset(Fact):
     """Somebody closed a circuit by hand."""
 
     scope: str
-    by: str = ""
-    note: str = ""
+    by: Name = ""
+    note: Line = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +273,7 @@ class KeyUsed(Fact):
 
     call: str
     by: str
-    key: str
+    key: RequiredName
     digest: str
     result: str = ""
 
@@ -267,8 +292,8 @@ class TokenIssued(Fact):
     session: str = ""
     seat: str = ""
     expires: datetime
-    note: str = ""
-    family: str = ""
+    note: Line = ""
+    family: Name = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,13 @@
-"""A remembered decision, by a group or alone, with its later reviews."""
+"""A remembered decision, by a group or alone, with its later reviews and what became of its obligations."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from moothall.memory.facts import DecisionRecorded, Member, ObligationSettled, Outcome, SoloDecided
+from moothall.domain.facts import Fact
+from moothall.errors import BadSetting, KeyReused
+from moothall.memory.facts import DecisionRecorded, Member, ObligationSettled, ObligationState, Outcome, SoloDecided
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.strength import rate_strength
 
@@ -88,3 +91,70 @@ def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionRecorded:
         closed_at=at,
         strength=rate_strength(is_decided=True, confidence=solo.confidence, voters=1).strength,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RememberedObligation:
+    """A condition of a decision that was carried, as it stands."""
+
+    decision_id: str
+    number: int
+    """Its number within the decision."""
+    by: str
+    """Who set it."""
+    text: str
+    """What must hold."""
+    due: str
+    state: ObligationState = "open"
+    note: str = ""
+    settled_by: str = ""
+    settled_at: datetime | None = None
+    """None while nothing was reported."""
+    topic: str = ""
+    """The question that was decided."""
+
+
+def list_obligations(kept: RememberedDecision) -> tuple[RememberedObligation, ...]:
+    """Return the obligations of a decision, each with what was last reported of it."""
+    last = {settled.fact.number: settled for settled in kept.settlements}
+    found = []
+    for number, each in enumerate(kept.record.obligations, 1):
+        obligation = RememberedObligation(
+            decision_id=kept.decision, number=number, by=each.by, text=each.text, due=each.due, topic=kept.record.topic
+        )
+        if number in last:
+            at, fact = last[number].at, last[number].fact
+            obligation = replace(obligation, state=fact.state, note=fact.note, settled_by=fact.by, settled_at=at)
+        found.append(obligation)
+    return tuple(found)
+
+
+def build_obligation_facts(kept: RememberedDecision, fact: ObligationSettled) -> Sequence[Fact]:
+    """Return the fact, or nothing if it says what is recorded already; raises BadSetting, KeyReused."""
+    listed = list_obligations(kept)
+    if not 1 <= fact.number <= len(listed):
+        has = f"it has 1 to {len(listed)}" if listed else "it has none"
+        raise BadSetting(f"{fact.decision_id!r} has no obligation {fact.number}; {has}")
+    for settled in kept.settlements:
+        earlier = settled.fact
+        if fact.key and earlier.key == fact.key:
+            if (earlier.number, earlier.state, earlier.note) != (fact.number, fact.state, fact.note):
+                raise KeyReused(f"key {fact.key!r} came before with other words on {fact.decision_id!r}; use a new key")
+            return ()
+    now = listed[fact.number - 1]
+    return () if (now.state, now.note) == (fact.state, fact.note) else (fact,)
+
+
+def has_open_obligations(kept: RememberedDecision) -> bool:
+    return any(each.state == "open" for each in list_obligations(kept))
+
+
+def describe_obligations(kept: RememberedDecision) -> str:
+    """Say what a review must know: which obligations are open, and which failed although it is called a success."""
+    listed = list_obligations(kept)
+    open_ones = [f"{each.number} ({each.by}: {each.text})" for each in listed if each.state == "open"]
+    failed = [f"{each.number} ({each.by}: {each.text})" for each in listed if each.state == "failed"]
+    told = [f"Obligations still open: {'; '.join(open_ones)}. Was each met, waived or failed?"] if open_ones else []
+    if failed and kept.outcome == "success":
+        told.append(f"Reviewed as a success, although an obligation failed: {'; '.join(failed)}.")
+    return " ".join(told)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from moothall.memory.synonyms import Alternatives, find_alternatives
-from moothall.memory.tokenize import extract_query_terms, extract_terms, is_pair, locate_terms
+from moothall.memory.tokenize import Alternatives, extract_query_terms, extract_terms, find_alternatives, is_pair, locate_terms
 
 TOPIC, DECIDED = 4, 2
 """The weight of a term in the topic and in the decision; in the argument it is 1."""

@@ -19,8 +19,7 @@ from moothall.memory.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
-from moothall.memory.obligations import RememberedObligation, list_obligations
-from moothall.memory.remembered_decision import RememberedDecision
+from moothall.memory.remembered_decision import RememberedDecision, RememberedObligation, list_obligations
 
 ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", "asked", "settled", "obligation"]
 

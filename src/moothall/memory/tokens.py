@@ -13,9 +13,19 @@ from typing import Final, Literal, get_args
 
 from moothall.domain.facts import OWNER_ORIGIN, Entry, Fact
 from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.limits import validate_value
 from moothall.errors import BadSetting, UnknownToken
-from moothall.memory import validation
-from moothall.memory.facts import ACCESS_KINDS, LoginEnded, LoginStarted, Role, TicketIssued, TokenIssued, TokenRevoked
+from moothall.memory.facts import (
+    ACCESS_KINDS,
+    Line,
+    LoginEnded,
+    LoginStarted,
+    Name,
+    Role,
+    TicketIssued,
+    TokenIssued,
+    TokenRevoked,
+)
 from moothall.memory.register import Register
 from moothall.ports.ledger import Clock, Ledger
 
@@ -117,8 +127,9 @@ class TokenStore:
         Raises BadSetting or BadName.
         """
         _check(role, lasts, session, seat)
-        validation.validate_text("note", note)
-        if validation.validate_optional_name("family", family) and role not in {"seat", "agent"}:
+        validate_value("note", note, Line)
+        validate_value("family", family, Name)
+        if family and role not in {"seat", "agent"}:
             raise BadSetting(f"a token for the role {role!r} has no model family; only one for a seat or an agent has")
         issued: list[IssuedToken] = []
 
@@ -313,7 +324,7 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
 
 
 def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
-    validation.validate_choice("role", role, ROLES)
+    validate_value("role", role, Role)
     if not timedelta(0) < lasts <= MAX_LIFE:
         raise BadSetting(f"a token that lasts {lasts} is none; it must last more than nothing and at most {MAX_LIFE.days} days")
     if session:

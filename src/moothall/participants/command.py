@@ -14,8 +14,7 @@ from typing import Final
 from uuid import uuid4
 
 from moothall.codec.answers import read_answer
-from moothall.disk.atomic_write import write_atomically
-from moothall.disk.private import make_private_folder
+from moothall.disk.private import make_private_folder, write_atomically
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates, one_line

@@ -22,8 +22,7 @@ from moothall.errors import BadAnswer, MootError
 from moothall.participants.encoder import compute_relevance
 from moothall.participants.local_model import Completion, LocalModel
 from moothall.participants.weights import NAME
-from moothall.ports.participant import Answer, NoAnswer, OnText
-from moothall.ports.similarity import Similarity
+from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
 
 SPEAKS_FROM: Final = 0.3
 """The reaction from which an embedded seat wants to speak."""

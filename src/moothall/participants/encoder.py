@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any, Final
 
 from moothall.errors import MissingExtra, describe_install
-from moothall.ports.similarity import Similarity
+from moothall.ports.participant import Similarity
 
 LOW: Final = 0.05
 """The cosine of unrelated texts."""

@@ -23,8 +23,7 @@ from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import list_providers, parse_platform
 from moothall.participants.script import ScriptParticipant
 from moothall.participants.similarity_seat import MeasureParticipant
-from moothall.ports.limits import ProviderLimits
-from moothall.ports.participant import Participant
+from moothall.ports.participant import Participant, ProviderLimits
 
 NamedFile = Literal["", "any", "toml"]
 

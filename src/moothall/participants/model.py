@@ -42,8 +42,7 @@ from moothall.participants.provider_limits import (
     name_account,
     parse_limits,
 )
-from moothall.ports.limits import Allowance, ProviderLimits
-from moothall.ports.participant import Answer, NoAnswer, OnText
+from moothall.ports.participant import Allowance, Answer, NoAnswer, OnText, ProviderLimits
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse

@@ -13,8 +13,15 @@ from typing import Any, Final
 from uuid import uuid4
 
 from moothall.errors import BadSetting, WorldError
-from moothall.ports.limits import CAPACITY_SHARE, PLACE_SECONDS, Allowance, LimitReport, ProviderLimits
-from moothall.ports.participant import ASKED_IN, note_waiting
+from moothall.ports.participant import (
+    ASKED_IN,
+    CAPACITY_SHARE,
+    PLACE_SECONDS,
+    Allowance,
+    LimitReport,
+    ProviderLimits,
+    note_waiting,
+)
 
 LIMITS: Final = "MOOT_LIMITS"
 """The variable that sets limits: `openai=500r,200000t,20c,5s;anthropic=50r` (requests and tokens a minute, calls and sessions

@@ -1,6 +1,6 @@
-"""The participant port: a model, agent, person or script that fills a seat."""
+"""The participant port: what fills a seat, what bounds its requests, and the measure of similarity that seats share."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -20,6 +20,10 @@ ON_RETRY: ContextVar[Callable[[], None] | None] = ContextVar("moot_on_retry", de
 
 ASKED_IN: ContextVar[str] = ContextVar("moot_asked_in", default="")
 """The session whose ask is being answered; "" where nobody is asked."""
+CAPACITY_SHARE = 0.1
+"""How much of a minute's allowance may be spent at once. The rest flows in evenly: no minute has more than the allowance."""
+PLACE_SECONDS = 5.0
+"""How long a session keeps its place at a provider after a call: its next call follows, as long as nobody is waited for."""
 
 
 @contextmanager
@@ -86,3 +90,71 @@ class VerifiableAnswer(Protocol):
     """An answer that can be marked as unverified: given without the search that it should rest on."""
 
     def mark_unverified(self) -> object: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What a provider allows one key: requests and tokens in a minute, calls and sessions at once. None: no limit is known."""
+
+    requests: float | None = None
+    tokens: float | None = None
+    at_once: int | None = None
+    sessions: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReport:
+    """What a provider's answer said of its limits.
+
+    `requests` and `tokens` are the allowances of a minute, `..._left` what is left of them; nothing is allowed for `closed_for`
+    seconds.
+    """
+
+    requests: float | None = None
+    requests_left: float | None = None
+    tokens: float | None = None
+    tokens_left: float | None = None
+    closed_for: float = 0.0
+
+
+class ProviderLimits(Protocol):
+    """Limits by account: a provider and a key. `moothall_testkit.limits_contract` tests every implementation against it."""
+
+    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = "") -> float:
+        """Take one request and its tokens; returns 0 if the call may begin now, else in how many seconds to ask again.
+
+        `call` names it until `finish`; one that is never finished counts for `lasts` seconds. `session` is whose call it is, ""
+        for none: it has a place at the provider until `PLACE_SECONDS` after its last call.
+        """
+        ...
+
+    async def finish(self, account: str, call: str, *, tokens: int) -> None:
+        """End a call; `tokens` are those that it used beyond those taken (less than 0: fewer)."""
+        ...
+
+    async def report(self, account: str, report: LimitReport) -> None:
+        """Learn what the provider said of its limits; the narrower of what is set and what it says holds."""
+        ...
+
+
+class Similarity(Protocol):
+    def likeness(self, one: str, others: Sequence[str]) -> list[float]:
+        """Return the similarity of `one` to each of `others`: 0 unrelated, 1 identical."""
+        ...
+
+
+class MeaningIndex(Protocol):
+    """Texts in the order in which they were added, comparable with a query by meaning."""
+
+    def __len__(self) -> int: ...
+
+    def add_texts(self, texts: Sequence[str]) -> None:
+        """Add texts at the end; nothing is computed yet."""
+        ...
+
+    def measure(self, query: str, most_new: int) -> Sequence[float]:
+        """Return the similarity of the query to each text: 0 unrelated (or not computed yet), 1 identical.
+
+        At most `most_new` texts, the newest first, are computed that were not before. Blocks: call it on a thread.
+        """
+        ...

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from moothall.domain.budget import Budget
+from moothall.domain.budget import Budget, ExpectedCalls
 from moothall.domain.facts import Entry, Language, Opened
 from moothall.domain.ids import SessionId
 from moothall.domain.roster import Seat
 from moothall.domain.rulebook import Rulebook
 from moothall.domain.topic import Topic
-from moothall.domain.workload import ExpectedCalls
 from moothall.reports.blocks import Report
 from moothall.reports.decision import Decision
 from moothall.reports.markdown import iterate_markdown

@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from moothall.ports.limits import Allowance, LimitReport, ProviderLimits
+from moothall.ports.participant import Allowance, LimitReport, ProviderLimits
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 ONE, TWO = "openai/one", "openai/two"

@@ -16,11 +16,10 @@ from typing import Any
 
 from moothall.codec.chain import find_chain_fault
 from moothall.codec.head_records import HEADS
-from moothall.domain.head_facts import RegisteredHead
 from moothall.domain.ids import SessionId
-from moothall.domain.records import Head, StoredRecord
+from moothall.domain.records import Head, RegisteredHead, StoredRecord
 from moothall.errors import SeqConflict
-from moothall.memory.head_book import HeadBook, open_head_register, register_heads
+from moothall.memory.register import HeadBook, open_head_register, register_heads
 from moothall.ports.ledger import Ledger, LedgerUpkeep
 from moothall_testkit.ledger_scenes import ONE, TWO, build_chain, expect_error, run_with_deadline
 

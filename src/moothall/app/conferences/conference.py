@@ -12,28 +12,26 @@ from pathlib import Path
 from typing import Final
 
 from moothall.app.conferences.folder_scan import (
+    AGENDA_KEPT,
+    LOCK,
     MAX_SPEECH_LENGTH,
+    OWN_FOLDER,
     QUIET_SECONDS,
     Damage,
     FolderScan,
+    SyncState,
+    compute_digest,
     find_damage,
     is_next_turn,
     is_settled,
     normalize_speech,
     read_normalized,
+    read_sync_state,
     scan_folder,
+    write_sync_state,
 )
 from moothall.app.conferences.quarantine import Quarantine, read_text_if_any
 from moothall.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
-from moothall.app.conferences.sync_state import (
-    AGENDA_KEPT,
-    LOCK,
-    OWN_FOLDER,
-    SyncState,
-    compute_digest,
-    read_sync_state,
-    write_sync_state,
-)
 from moothall.disk.folder import Folder, UnreadableFile
 from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN, TOKEN_ORIGIN, Language, Loss
 from moothall.domain.ids import SeatId, SessionId

@@ -1,13 +1,18 @@
-"""Scans a conference's folder and finds its damage. Reads only."""
+"""Scans a conference's folder and finds its damage, compared with what was there at the last sync. Reads only."""
 
+import json
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from typing import Annotated, Final, Literal
 
-from moothall.app.conferences.sync_state import SyncState, compute_digest
+from annotated_types import Ge
+from pydantic import TypeAdapter, ValidationError
+
 from moothall.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
+from moothall.domain.facts import Language
 from moothall.protocols.roundtable.facts import RoundtableSpeech
 from moothall.protocols.roundtable.files import (
     AGENDA,
@@ -27,15 +32,16 @@ from moothall.protocols.roundtable.files import (
 from moothall.protocols.roundtable.state import Conference, SkippedTurn
 from moothall.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
 
+OWN_FOLDER: Final = ".moot"
+LOCK: Final = "lock"
+AGENDA_KEPT: Final = "agenda.md"
+_NAME: Final = "mark.json"
 MAX_SPEECH_LENGTH: Final = 50_000
 SETTLE_SECONDS: Final = 90.0
 """How long a speaker may take between its two writes, the speech and `turn.json`, before Moot completes them."""
-
 QUIET_SECONDS: Final = 5.0
 """After how long a file that does not change counts as written to its end."""
-
 _MISNAMED: Final = re.compile(r"0*(\d{1,6})[_\- .]+(.+?)\.(?:md|markdown|txt)", re.IGNORECASE)
-
 DamageKind = Literal[
     "turn_missing",
     "turn_torn",
@@ -58,6 +64,48 @@ DamageKind = Literal[
     "input_altered",
     "input_unknown",
 ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncState:
+    """`published` turns have their files; `turn` and `agenda` are the digests of the files when they were last correct.
+
+    `sessions` are the ids under which ledgers know the conference: people who share a folder may each have their own ledger.
+    `path` is where the folder was: a copy of it elsewhere is another conference. `inputs` of the user's have their files, and
+    `returned` minutes were moved aside. `head` is the last ledger entry that the files show; `accepted` is the digest of a
+    `turn.json` that came with a file of others, until ours replaces it.
+    """
+
+    published: Annotated[int, Ge(0)] = 0
+    turn: str = ""
+    agenda: str = ""
+    minutes: bool = False
+    language: Language = "en"
+    sessions: tuple[str, ...] = ()
+    path: str = ""
+    inputs: Annotated[int, Ge(0)] = 0
+    returned: bool = False
+    head: Annotated[int, Ge(0)] = 0
+    accepted: str = ""
+
+
+_SYNC_STATE: Final = TypeAdapter(SyncState)
+
+
+def compute_digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def read_sync_state(own: Folder) -> SyncState:
+    """Return the stored state; an empty one if there is none, or none that can be read."""
+    try:
+        return _SYNC_STATE.validate_json(own.read(_NAME) or "{}")
+    except (UnreadableFile, ValidationError):
+        return SyncState()
+
+
+def write_sync_state(own: Folder, mark: SyncState) -> None:
+    own.put(_NAME, json.dumps(asdict(mark), ensure_ascii=False) + "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

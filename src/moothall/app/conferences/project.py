@@ -5,14 +5,13 @@ import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Final, Required, Unpack
 
 from moothall.app.conferences.conference import ConferenceFolder, describe_damage
-from moothall.app.conferences.folder_scan import Damage, FolderScan, scan_folder
-from moothall.app.conferences.guide import read_guide
+from moothall.app.conferences.folder_scan import OWN_FOLDER, Damage, FolderScan, read_sync_state, scan_folder
 from moothall.app.conferences.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
-from moothall.app.conferences.sync_state import OWN_FOLDER, read_sync_state
 from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession, open_planned
 from moothall.app.session_options import Options, refuse_options
@@ -22,6 +21,7 @@ from moothall.domain.ids import SeatId, SessionId, parse_session_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import MAILBOX, Seat, Swap
 from moothall.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
+from moothall.locale.texts import find_translation
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 from moothall.protocols.roundtable.files import AGENDA, GUIDE, TURN, format_input_file_name, parse_agenda
 from moothall.protocols.roundtable.names import validate_conference_name, validate_role_name
@@ -29,6 +29,12 @@ from moothall.protocols.roundtable.turn_file import TurnFile
 
 TABLE: Final = ".roundtable"
 DEFAULT_ROUNDS: Final = 3
+
+
+@cache
+def read_guide(language: Language) -> str:
+    """The page that lies in the folder of a project's conferences."""
+    return find_translation(Path(__file__).parent, "guide", language, "md").read_text(encoding="utf-8")
 
 
 def find_project_root(start: Path) -> Path:

@@ -10,8 +10,13 @@ from typing import Final
 from moothall.app.conferences.folder_scan import QUIET_SECONDS, Damage
 from moothall.app.conferences.project import ConferenceProject
 from moothall.app.conferences.status import ConferenceStatus
-from moothall.app.conferences.wake_agents import FileAgentParticipant, build_wake_recipe, build_wake_text
-from moothall.app.conferences.watch_folder import LOOK_SECONDS, watch_changes
+from moothall.app.conferences.wake_agents import (
+    LOOK_SECONDS,
+    FileAgentParticipant,
+    build_wake_recipe,
+    build_wake_text,
+    watch_changes,
+)
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
 from moothall.app.parking import run_through_outages

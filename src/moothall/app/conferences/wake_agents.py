@@ -1,13 +1,15 @@
 """Agents that are woken for their turn: their prompt, and how their files or output become an answer."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from watchfiles import Change, awatch
+
 from moothall.app.conferences.folder_scan import Damage
-from moothall.app.conferences.watch_folder import LOOK_SECONDS
 from moothall.codec.answers import read_answer
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
@@ -19,17 +21,44 @@ from moothall.participants.command import CommandParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.roundtable.sections import is_speechlike
 
+LOOK_SECONDS: Final = 3.0
+"""How often a folder is polled if its file system reports no changes; one poll reads a handful of files."""
+
+QUIET_MILLISECONDS: Final = 100
+_OWN: Final = frozenset({".moot", "aside"})
 DONE_SECONDS: Final = 20.0
 """How long an agent that has written its files may take to end by itself."""
-
 MAX_REPORT_LENGTH: Final = 400
 """An agent that can write files may only report what it did: a longer text without sections is its speech."""
-
 WITHOUT_TOOLS: Final = frozenset({"claude", "copilot", "qwen"})
 """Known agents whose recipes give them no tools: they can neither read nor write the files."""
-
 MENTIONING: Final = frozenset({"gemini", "qwen"})
 """Programs that insert a file of the folder into the prompt where it says `@` and the file's name."""
+
+
+async def watch_changes(folder: Path, look_seconds: float = LOOK_SECONDS) -> AsyncIterator[None]:
+    """Yield whenever something may have changed: at once if the file system reports it, else every few seconds."""
+
+    def is_theirs(change: Change, path: str) -> bool:
+        parts = Path(path).relative_to(folder).parts
+        return not parts or (parts[0] not in _OWN and not parts[-1].startswith("."))
+
+    yield
+    while True:
+        # It fails on names that are not valid text, on too many watches, and when the folder disappears.
+        with suppress(Exception):
+            async for _ in awatch(
+                folder,
+                watch_filter=is_theirs,
+                debounce=QUIET_MILLISECONDS,
+                step=QUIET_MILLISECONDS // 2,
+                rust_timeout=round(look_seconds * 1_000),
+                yield_on_timeout=True,
+                recursive=False,
+            ):
+                yield
+        await asyncio.sleep(look_seconds)
+        yield
 
 
 class Waker(Protocol):

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final
 
 from annotated_types import MaxLen
 
+from moothall.domain.budget import ExpectedCalls
 from moothall.domain.consult import ConsultKind, ConsultRequest
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId, parse_seat_id
 from moothall.domain.roster import validate_seats
-from moothall.domain.workload import ExpectedCalls
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moothall.protocols.consultation.facts import QuestionClosed, QuestionOpened

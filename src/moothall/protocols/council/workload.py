@@ -1,7 +1,7 @@
 """What a deliberation is expected to ask."""
 
+from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
-from moothall.domain.workload import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.protocols.council.facts import CouncilOpened
 from moothall.protocols.council.state import CouncilVariant
 

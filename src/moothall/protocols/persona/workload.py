@@ -1,7 +1,7 @@
 """What a meeting is expected to ask."""
 
+from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
-from moothall.domain.workload import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.protocols.persona.facts import MeetingOpened
 
 BLIND_FROM = 3

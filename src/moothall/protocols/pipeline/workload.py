@@ -1,8 +1,8 @@
 """What a pipeline is expected to ask."""
 
+from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
 from moothall.domain.ids import parse_seat_id
-from moothall.domain.workload import LONG_ANSWER, ExpectedCalls
 from moothall.protocols.pipeline.facts import PipelineOpened
 
 

@@ -9,10 +9,9 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.choice_line import drop_choice, extract_choice
 from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moothall.domain.ids import SeatId
-from moothall.domain.topic import MAX_LABEL_LENGTH
+from moothall.domain.topic import MAX_LABEL_LENGTH, drop_choice, extract_choice
 from moothall.protocols.roundtable.sections import MinutesSection
 
 Text = Annotated[str, MinLen(1), MaxLen(50_000)]

@@ -4,10 +4,10 @@ import re
 from functools import partial
 from typing import Final
 
-from moothall.domain.choice_line import drop_choice
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.topic import drop_choice
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT, RoundtablePromptText
 from moothall.protocols.roundtable.answer_table import FORMS, build_person_ask
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass, replace
 
-from moothall.domain.choice_line import drop_choice, extract_choice
 from moothall.domain.facts import Entry, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.topic import drop_choice, extract_choice
 from moothall.locale.catalogues import ROUNDTABLE_REPORT, RoundtableReportText
 from moothall.protocols.roundtable.facts import ConferenceClosed
 from moothall.protocols.roundtable.rules import RULES

@@ -1,7 +1,7 @@
 """What a conference is expected to ask."""
 
+from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
-from moothall.domain.workload import LONG_ANSWER, ExpectedCalls
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.domain.facts import Opened
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, MEASURE, UNNAMED_MINDS, Seat, parse_kind, validate_seats
-from moothall.domain.workload import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings

@@ -4,17 +4,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from moothall.domain.topic import Stakes
+from moothall.domain.limits import Count
+from moothall.domain.topic import MAX_LABELS, Stakes
 from moothall.errors import NotAllowed
 from moothall.memory.breakers import CircuitView, Policy
-from moothall.memory.facts import CategoryConfidence
-from moothall.memory.validation import MAX_WINDOW
+from moothall.memory.facts import MAX_NAMES, CategoryConfidence, Proposal, RequiredLine, RequiredName, SourceCount
+from moothall.memory.facts import Seconds as RequiredSeconds
 from moothall.surfaces.api.fields import AgentName, IdempotencyKey, Note, Score, Short
 from moothall.surfaces.api.method import ApiModel, Call, NoParams, Operations
 
 METHODS = Operations()
 
-Seconds = Annotated[float | None, Field(gt=0, le=MAX_WINDOW)]
+Seconds = RequiredSeconds | None
 Scope = Annotated[
     str,
     Field(
@@ -30,7 +31,7 @@ class MayParams(ApiModel):
     confidence: Score
     category: Short = ""
     stakes: Stakes = "medium"
-    tags: Annotated[list[Short], Field(max_length=32)] = []
+    tags: Annotated[list[Short], Field(max_length=MAX_LABELS)] = []
 
 
 class MayOut(ApiModel):
@@ -45,13 +46,13 @@ class MayOut(ApiModel):
 
 class RecordParams(ApiModel):
     agent: AgentName = None
-    topic: Annotated[str, Field(min_length=1, max_length=4_000)]
-    decision: Annotated[str, Field(min_length=1, max_length=20_000)]
+    topic: RequiredLine
+    decision: Proposal
     confidence: Score
     category: Short = ""
     stakes: Stakes = "medium"
-    tags: Annotated[list[Short], Field(max_length=32)] = []
-    built_on: Annotated[list[Short], Field(max_length=32)] = []
+    tags: Annotated[list[Short], Field(max_length=MAX_LABELS)] = []
+    built_on: Annotated[list[Short], Field(max_length=MAX_LABELS)] = []
     participants: Annotated[
         list[Annotated[str, Field(max_length=64)]],
         Field(
@@ -85,29 +86,29 @@ class ResetParams(ApiModel):
 
 
 class CategoryConfidenceIn(ApiModel):
-    category: Annotated[str, Field(min_length=1, max_length=100)]
+    category: RequiredName
     min_confidence: Score
 
 
 class PolicyParams(ApiModel):
     """What is left out stays as it is; an empty list clears."""
 
-    failures: Annotated[int | None, Field(ge=1, le=1_000, description="Failures in the window that open a circuit.")] = None
+    failures: Annotated[Count | None, Field(description="Failures in the window that open a circuit.")] = None
     window_seconds: Annotated[Seconds, Field(description="The sliding window.")] = None
     cooldown_seconds: Annotated[Seconds, Field(description="How long a circuit stays open before a probe.")] = None
     probe_seconds: Annotated[Seconds, Field(description="Deadline for the review of a probe.")] = None
     deliberate_stakes: Annotated[list[Stakes] | None, Field(max_length=4, description="Stakes never decided alone.")] = None
     min_confidence: Annotated[Score | None, Field(description="For deciding alone at high stakes.")] = None
-    deliberate_categories: Annotated[list[Short] | None, Field(max_length=200, description="Never decided alone.")] = None
+    deliberate_categories: Annotated[list[Short] | None, Field(max_length=MAX_NAMES, description="Never decided alone.")] = None
     category_confidence: Annotated[
         list[CategoryConfidenceIn] | None,
-        Field(max_length=200, description="Minimum confidence for deciding alone in a category."),
+        Field(max_length=MAX_NAMES, description="Minimum confidence for deciding alone in a category."),
     ] = None
     scope_sources: Annotated[
-        int | None, Field(ge=2, le=1_000, description="Different sources that must fail before a category or a tag opens.")
+        SourceCount | None, Field(description="Different sources that must fail before a category or a tag opens.")
     ] = None
-    stakes_sources: Annotated[int | None, Field(ge=2, le=1_000, description="The same for a level of stakes.")] = None
-    global_sources: Annotated[int | None, Field(ge=2, le=1_000, description="The same for the global circuit.")] = None
+    stakes_sources: Annotated[SourceCount | None, Field(description="The same for a level of stakes.")] = None
+    global_sources: Annotated[SourceCount | None, Field(description="The same for the global circuit.")] = None
     idempotency_key: IdempotencyKey = ""
 
 

@@ -4,8 +4,9 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, AliasChoices, Field
 
+from moothall.domain.limits import Share, explain_violation
 from moothall.domain.roster import MAILBOX, MAX_FAMILY_LENGTH
-from moothall.domain.safe_text import one_line
+from moothall.memory.facts import Line, Name
 from moothall.surfaces.api.method import ApiModel
 
 PAGE: Final = 200
@@ -14,17 +15,17 @@ MAX_ENTRIES: Final = 10**12
 
 def _validate_key(key: str) -> str:
     """A key that could not be stored is refused before anything is done."""
-    if key and (not key.strip() or one_line(key) != key):
-        raise ValueError("it must have 1 to 100 printable characters on one line")
+    if (violation := explain_violation("the key", key, Name)) is not None:
+        raise ValueError(violation)
     return key
 
 
 IdempotencyKey = Annotated[
-    str, Field(max_length=100, description="A repeated call with the same key counts once."), AfterValidator(_validate_key)
+    Name, Field(description="A repeated call with the same key counts once."), AfterValidator(_validate_key)
 ]
-Short = Annotated[str, Field(max_length=100)]
-Note = Annotated[str, Field(max_length=4_000)]
-Score = Annotated[float, Field(ge=0, le=1)]
+Short = Name
+Note = Line
+Score = Share
 Rounded = Annotated[float, AfterValidator(lambda value: round(value, 4))]
 EntryNumber = Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now.")]
 

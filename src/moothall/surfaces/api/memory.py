@@ -7,11 +7,16 @@ from typing import Annotated, Final, Literal
 from pydantic import AliasChoices, Field
 
 from moothall.memory.amplification import Amplification
-from moothall.memory.facts import Member, ObligationState, Outcome, ThreadStatus
+from moothall.memory.facts import Member, Number, ObligationState, Outcome, RequiredLine, RequiredName, ThreadStatus
 from moothall.memory.lineage import Lineage
-from moothall.memory.obligations import RememberedObligation, describe_obligations, has_open_obligations
-from moothall.memory.obligations import list_obligations as list_obligations_of
-from moothall.memory.remembered_decision import ALONE, RememberedDecision
+from moothall.memory.remembered_decision import (
+    ALONE,
+    RememberedDecision,
+    RememberedObligation,
+    describe_obligations,
+    has_open_obligations,
+)
+from moothall.memory.remembered_decision import list_obligations as list_obligations_of
 from moothall.memory.search import SearchHit
 from moothall.memory.threads import ThreadView
 from moothall.memory.track_records import CategoryTrust, SourceTrust, compute_score, compute_standing
@@ -74,7 +79,7 @@ class ObligationsOut(ApiModel):
 
 class SettleObligationParams(ApiModel):
     decision_id: DecisionRef
-    number: Annotated[int, Field(ge=1, description="Its number within the decision.")]
+    number: Annotated[Number, Field(description="Its number within the decision.")]
     state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")]
     note: Note = ""
     idempotency_key: IdempotencyKey = ""
@@ -83,7 +88,7 @@ class SettleObligationParams(ApiModel):
 class ReviewParams(ApiModel):
     decision_id: DecisionRef
     outcome: Outcome
-    choice: Annotated[Short, Field(description="The choice that proved right, if known.")] = ""
+    choice: Annotated[Note, Field(description="The choice that proved right, if known.")] = ""
     note: Note = ""
     idempotency_key: IdempotencyKey = ""
 
@@ -183,7 +188,7 @@ class ThreadParams(ApiModel):
 
 
 class CreateThreadParams(ApiModel):
-    title: Annotated[str, Field(min_length=1, max_length=4_000)]
+    title: RequiredLine
     category: Short = ""
     thread: Annotated[Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")] = (
         ""
@@ -192,7 +197,7 @@ class CreateThreadParams(ApiModel):
 
 
 class ResumeThreadParams(ThreadParams):
-    participant: Annotated[str, Field(max_length=64, validation_alias=AliasChoices("participant", "agent", "seat"))]
+    participant: Annotated[RequiredName, Field(validation_alias=AliasChoices("participant", "agent", "seat"))]
     idempotency_key: IdempotencyKey = ""
 
 
@@ -203,12 +208,12 @@ class SetThreadParams(ThreadParams):
 
 
 class AskThreadParams(ThreadParams):
-    question: Annotated[str, Field(min_length=1, max_length=4_000)]
+    question: RequiredLine
     idempotency_key: IdempotencyKey = ""
 
 
 class SettleThreadParams(ThreadParams):
-    number: Annotated[int, Field(ge=1)]
+    number: Number
     idempotency_key: IdempotencyKey = ""
 
 

@@ -6,7 +6,7 @@ from pydantic import AliasChoices, Field
 
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.topic import Stakes
-from moothall.memory.obligations import RememberedObligation
+from moothall.memory.remembered_decision import RememberedObligation
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
 from moothall.scoring.positions import VotePosition

@@ -12,7 +12,7 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
-from moothall.memory.obligations import RememberedObligation
+from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.ballots import find_candidate_ids
 from moothall.protocols.council.facts import CandidateTally, DeliberationClosed
 from moothall.protocols.council.report import build_warning

@@ -18,7 +18,7 @@ import click
 
 from moothall.app.environment import resolve_home
 from moothall.app.owner_key import is_loopback, load_owner_key
-from moothall.disk.atomic_write import write_atomically
+from moothall.disk.private import write_atomically
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.surfaces.cli import output as out

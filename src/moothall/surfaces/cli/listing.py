@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from moothall.domain.ids import SessionId
-    from moothall.memory.head_book import ArchivedSession
+    from moothall.memory.register import ArchivedSession
 
 _STANDING_STYLES: Final = {"decided": "green", "parked": "yellow", "waiting": "yellow", "stopped": "yellow", "damaged": "red"}
 

@@ -8,8 +8,7 @@ import click
 from moothall.domain.safe_text import one_line
 from moothall.memory.amplification import Amplification
 from moothall.memory.breakers import CircuitView, Policy
-from moothall.memory.obligations import RememberedObligation
-from moothall.memory.remembered_decision import ALONE
+from moothall.memory.remembered_decision import ALONE, RememberedObligation
 from moothall.memory.track_records import CategoryTrust
 from moothall.reports.decision import summarize_choice
 from moothall.surfaces.api.breakers import METHODS as BREAKER_METHODS

@@ -15,9 +15,9 @@ import click
 
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
-from moothall.disk.atomic_write import replace_atomically, write_atomically
-from moothall.domain.head_facts import RegisteredHead
+from moothall.disk.private import replace_atomically, write_atomically
 from moothall.domain.ids import SessionId, is_register, parse_session_id
+from moothall.domain.records import RegisteredHead
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadImport, BadSetting
 from moothall.surfaces.cli import output as out

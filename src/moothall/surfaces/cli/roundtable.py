@@ -12,8 +12,7 @@ from typing import Any, Final
 import click
 from rich.console import Console
 
-from moothall.app.conferences.guide import read_guide
-from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceOptions, ConferenceProject, find_project_root
+from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceOptions, ConferenceProject, find_project_root, read_guide
 from moothall.app.conferences.status import Blocked, ConferenceStatus
 from moothall.app.conferences.unattended import Relay
 from moothall.app.moot import Moot

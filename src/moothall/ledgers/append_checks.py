@@ -1,12 +1,14 @@
-"""Which heads a ledger has written and not yet registered, and when it does."""
+"""What every ledger does on an append: checks the numbers, and remembers which heads are not registered yet."""
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from moothall.codec.head_records import HEADS, ChainEnd, HeadHash, seal_heads
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
+from moothall.errors import SeqConflict
 
 REGISTER_SECONDS: Final = 1.0
 """For how long a head that was written may be missing in the register while its process lives."""
@@ -60,3 +62,16 @@ class PendingHeads:
 def seal_now(end: ChainEnd, heads: Mapping[SessionId, HeadHash]) -> list[StoredRecord]:
     """Build the records that register these heads now."""
     return seal_heads(end, time.time_ns() // 1_000, heads)
+
+
+def check_order(session: SessionId, records: Sequence[StoredRecord]) -> None:
+    """Raise SeqConflict if the numbers of a batch are not consecutive."""
+    for before, record in pairwise(records):
+        if record.seq != before.seq + 1:
+            raise SeqConflict(session, record.seq, before.seq)
+
+
+def check_head(session: SessionId, records: Sequence[StoredRecord], head: int) -> None:
+    """Raise SeqConflict if a batch does not start directly after the head."""
+    if records[0].seq != head + 1:
+        raise SeqConflict(session, records[0].seq - 1, head)

@@ -1,0 +1,114 @@
+"""Limits stand with the fields of facts, as `Annotated`: how long a text is, how many items a list has, from where to where a
+number goes. Whatever else knows a limit (a schema, a form, a call's parameters) takes the same type; what violates one is
+explained here, in the same words everywhere.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+
+from moothall.domain.safe_text import one_line
+from moothall.errors import BadSetting
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class OneLine:
+    """The text is printable and has no line breaks."""
+
+
+Share = Annotated[float, Ge(0), Le(1)]
+Count = Annotated[int, Ge(1), Le(1_000)]
+
+
+def validate_limits(value: object) -> None:
+    """Check every field of a fact, and of what it holds, against its type and limits. Raises BadSetting for the first fault."""
+    for name, kind in _list_fields(value).items():
+        validate_value(name, getattr(value, name), kind)
+
+
+def validate_value(what: str, value: object, kind: Any) -> None:
+    """Check a value against a type with limits. Raises BadSetting, which names the value as `what`."""
+    if (violation := explain_violation(what, value, kind)) is not None:
+        raise BadSetting(violation)
+
+
+def explain_violation(what: str, value: object, kind: Any, limits: tuple[object, ...] = ()) -> str | None:
+    """Say why a value is not of a type with limits, and what is expected; None if it is."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return explain_violation(what, value, arguments[0], (*arguments[1:], *limits))
+    if origin in {Union, UnionType}:
+        if value is None and NoneType in arguments:
+            return None
+        violations = [explain_violation(what, value, each, limits) for each in arguments if each is not NoneType]
+        return None if None in violations else violations[0]
+    if origin is Literal:
+        return None if value in arguments else f"unknown {what} {value!r}; known: {', '.join(map(str, arguments))}"
+    if origin is tuple:
+        return _explain_items(what, value, arguments[0], _find_number(limits, MaxLen, "max_length"))
+    if kind is str:
+        return _explain_text(what, value, limits)
+    if kind in {int, float}:
+        return _explain_number(what, value, limits, is_whole=kind is int)
+    if isinstance(value, datetime):
+        return None if value.tzinfo is not None else f"{what} must have a time zone"
+    if is_dataclass(value):
+        held = _list_fields(value).items()
+        inner = (explain_violation(f"{what}.{name}", getattr(value, name), of) for name, of in held)
+        return next((each for each in inner if each is not None), None)
+    return None
+
+
+def _list_fields(value: object) -> dict[str, Any]:
+    kind: Any = type(value)
+    return _read_fields(kind)
+
+
+@cache
+def _read_fields(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _explain_items(what: str, value: object, kind: Any, most: float | None) -> str | None:
+    if not isinstance(value, tuple | list) or (most is not None and len(value) > most):
+        return f"{what} must be a list" + ("" if most is None else f" of at most {most}")
+    return next((each for each in (explain_violation(what, item, kind) for item in value) if each is not None), None)
+
+
+def _explain_text(what: str, value: object, limits: Iterable[object]) -> str | None:
+    if not isinstance(value, str):
+        return f"{what} must be a text, not {type(value).__name__}"
+    least, most = _find_number(limits, MinLen, "min_length"), _find_number(limits, MaxLen, "max_length")
+    if most is not None and len(value) > most:
+        return f"{what} has {len(value)} characters; at most {most} are kept"
+    if least and not value.strip():
+        return f"{what} is empty; say something"
+    if _SURROGATE.search(value):
+        return f"{what} holds half a character (a lone surrogate); send valid UTF-8"
+    if any(isinstance(each, OneLine) for each in limits) and one_line(value) != value:
+        return f"{what} {value!r} must have at most {most} printable characters on one line"
+    return None
+
+
+def _explain_number(what: str, value: object, limits: Iterable[object], *, is_whole: bool) -> str | None:
+    over, least, most = _find_number(limits, Gt, "gt"), _find_number(limits, Ge, "ge"), _find_number(limits, Le, "le")
+    is_number = isinstance(value, int if is_whole else int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if is_number and (over is None or value > over) and (least is None or value >= least) and (most is None or value <= most):
+        return None
+    lower = "" if over is None and least is None else f" more than {over:g}" if over is not None else f" from {least:g}"
+    upper = "" if most is None else f" and at most {most:.0f}" if over is not None else f" to {most:g}"
+    return f"{what} is {value!r}; it must be a {'whole ' if is_whole else ''}number{lower}{upper}"
+
+
+def _find_number(limits: Iterable[object], kind: type, name: str) -> Any:
+    return next((getattr(each, name) for each in limits if isinstance(each, kind)), None)
