@@ -105,7 +105,7 @@ def test_two_agents_take_part_in_a_meeting(path: str, tmp_path: Path) -> None:
         words = ["--turns", "2", "--language", "en", "--set", "blind=true", "--set", "summarizer=bob", "--session", "s", "--json"]
         decided = json.loads(await stage.moot("run", *seats, *words, "--", TOPIC))
         assert decided["lost"] == []
-        assert (decided["author"], decided["decision"]["text"]) == ("bob", "Ship, with a way back.")
+        assert (decided["author"], decided["decision"]) == ("bob", "Ship, with a way back.")
         assert {(each["seat"], each["before"], each["verdict"]) for each in decided["positions"]} == {
             ("ada", "Ship.", "support"),
             ("bob", "Ship.", "support"),

@@ -118,8 +118,8 @@ def test_the_meeting_streams_as_reasoning_and_the_decision_is_the_answer(server:
     assert parts == sorted(parts)
     assert told.content.rstrip().endswith(f"http://{server.address}/s/{told.session}")
     assert (told.finish, sessions(server)) == ("stop", [told.session])
-    spent = server.local("moot.getSession", sessionId=told.session)["decision"]["spent"]
-    assert told.tokens == spent["tokens_in"] + spent["tokens_out"] > 0
+    spent = server.local("moot.getSession", sessionId=told.session)["spent"]
+    assert told.tokens == spent["tokensIn"] + spent["tokensOut"] > 0
 
 
 def test_the_same_request_again_is_answered_at_once_and_without_a_stream_too(server: Server, provider: ModelProvider) -> None:

@@ -274,9 +274,9 @@ def test_an_agent_that_fails_is_lost_and_the_meeting_goes_on(cli: Cli, tmp_path:
     words = ["--turns", "1", "--set", "blind=false", "--set", "summarizer=bob", "--session", "s"]
     decided = cli.json("run", "Shall we?", "--seat", seat, *others(tmp_path), *words)
     assert lost(cli) == [("1.intent.ada", reason, details[0]), ("2.stand.ada", reason, details[1])]
-    assert decided["decision"]["text"] == "So be it."
+    assert decided["decision"] == "So be it."
     (ada,) = decided["lost"]
-    assert (ada["seat"], ada["times"], ada["last"], ada["did_not_vote"]) == ("ada", 2, reason, True)
+    assert (ada["seat"], ada["times"], ada["last"], ada["didNotVote"]) == ("ada", 2, reason, True)
     assert cli.json("verify", "s")[0]["fault"] is None
 
 
@@ -288,7 +288,7 @@ def test_an_agent_that_fails_in_a_debate_is_lost_and_the_debate_goes_on(cli: Cli
     decided = cli.json("run", "Shall we?", "--seat", seat, *others(tmp_path, DEBATE), *words)
     assert {(ask.rpartition(".")[2], why) for ask, why, _ in lost(cli)} == {("ada", reason)}
     assert [each["seat"] for each in decided["lost"]] == ["ada"]
-    assert decided["decision"]["text"] == "In steps."
+    assert decided["decision"] == "In steps."
 
 
 def held_with(cli: Cli, folder: Path, stubborn: Stubborn, leaps: Leaps, bob: Script) -> Decision:

@@ -248,7 +248,7 @@ def test_a_running_session_can_be_cancelled_from_another_process(cli: Cli, held_
     assert held_up.ended().code == 4
     assert facts(record(cli))[-1] == {"fact": "session_cancelled", "reason": "asked the wrong question"}
     decided = cli.json("show", "s")
-    assert (decided["status"], decided["ended_by"], decided["decision"]) == ("cancelled", "cancelled", None)
+    assert (decided["status"], decided["endedBy"], decided["decision"]) == ("cancelled", "cancelled", None)
     for words in (["cancel", "s"], ["input", "s", "hello"]):
         assert cli(*words, code=2).err == "moot: session 's' has ended; `moot fork` goes on from an earlier entry\n"
 
@@ -384,7 +384,7 @@ def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) ->
     assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("me", "human", "Soup.", 1)
     decision = cli.json("show", "s")
     assert [(voice["seat"], voice["text"]) for voice in decision["dissent"]] == [("me", "with bread")]
-    assert [each["confidence_after"] for each in decision["positions"] if each["seat"] == "me"] == [0.9]
+    assert [each["confidenceAfter"] for each in decision["positions"] if each["seat"] == "me"] == [0.9]
 
 
 # Inputs, seen by whoever is asked next.

@@ -240,7 +240,7 @@ def test_what_is_written_starts_moot_and_a_panel_decides(home: Cli, tmp_path: Pa
             opened = plain(await client.call_tool("open_session", {**topic, "panel": "duo"}))
             session = {"sessionId": opened["sessionId"], "timeoutSeconds": 100}
             ended = plain(await client.call_tool("get_session", session))
-            assert (ended["status"], ended["decision"]["decision"]["text"]) == ("concluded", "Ship on Monday.")
+            assert (ended["status"], ended["decision"]) == ("concluded", "Ship on Monday.")
             told = refused(await client.call_tool("get_session", {"sessionId": "nope"}))
             assert told == f"no session is called 'nope'; the sessions are: {opened['sessionId']} (Ship?)"
 

@@ -275,7 +275,7 @@ def test_a_question_on_its_own_is_answered_and_recorded_in_chinese(cli: Cli) -> 
     assert "## 不确定点\n\n建议咨询：@advisor" in text
     answered = next(fact for fact in facts(cli("export", "one", "jsonl").out) if fact["fact"] == "consultation.answered")
     assert answered["said"] == {"answer": "我不知道。", "ask_instead": "advisor", "known": "unknown"}
-    assert cli.json("show", "one")["ended_by"] == "unknown"
+    assert cli.json("show", "one")["endedBy"] == "unknown"
 
 
 def test_a_wrong_call_is_refused_before_anything_is_recorded(cli: Cli) -> None:

@@ -150,13 +150,13 @@ def test_a_debate_is_told_line_by_line_and_ends_with_its_decision(cli: Cli) -> N
 def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_where(cli: Cli, decided: str) -> None:
     """D-3, D-11, D-12, D-19, D-20, D-21: the same from `show` and `resume`; code 0."""
     found = cli.json("show", "s")
-    assert found["decision"] == {"text": "Begin with SQLite, move when a second writer comes.", "entries": [6]}
-    assert (found["status"], found["ended_by"], found["author"]) == ("concluded", "voted", "ada")
-    assert (found["consensus_type"], found["choice"]) == ("majority", "sqlite")
+    assert (found["decision"], found["decisionEntries"]) == ("Begin with SQLite, move when a second writer comes.", [6])
+    assert (found["status"], found["endedBy"], found["author"]) == ("concluded", "voted", "ada")
+    assert (found["consensusType"], found["choice"]) == ("majority", "sqlite")
     assert (found["voters"], round(found["effective"], 2)) == (3, 2.0)
-    assert found["open_challenges"] == [{"text": "SQLite has one writer.", "entries": [5]}]
+    assert found["openChallenges"] == [{"text": "SQLite has one writer.", "entries": [5]}]
     assert found["overturned"] is True
-    assert [(each["seat"], each["choice_before"], each["verdict"], each["moved_by"]) for each in found["positions"]] == [
+    assert [(each["seat"], each["choiceBefore"], each["verdict"], each.get("movedBy")) for each in found["positions"]] == [
         ("ada", "postgres", "support", None),
         ("bob", "sqlite", "support", None),
         ("cem", "postgres", "oppose", None),
@@ -170,7 +170,7 @@ def test_the_json_of_a_debate_says_what_kind_of_consensus_it_is_and_who_stood_wh
 def test_a_seat_that_was_lost_is_on_the_record_and_in_the_result(cli: Cli, decided: str) -> None:
     """D-12: it failed once, in one phase, and voted all the same."""
     assert cli.json("show", "s")["lost"] == [
-        {"seat": "cem", "times": 1, "last": "error", "weight_share": 1 / 3, "did_not_vote": False}
+        {"seat": "cem", "times": 1, "last": "error", "weightShare": 1 / 3, "didNotVote": False}
     ]
     (lost,) = [fact for fact in facts(record(cli)) if fact["fact"] == "seat_lost"]
     assert (lost["seat"], lost["ask"], lost["reason"], lost["detail"]) == ("cem", "2.argue.cem", "error", "scripted")
@@ -181,9 +181,9 @@ def test_an_advisory_panel_ends_with_the_owners_decision_and_how_each_advice_was
     """D-8: the owner may be named; what it declined stays dissent."""
     words = (*scene("advice"), "--protocol", "advisory", "--set", "owner=ada", "--session", "s")
     found = cli.json("run", "Shall we hire?", *words)
-    assert found["decision"] == {"text": "Hire one engineer now, one in spring.", "entries": [7]}
-    assert (found["consensus_type"], found["ended_by"], found["author"]) == ("owner_decision", "decided", "ada")
-    assert [(each["seat"], each["choice_before"], each["verdict"]) for each in found["positions"]] == [
+    assert (found["decision"], found["decisionEntries"]) == ("Hire one engineer now, one in spring.", [7])
+    assert (found["consensusType"], found["endedBy"], found["author"]) == ("owner_decision", "decided", "ada")
+    assert [(each["seat"], each["choiceBefore"], each["verdict"]) for each in found["positions"]] == [
         ("ada", "yes", "support"),
         ("bob", "no", "conditional_support"),
         ("cem", "no", "oppose"),
@@ -191,7 +191,7 @@ def test_an_advisory_panel_ends_with_the_owners_decision_and_how_each_advice_was
     assert [(each["seat"], each["kind"], each["text"]) for each in found["dissent"]] == [
         ("cem", "challenge", "Contractors are there tomorrow.")
     ]
-    assert (found["open_challenges"], found["overturned"]) == ([], False)
+    assert (found["openChallenges"], found["overturned"]) == ([], False)
     minutes = cli("show", "s").out
     assert "| #5 | bob | There is money for one. | adopted in part | The budget allows for one. | #7 |" in minutes
     assert "| #6 | cem | Contractors are there tomorrow. | declined | Contractors leave. | #7 |" in minutes
@@ -202,7 +202,7 @@ def test_an_owner_who_decides_nothing_leaves_code_4(cli: Cli, tmp_path: Path) ->
     offer = [{"type": "propose", "text": "So.", "choice": choice, "confidence": 0.5} for choice in ("yes", "no")]
     platform = write_script(tmp_path / "s.toml", {"ada": {"propose": offer[:1]}, "bob": {"propose": offer[1:]}})
     found = cli.json("run", "Who decides?", "--protocol", "advisory", *seat_words(platform, ["ada", "bob"]), code=4)
-    assert (found["decision"], found["consensus_type"], found["ended_by"]) == (None, "no_consensus", "owner_lost")
+    assert (found["decision"], found["consensusType"], found["endedBy"]) == (None, "no_consensus", "owner_lost")
 
 
 def test_a_consensus_is_found_when_the_objections_have_been_met(cli: Cli) -> None:
@@ -210,18 +210,18 @@ def test_a_consensus_is_found_when_the_objections_have_been_met(cli: Cli) -> Non
     told = cli("run", "Four days?", "--protocol", "consensus", *scene("accord"), "--session", "s").out
     assert "  ■ Synthesizing · round 2\n#10 bob synthesizes (0.90): A four-day week, with Fridays covered in turn.\n" in told
     found = cli.json("show", "s")
-    assert (found["consensus_type"], found["ended_by"], found["author"]) == ("convergent", "voted", "bob")
+    assert (found["consensusType"], found["endedBy"], found["author"]) == ("convergent", "voted", "bob")
     # Bob wrote what was decided: his own condition is an obligation, not a dissent.
     assert found["dissent"] == []
     assert [(each["seat"], each["text"]) for each in found["obligations"]] == [("bob", "The rota is published a month ahead.")]
-    assert [each["moved_by"] for each in found["positions"]] == [None, 6, None]
+    assert [each.get("movedBy") for each in found["positions"]] == [None, 6, None]
 
 
 def test_without_a_consensus_within_the_rounds_it_ends_with_code_4_and_the_positions_as_they_stand(cli: Cli) -> None:
     """D-9, D-11: no decision, and nothing is averaged away."""
     words = ("--protocol", "consensus", *scene("accord"), "--set", "rounds=1", "--session", "s")
     found = cli.json("run", "Four days?", *words, code=4)
-    assert (found["status"], found["consensus_type"], found["decision"]) == ("concluded", "no_consensus", None)
+    assert (found["status"], found["consensusType"], found["decision"]) == ("concluded", "no_consensus", None)
     assert [(each["seat"], each["verdict"]) for each in found["positions"]] == [
         ("ada", "support"),
         ("bob", "oppose"),
@@ -234,7 +234,7 @@ def test_without_a_consensus_within_the_rounds_it_ends_with_code_4_and_the_posit
 def test_a_threshold_that_no_vote_reaches_is_no_consensus(cli: Cli) -> None:
     """D-9: nobody opposes in the second round, and nobody is sure enough."""
     words = ("--protocol", "consensus", *scene("accord"), "--set", "rounds=2", "--set", "threshold=0.95")
-    assert cli.json("run", "Four days?", *words, code=4)["consensus_type"] == "no_consensus"
+    assert cli.json("run", "Four days?", *words, code=4)["consensusType"] == "no_consensus"
 
 
 def test_blind_positions_that_agree_end_a_debate_at_low_stakes(cli: Cli, tmp_path: Path) -> None:
@@ -456,10 +456,10 @@ def test_a_fork_at_a_line_goes_on_with_another_participant(cli: Cli, decided: st
     cli("resume", "f", code=3)
     cli("answer", "f", "--seat", "bob", said("vote"))
     found = cli.json("resume", "f")
-    assert (found["open_challenges"], found["choice"]) == ([], "sqlite")
+    assert (found["openChallenges"], found["choice"]) == ([], "sqlite")
     differs = cli.json("diff", "s", "f")
     assert differs["shared"] == 5
-    assert [end["session"] for end in differs["decisions"]] == ["s", "f"]
+    assert [end["sessionId"] for end in differs["decisions"]] == ["s", "f"]
     told = cli("diff", "s", "f").out
     assert "the same up to entry 5 of the ledger, then:\n" in told
     assert "\n-   bob passes\n" in told
@@ -505,8 +505,8 @@ def test_mailbox_seats_contribute_from_other_processes_and_the_debate_goes_on(cl
     cli("answer", "s", "--seat", "eve", said("vote"))
     cli("answer", "s", "--seat", "fay", said("vote", position="conditional_support", condition="In May."))
     found = cli.json("resume", "s")
-    assert (found["consensus_type"], found["decision"]["text"]) == ("convergent", "In steps.")
-    assert [(each["seat"], each["choice_before"], each["moved_by"]) for each in found["positions"]] == [
+    assert (found["consensusType"], found["decision"]) == ("convergent", "In steps.")
+    assert [(each["seat"], each["choiceBefore"], each.get("movedBy")) for each in found["positions"]] == [
         ("ada", "no", 3),
         ("eve", "yes", None),
         ("fay", "later", None),
@@ -564,7 +564,7 @@ def test_a_run_that_waits_takes_what_other_processes_contribute(cli: Cli) -> Non
                 assert cli("answer", "s", "--seat", seat, said(kind)).out.startswith("recorded")
         done = process.ended()
     assert done.code == 0, done
-    assert json.loads(done.out)["consensus_type"] == "unanimous"
+    assert json.loads(done.out)["consensusType"] == "unanimous"
 
 
 def test_an_answer_that_ends_the_session_says_so(cli: Cli) -> None:
@@ -573,7 +573,7 @@ def test_an_answer_that_ends_the_session_says_so(cli: Cli) -> None:
     cli("run", "Easy?", *words, code=3)
     cli("answer", "s", "--seat", "eve", said("propose"))
     done = cli("answer", "s", "--seat", "fay", said("propose"))
-    assert cli.json("show", "s")["ended_by"] == "agreed_blind"
+    assert cli.json("show", "s")["endedBy"] == "agreed_blind"
     assert "continue with" not in done.out
 
 
@@ -625,7 +625,7 @@ def test_a_deliberation_can_be_cancelled(cli: Cli, waiting: str) -> None:
     assert cli.json("cancel", "s", "--dry-run")["would_cancel"] is True
     assert "cancelled by entry 5" in cli("cancel", "s", "--reason", "asked the wrong question").out
     found = cli.json("show", "s")
-    assert (found["status"], found["ended_by"], found["decision"]) == ("cancelled", "cancelled", None)
+    assert (found["status"], found["endedBy"], found["decision"]) == ("cancelled", "cancelled", None)
     assert "> asked the wrong question" in cli("show", "s").out
     assert cli("resume", "s", code=4).out.splitlines()[-3:] == [
         "Cancelled before a decision.",

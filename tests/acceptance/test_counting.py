@@ -120,14 +120,14 @@ def test_a_debate_of_five_models_on_the_command_line_makes_twenty_calls(cli: Cli
     """D-7: four phases of five turns; looking whether the models are there costs no call."""
     found, asked = commanded(cli, disputing, "--protocol", "debate")
     assert len(asked) == found["spent"]["calls"] == 20
-    assert (found["ended_by"], found["consensus_type"]) == ("voted", "unanimous")
+    assert (found["endedBy"], found["consensusType"]) == ("voted", "unanimous")
 
 
 def test_low_stakes_on_the_command_line_end_an_agreement_after_five_calls(cli: Cli) -> None:
     """D-19: the cheapest debate there is."""
     found, asked = commanded(cli, agreeing, "--protocol", "debate", "--stakes", "low")
     assert len(asked) == found["spent"]["calls"] == 5
-    assert found["ended_by"] == "agreed_blind"
+    assert found["endedBy"] == "agreed_blind"
 
 
 @pytest.mark.parametrize("protocol", ["debate", "consensus", "advisory"])

@@ -210,7 +210,7 @@ def test_a_stopped_meeting_says_how_to_go_on_and_loses_nothing(cli: Cli, tmp_pat
     assert cli.json("list")[0]["status"] == "thinking"
     write_script(tmp_path / "talk.toml", round_robin(SEATS, TURNS))
     decision = cli.json("resume", "s")
-    assert decision["decision"]["text"] == "So be it."
+    assert decision["decision"] == "So be it."
     after = cli("export", "s", "jsonl").out
     assert after.startswith(before)
     assert [fact["fact"] for fact in facts(after)].count("session_resumed") == 1

@@ -69,8 +69,8 @@ def test_a_lost_bid_is_silence_for_this_turn(cli: Cli, tmp_path: Path, failing: 
     assert [line["speaker"] for line in timeline(cli("export", "s", "context").out)] == ["USER", "a", "b"]
     floors = [(fact["turn"], fact["seat"], fact.get("lost", [])) for fact in record(cli) if fact["fact"] == "persona.floor_given"]
     assert floors == [(1, "a", ["b"]), (2, "b", [])]
-    assert decided["lost"] == [{"seat": "b", "times": 1, "last": reason, "weight_share": 0.5, "did_not_vote": False}]
-    assert decided["outcome_uncertain"] is False
+    assert decided["lost"] == [{"seat": "b", "times": 1, "last": reason, "weightShare": 0.5, "didNotVote": False}]
+    assert decided["outcomeUncertain"] is False
     assert len(re.findall(r"^Turn 1 · .*\n\n(?:- .*\n)*- `░{20}` b – ", cli("export", "s", "minutes").out, re.MULTILINE)) == 1
 
 
@@ -89,7 +89,7 @@ def test_a_lost_speech_hands_the_floor_to_the_next(cli: Cli, tmp_path: Path) -> 
     assert lost(cli) == [("1.speech.a", "error"), ("1.speech.b", "malformed")]
     floors = [fact["seat"] for fact in record(cli) if fact["fact"] == "persona.floor_given"]
     assert floors == ["a", "b", "c"]
-    assert decided["decision"]["text"] == "So."
+    assert decided["decision"] == "So."
 
 
 def test_a_draft_without_a_decision_hands_the_pen_on_and_one_without_grounds_does_not(cli: Cli, tmp_path: Path) -> None:
@@ -102,8 +102,9 @@ def test_a_draft_without_a_decision_hands_the_pen_on_and_one_without_grounds_doe
     platform = write_script(tmp_path / "s.toml", talk)
     decided = cli.json("run", "Grounds?", *seat_words(platform, "abc"), "--set", "summarizer=a", "--session", "s")
     assert lost(cli) == [("2.draft.a", "malformed")]
-    assert (decided["author"], decided["decision"]) == ("b", {"text": "Grounds, and some that are not there.", "entries": [2]})
-    assert [each["did_not_vote"] for each in decided["lost"]] == [False]
+    assert (decided["author"], decided["decision"]) == ("b", "Grounds, and some that are not there.")
+    assert decided["decisionEntries"] == [2]
+    assert [each["didNotVote"] for each in decided["lost"]] == [False]
     (drafted,) = [fact for fact in record(cli) if fact["fact"] == "persona.conclusion_drafted"]
     assert drafted["corrections"] == ["left_out decision.entries.1 9"]
 
@@ -116,13 +117,13 @@ def test_a_meeting_that_loses_everyone_ends_without_a_decision(cli: Cli, tmp_pat
     assert "\nNo decision: every seat that could have written it failed.\n" in done.out
     assert "\nLost seats\n– a: failed" in done.out
     decided = cli.json("show", "s")
-    assert (decided["status"], decided["ended_by"], decided["decision"], decided["support"]) == (
+    assert (decided["status"], decided["endedBy"], decided["decision"], decided.get("support")) == (
         "concluded",
         "seats_lost",
         None,
         None,
     )
-    assert [(each["seat"], each["did_not_vote"]) for each in decided["lost"]] == [("a", True), ("b", True), ("c", True)]
+    assert [(each["seat"], each["didNotVote"]) for each in decided["lost"]] == [("a", True), ("b", True), ("c", True)]
     assert decided["positions"] == []
     document = cli("export", "s", "context").out
     assert len(timeline(document)) == 1
@@ -141,7 +142,7 @@ def test_a_meeting_whose_speakers_all_fail_says_so(cli: Cli, tmp_path: Path) -> 
     }
     platform = write_script(tmp_path / "s.toml", {"a": seat, "b": seat})
     decided = cli.json("run", "Say?", *seat_words(platform, "ab"), "--session", "s")
-    assert decided["ended_by"] == "seats_lost"
+    assert decided["endedBy"] == "seats_lost"
     assert decided["turns"] == 0
 
 
@@ -166,8 +167,8 @@ def test_a_missing_last_word_is_named_with_what_it_could_have_changed(
     done = cli("run", "Last word?", "--panel", "p.toml", "--set", "summarizer=a", "--session", "s")
     decided = cli.json("show", "s")
     share = weights[1] / sum(weights)
-    assert decided["lost"] == [{"seat": "b", "times": 1, "last": "timeout", "weight_share": share, "did_not_vote": True}]
-    assert decided["outcome_uncertain"] is differs
+    assert decided["lost"] == [{"seat": "b", "times": 1, "last": "timeout", "weightShare": share, "didNotVote": True}]
+    assert decided["outcomeUncertain"] is differs
     assert (decided["support"], decided["turnout"]) == (1.0, 1 - share)
     told = "With the missing last words the outcome could have been another."
     assert (told in " ".join(done.out.replace("│", " ").split())) is differs
@@ -184,7 +185,7 @@ def test_a_lost_position_is_no_position(cli: Cli, tmp_path: Path) -> None:
     }
     platform = write_script(tmp_path / "s.toml", talk)
     decided = cli.json("run", "Before?", *seat_words(platform, "abc"), "--session", "s")
-    assert [(each["seat"], each["before"], each["verdict"]) for each in decided["positions"]] == [
+    assert [(each["seat"], each.get("before"), each["verdict"]) for each in decided["positions"]] == [
         ("a", "for", "support"),
         ("b", None, "oppose"),
         ("c", "unsure", "abstain"),
@@ -201,7 +202,7 @@ def test_the_turn_budget_ends_the_talk_and_the_record_says_so(cli: Cli, tmp_path
         tmp_path / "s.toml", {seat: {**kinds, "draft": [draft("So.", [2])]} for seat, kinds in round_robin("ab", 9).items()}
     )
     decided = cli.json("run", "How long?", *seat_words(platform, "ab"), "--turns", "2", "--session", "s")
-    assert (decided["ended_by"], decided["turns"]) == ("turns", 2)
+    assert (decided["endedBy"], decided["turns"]) == ("turns", 2)
     ended = [fact for fact in record(cli) if fact["fact"] == "persona.talk_ended"]
     assert ended == [{"fact": "persona.talk_ended", "turn": 3, "reason": "turns"}]
     assert "the turn budget" in cli("show", "s").out
@@ -215,7 +216,7 @@ def test_the_time_budget_ends_the_talk_and_withdraws_what_was_asked(cli: Cli, tm
     }
     platform = write_script(tmp_path / "s.toml", talk)
     decided = cli.json("run", "How long?", *seat_words(platform, "ab"), "--time", "0.5s", "--session", "s")
-    assert (decided["ended_by"], decided["lost"]) == ("time", [])
+    assert (decided["endedBy"], decided["lost"]) == ("time", [])
     kinds = [fact["fact"] for fact in record(cli)]
     assert kinds.index("budget_exhausted") < kinds.index("persona.talk_ended") < kinds.index("asks_withdrawn")
     (spent,) = [fact for fact in record(cli) if fact["fact"] == "budget_exhausted"]
@@ -286,7 +287,7 @@ def test_the_deciders_word_that_enough_was_said_ends_the_talk(cli: Cli, tmp_path
     talk["b"]["draft"] = [draft("Enough.", [2, 3])]
     platform = write_script(tmp_path / "s.toml", talk)
     decided = cli.json("run", "Enough?", *seat_words(platform, "ab"), "--set", "summarizer=b", "--session", "s")
-    assert (decided["ended_by"], decided["turns"], decided["author"]) == ("sufficient", 2, "b")
+    assert (decided["endedBy"], decided["turns"], decided["author"]) == ("sufficient", 2, "b")
 
 
 # Participants that are other people's code.

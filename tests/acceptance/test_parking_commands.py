@@ -145,4 +145,4 @@ def test_a_session_that_lost_its_seats_names_the_command_that_goes_on_before_tha
     cli("fork", "s", "--session", "t", *[word for seat in "ab" for word in ("--swap", f"{seat}={spare}")])
     assert "seat_lost" not in cli("export", "t", "jsonl").out
     cli("resume", "t")
-    assert cli.json("show", "t")["decision"]["text"] == "Wait a week."
+    assert cli.json("show", "t")["decision"] == "Wait a week."

@@ -80,12 +80,12 @@ def test_three_model_seats_hold_a_meeting_over_http(cli: Cli) -> None:
     done, asked = run(work())
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert found["decision"] == {"text": "Wait a week.", "entries": [2, 3]}
-    assert found["ended_by"] == "quiet"
+    assert (found["decision"], found["decisionEntries"]) == ("Wait a week.", [2, 3])
+    assert found["endedBy"] == "quiet"
     assert found["turns"] == 3
-    assert found["spent"]["tokens_in"] > 0
+    assert found["spent"]["tokensIn"] > 0
     assert found["lost"] == []
-    assert [position["moved_by"] for position in found["positions"] if position["seat"] != found["author"]] == [2, 2]
+    assert [position["movedBy"] for position in found["positions"] if position["seat"] != found["author"]] == [2, 2]
     # As many calls as the protocol needs: 3 positions, 4 × 3 bids, 3 speeches, 1 draft, 2 last words.
     assert len(asked) == 3 + 12 + 3 + 1 + 2
 
@@ -128,8 +128,8 @@ def test_a_provider_that_hangs_in_the_meeting_loses_its_seat_and_no_more(cli: Cl
     done = run(work())
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert [(lost["seat"], lost["last"], lost["did_not_vote"]) for lost in found["lost"]] == [("cem", "timeout", True)]
-    assert found["decision"]["text"] == "Wait a week."
+    assert [(lost["seat"], lost["last"], lost["didNotVote"]) for lost in found["lost"]] == [("cem", "timeout", True)]
+    assert found["decision"] == "Wait a week."
 
 
 def test_a_rate_limit_is_waited_out(cli: Cli) -> None:

@@ -237,7 +237,7 @@ def test_a_fork_goes_on_with_another_seat_and_leaves_its_source_alone(cli: Cli, 
     assert difference["shared"] == at
     assert difference["left"][0]["fact"] == "AsksSent"
     assert difference["right"][0]["fact"] == "SessionForked"
-    assert [end["decision"]["text"] for end in difference["decisions"]] == ["Old.", "Old."]
+    assert [end["decision"] for end in difference["decisions"]] == ["Old.", "Old."]
     told = cli("diff", "s", "f").out.splitlines()
     assert told[:3] == ["- s: Old.", "+ f: Old.", f"the same up to entry {at} of the ledger, then:"]
     assert any(line.startswith("- ") and "the old B" in line for line in told)

@@ -82,9 +82,9 @@ def test_five_agents_elsewhere_converge_vote_and_go_gently(server: Server) -> No
     assert (found["status"], found["endedBy"], found["converged"], found["round"]) == ("concluded", "converged", True, 3)
     agents = found["blackboard"]["agentStates"]
     assert {agent["terminationReason"] for agent in agents.values()} == {"graceful"}
-    decision = client("moot.getSession", sessionId=session)["decision"]
-    assert decision["decision"]["text"] == CACHE
-    assert decision["consensus_type"] == "unanimous"
+    decision = client("moot.getSession", sessionId=session)
+    assert decision["decision"] == CACHE
+    assert decision["consensusType"] == "unanimous"
     standing = found["standing"]
     assert (standing["leading"]["text"], standing["converged"]) == (CACHE, True)
     assert standing["question"] == "How do we make the catalogue fast?"

@@ -81,9 +81,9 @@ def test_the_sources_scenario_plays_out_through_the_command_line(cli: Cli) -> No
 def test_the_decision_weighs_each_seat_and_names_its_grounds(cli: Cli) -> None:
     """P-15, P-17: bias weight × confidence × trust, the dissent by name, positions before and after."""
     decision = cli.json(*WORDS)
-    assert decision["decision"] == {"text": "仅对非核心部门进行 10% 优化。", "entries": [2, 3, 4]}
+    assert (decision["decision"], decision["decisionEntries"]) == ("仅对非核心部门进行 10% 优化。", [2, 3, 4])
     assert decision["author"] == "C"
-    assert decision["ended_by"] == "quiet"
+    assert decision["endedBy"] == "quiet"
     assert [(each["seat"], each["before"], each["verdict"], each["weight"]) for each in decision["positions"]] == [
         ("A", "反对裁员。", "conditional", 0.35),
         ("B", "支持裁员。", "support", 0.3),
@@ -93,7 +93,7 @@ def test_the_decision_weighs_each_seat_and_names_its_grounds(cli: Cli) -> None:
     assert decision["turnout"] == 1.0
     assert [(each["seat"], each["kind"], each["text"]) for each in decision["dissent"]] == [("A", "conditional", "保留研发部")]
     assert decision["lost"] == []
-    assert decision["outcome_uncertain"] is False
+    assert decision["outcomeUncertain"] is False
 
 
 def test_silence_leaves_no_entry_and_is_kept_with_its_reason(cli: Cli) -> None:
@@ -154,7 +154,7 @@ def test_a_program_can_watch_the_scenario_while_it_is_held(cli: Cli) -> None:
 
 def test_sessions_are_named_by_the_day_and_counted(cli: Cli) -> None:
     """P-3: `think_YYYYMMDD_NNN` by default."""
-    names = [cli.json(*WORDS[:-2])["session"] for _ in range(2)]
+    names = [cli.json(*WORDS[:-2])["sessionId"] for _ in range(2)]
     assert all(re.fullmatch(r"think_\d{8}_\d{3}", name) for name in names)
     assert [name[-3:] for name in names] == ["001", "002"]
 

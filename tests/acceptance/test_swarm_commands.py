@@ -206,8 +206,8 @@ def test_a_terminal_shows_the_swarm_at_work(cli: Cli, tmp_path: Path) -> None:
 def test_the_generic_command_runs_a_swarm_too(cli: Cli) -> None:
     """S-1: `moot run --protocol swarm`."""
     done = cli.json("run", TASK, "--protocol", "swarm", *seats(), "--set", "collisions=0")
-    assert done["decision"]["text"] == "Serve the catalogue from a cache at the edge."
-    assert done["consensus_type"] == "majority"
+    assert done["decision"] == "Serve the catalogue from a cache at the edge."
+    assert done["consensusType"] == "majority"
     assert len(folders(cli)) == 1
 
 

@@ -110,7 +110,7 @@ def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None
     assert "= round 1: median 160, spread 60" in told
     assert "207.5 (±2.5)" in told
     decision = json.loads(machine.run("show", "d1", "--json"))
-    assert (decision["choice"], decision["ended_by"], decision["lost"][0]["seat"]) == ("207.5", "settled", "cy")
+    assert (decision["choice"], decision["endedBy"], decision["lost"][0]["seat"]) == ("207.5", "settled", "cy")
     minutes = machine.run("export", "d1", "minutes")
     assert "- Round 2: median 207.5, spread 2.5" in minutes
     assert "> # Not a heading &lt;b>" in minutes

@@ -20,8 +20,8 @@ from moothall_testkit.ledger_scenes import expect_error, run_with_deadline
 
 FIELDS = {
     *("sessionId", "protocol", "language", "topic", "status", "standing", "parked", "choice", "strength", "head", "at"),
-    *("openedAt", "lastAt", "seats", "phases", "waiting", "timeline", "decision", "lenses", "numbers", "budget", "settings"),
-    *("options", "context", "deadlines", "obligations", "sealed", "may"),
+    *("openedAt", "lastAt", "seats", "phases", "waiting", "timeline", "decisionBlocks", "lenses", "numbers", "budget"),
+    *("settings", "options", "context", "deadlines", "obligations", "sealed", "may"),
 }
 
 
@@ -74,7 +74,7 @@ def test_every_session_of_every_protocol_has_a_view_after_each_of_its_entries(tm
                     assert (past["at"], past["head"]) == (at, live["head"])
                     assert set(past["may"]) <= {"fork"}
                     assert all(item["seq"] <= at for _, item in past["timeline"]["items"])
-                varying = {"standing", "may", "outcome", "obligations", "decision"}
+                varying = {"standing", "may", "outcome", "obligations", "decisionBlocks"}
                 assert {name: past[name] for name in FIELDS - varying} == {name: live[name] for name in FIELDS - varying}
             assert seen == {"persona", "debate", "advisory", "consensus", "roundtable", "swarm", "consultation", "pipeline"}
 

@@ -377,13 +377,16 @@ export interface Search {
 }
 export interface SessionDecision {
   sessionId: string;
+  topic: string;
   status: "thinking" | "parked" | "concluded" | "cancelled";
   parked: string;
-  cursor: number;
+  decision?: string | null;
+  confidence?: number | null;
   choice: string;
   strength: "strong" | "fair" | "weak" | "contested" | "overruled" | "none";
-  decision: Record<string, unknown>;
+  cursor: number;
   summary: string[];
+  [more: string]: unknown;
 }
 export interface SessionFound {
   sessionId: string;

@@ -137,7 +137,7 @@ export interface View {
   phases: Phase[];
   waiting: Waiting[];
   timeline: TimelinePart;
-  decision: Block[];
+  decisionBlocks: Block[];
   lenses: Lens[];
   numbers: Figure[];
   budget: Budget;

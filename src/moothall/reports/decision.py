@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from moothall.domain.budget import Spent
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.protocol_state import LostSeat
 from moothall.domain.safe_text import strip_control
+from moothall.reports.json_text import encode_fields
 from moothall.scoring.strength import Strength, StrengthReason, rate_strength
 
 ObligationState = Literal["open", "met", "waived", "failed"]
@@ -75,8 +76,8 @@ class SeatPosition:
 class Decision:
     """The outcome of a session; a protocol names the figures that it has.
 
-    A field added here is in `moot show --json` of every protocol; where `ResultOut` of the calls has a field of that name, it is
-    in the result of a deliberation too.
+    A field added here is in its JSON, whatever the protocol; where `ResultOut` of the calls has a field of that name, it is in
+    the result of a deliberation too.
     """
 
     session: SessionId
@@ -150,6 +151,28 @@ class Decision:
         # The class is frozen: this is the one place that may write, before anybody has seen the value.
         object.__setattr__(self, "strength", rating.strength)
         object.__setattr__(self, "strength_reason", rating.reason)
+
+    @property
+    def short_choice(self) -> str:
+        """What was decided, in a few words; empty where nothing was."""
+        return "" if self.decision is None else summarize_choice(self.choice, self.decision.text)
+
+    def to_json(self) -> dict[str, Any]:
+        """The decision as every surface gives it: `moot show --json`, the library, the server and the page.
+
+        `decision` is the text, None where there is no decision, and `decisionEntries` is what it rests on. Other fields that have
+        no value are left out.
+        """
+        encoded: dict[str, Any] = encode_fields(self)
+        del encoded["session"]
+        return {
+            "sessionId": self.session,
+            **encoded,
+            "choice": self.short_choice,
+            "decision": None if self.decision is None else self.decision.text,
+            "decisionEntries": [] if self.decision is None else list(self.decision.entries),
+            "confidence": self.confidence,
+        }
 
 
 _HEADING: Final = re.compile(r"^[^\S\n]*+#{1,6}\s.*$", re.MULTILINE)

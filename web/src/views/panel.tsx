@@ -87,8 +87,8 @@ export function Panel({ meeting, view }: { meeting: Meeting; view: View }) {
 
 function DecisionLens({ view }: { view: View }) {
   const title = view.status === "concluded" || view.status === "cancelled" ? say("decision") : say("decision_so_far");
-  const [first, ...rest] = view.decision;
-  const shown = first?.kind === "heading" ? rest : view.decision;
+  const [first, ...rest] = view.decisionBlocks;
+  const shown = first?.kind === "heading" ? rest : view.decisionBlocks;
   // The report begins with the choice in a line of its own: here that line is the headline.
   const [line, ...after] = shown;
   const isHeadline = line?.kind === "line" && typeof line.text[0] === "object" && "strong" in line.text[0] && line.text[0].strong === view.choice;

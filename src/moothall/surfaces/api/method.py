@@ -331,7 +331,7 @@ def _drop_missing(value: Any) -> Any:
         return [_drop_missing(each) if type(each) in _NESTED else each for each in value]
     if type(value) is not dict:
         return value
-    always = _ALWAYS if "consensusType" in value else ()
+    always = _ALWAYS if "consensusType" in value or "decisionEntries" in value else ()
     return {
         name: _drop_missing(each) if type(each) in _NESTED else each
         for name, each in value.items()

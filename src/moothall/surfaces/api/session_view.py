@@ -20,7 +20,7 @@ from moothall.engine.snapshot import Snapshot
 from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.reports.blocks import Block, Fields, Line, Report
-from moothall.reports.decision import Decision, summarize_choice
+from moothall.reports.decision import Decision
 from moothall.reports.figures import format_percent
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
 from moothall.reports.loss_text import explain_detail
@@ -66,7 +66,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "topic": clean(opened.topic),
         "status": timeline.status,
         "parked": clean(timeline.parked),
-        "choice": "" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
+        "choice": decision.short_choice,
         "strength": decision.strength,
         "at": snapshot.seq,
         "openedAt": timeline.opened_at.isoformat(),
@@ -75,7 +75,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "seats": build_seats(timeline, snapshot),
         "phases": [{"name": clean(each.name), "state": each.state} for each in timeline.list_phases()],
         "waiting": _build_waiting(timeline, snapshot),
-        "decision": encode_blocks(report.decision),
+        "decisionBlocks": encode_blocks(report.decision),
         "lenses": [{"id": lens.id, "title": clean(lens.title), "blocks": encode_blocks(lens.blocks)} for lens in outline.lenses],
         "numbers": [] if is_closed_to_readers else _build_numbers(decision, outline.lenses, opened),
         "budget": _build_budget(state.spent, opened.budget, decision.turns),

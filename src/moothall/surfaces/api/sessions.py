@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from moothall.app.deliberations import PROGRESS_SECONDS
 from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine
 from moothall.app.validation import MAX_TOPIC_LENGTH
-from moothall.codec.answers import as_json
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.safe_text import strip_control
@@ -21,7 +20,7 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, SessionClosed, UnknownSeat
 from moothall.memory.commands import KeyedCall
 from moothall.ports.runner import MAX_WAIT_SECONDS
-from moothall.reports.decision import Decision, summarize_choice
+from moothall.reports.decision import Decision
 from moothall.reports.terminal import render_decision_lines
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api.deliberation import build_seat
@@ -74,14 +73,20 @@ class ListSessionsParams(ApiModel):
 
 
 class SessionDecisionOut(ApiModel):
+    """A session's current decision, as `Decision.to_json` has it, with positions, dissent, losses and costs."""
+
+    model_config = ConfigDict(extra="allow")
+
     session_id: str
+    topic: str
     status: Literal["thinking", "parked", "concluded", "cancelled"]
     parked: str = Field(default="", description="Why a parked session cannot go on now; resume_session tries again.")
-    cursor: int
-    choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
+    decision: str | None = Field(default=None, description="What was decided.")
+    confidence: float | None = None
+    choice: str = Field(description="The same in a few words; empty where nothing was decided.")
     strength: Strength = Field(description="What the decision is worth, in one word.")
-    decision: dict[str, Any] = Field(description="The current decision, with positions, dissent, losses and costs.")
-    summary: list[str] = Field(description="The same in short, for people.")
+    cursor: int
+    summary: list[str] = Field(description="The decision in short, for people.")
 
 
 class EntriesParams(SessionParams):
@@ -234,20 +239,12 @@ async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOu
         folded = await call.context.get_folded().load_at(name, params.at)
         plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
     decision: Decision = plugin.decision(timeline)
-    fields = as_json(decision)
-    assert isinstance(fields, dict)
+    fields = decision.to_json()
     if is_sealed(state):
-        fields = {name: fields[name] for name in ("session", "topic", "status") if name in fields}
-    return SessionDecisionOut(
-        session_id=params.session_id,
-        status=decision.status,
-        parked=decision.parked,
-        cursor=timeline.seq,
-        choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
-        strength=decision.strength,
-        decision=fields,
-        summary=[line.text for line in render_decision_lines(plugin.report(timeline)) if line.text],
-    )
+        # What seats have written so far may show in any of the other figures.
+        fields = {name: fields[name] for name in ("sessionId", "topic", "status", "parked", "choice", "strength")}
+    summary = [line.text for line in render_decision_lines(plugin.report(timeline)) if line.text]
+    return SessionDecisionOut(**fields, cursor=timeline.seq, summary=summary)
 
 
 @METHODS.add("moot.getEntries", "read")

@@ -20,7 +20,7 @@ from moothall.protocols.council.resolution import tally_candidates
 from moothall.protocols.council.state import Council, CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_motion_votes, list_missing_votes
 from moothall.reports.blocks import join_spans
-from moothall.reports.decision import Decision, summarize_choice
+from moothall.reports.decision import Decision
 from moothall.reports.timeline import SessionTimeline, format_time
 from moothall.surfaces.api.fields import PAGE
 from moothall.surfaces.api.shapes import (
@@ -310,7 +310,7 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
         decision,
         deliberation_id=timeline.session,
         note=_build_note(decision, timeline.language, missing),
-        choice="" if decision.decision is None else summarize_choice(decision.choice, decision.decision.text),
+        choice=decision.short_choice,
         decision=None if decision.decision is None else decision.decision.text,
         participant_votes=build_votes(decision, timeline),
         dissent=[voice.text for voice in voiced],

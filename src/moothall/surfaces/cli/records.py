@@ -181,7 +181,9 @@ async def diff(moot: Moot, left: str, right: str) -> CommandResult:
     lines = [f"- {ends[0]}", f"+ {ends[1]}", f"the same up to entry {differing.shared} of the ledger, then:"]
     for mark, side in (("-", left), ("+", right)):
         lines += [f"{mark} {line}" for line in await _list_lines_after(moot, side, differing.shared)]
-    return CommandResult(json={"shared": differing.shared, **rest, "decisions": decisions}, lines=lines)
+    return CommandResult(
+        json={"shared": differing.shared, **rest, "decisions": [each.to_json() for each in decisions]}, lines=lines
+    )
 
 
 async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:

@@ -40,7 +40,7 @@ def show(session: str, as_report: bool, as_json: bool) -> None:
             raise BadSetting("--report and --json are two forms of the same; give one of them")
         async with Moot() as moot:
             if as_json:
-                output.print_json(await moot.decision(session))
+                output.print_json((await moot.decision(session)).to_json())
                 return
             if as_report:
                 plugin = await moot.load_plugin(session)

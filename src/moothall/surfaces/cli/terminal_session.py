@@ -96,7 +96,7 @@ class TerminalSession:
     async def _run_and_show(self, moot: Moot, plugin: AnyPlugin, *, as_json: bool, wait: float) -> int:
         if as_json:
             decision = await moot.run(self.session, wait=wait or False, on_parked=lambda reason, delay: output.print_note(reason))
-            output.print_json(decision)
+            output.print_json(decision.to_json())
             return await self._choose_exit_code(moot, decision, quiet=True)
         self._timeline = timeline = plugin.timeline(parse_session_id(self.session))
         self._view = await self._build_view(moot, plugin, timeline)
