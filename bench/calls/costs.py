@@ -20,8 +20,8 @@ from typing import Any, Final, TypeVar
 from bench.calls.persona import answer_brief
 from moothall.app.moot import Moot
 from moothall.codec.answers import as_json
+from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
-from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.persona.answer_table import FORMS as PERSONA_FORMS
 from moothall_testkit.careless_model import CarelessModel

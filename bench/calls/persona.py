@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from bench.calls.sessions import hold_session
 from moothall.codec.answers import as_json
+from moothall.codec.schemas import build_user_prompt
 from moothall.domain.budget import Budget
 from moothall.domain.effects import Brief
-from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.persona.facts import (
     Draft,

@@ -4,14 +4,14 @@ import time
 from collections.abc import Sequence
 
 from bench.likeness.pairs import KINDS, LANGUAGES, PARTS, Measure, Verdict, judge_by_words, one_task, pairs, share, verdicts
-from moothall.participants.semantic_similarity import SemanticSimilarity
+from moothall.participants.semantic_similarity import SemanticSimilarity, is_installed
 
 
 def report(*, wrong: bool) -> str:
     """Everything that is measured, and the pairs that are judged wrongly if they are wanted."""
     meaning = SemanticSimilarity()
     measures: dict[str, Measure] = {"words": judge_by_words}
-    if meaning.is_available():
+    if is_installed():
         measures["meaning"] = meaning.judge
     found = {
         (name, language, part): verdicts(measure, language, part)
@@ -21,7 +21,7 @@ def report(*, wrong: bool) -> str:
     }
     parts = [_table([_row(*key, listed) for key, listed in found.items()])]
     parts.append("\n".join(_one_task(name, measure, language) for name, measure in measures.items() for language in ("en", "zh")))
-    if meaning.is_available():
+    if is_installed():
         parts.append(_cost(meaning))
     if wrong:
         parts += [_wrong(*key, listed) for key, listed in found.items() if key[1] != "across"]

@@ -23,7 +23,7 @@ from moothall.domain.roster import Seat
 from moothall.engine.engine import Engine
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
-from moothall.participants.similarity_seat import MeasureParticipant
+from moothall.participants.semantic_similarity import MeasureParticipant
 from moothall.ports.ledger import Ledger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 from moothall.protocols.swarm.facts import LIKENESS, ConvergenceMeasured

@@ -15,10 +15,10 @@ from bench.swarm.report import table
 from bench.swarm.speaker import SILENT_ROUNDS, ErringJudge, Kind, Speaker, find_verdict
 from bench.swarm.speech import build_meanings
 from bench.swarm.world import World, plurality_of
+from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
-from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.protocols.swarm.facts import VALIDATOR, ConvergenceMeasured, SwarmCompleted
 from moothall.protocols.swarm.rules.ideas import compare_by_words
 from moothall_testkit.prompt_size import count_tokens

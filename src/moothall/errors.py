@@ -8,6 +8,7 @@ MootError
 │   ├── BadScript            a script file that is not valid
 │   ├── BadSetting           a setting outside its range
 │   ├── BadAnswer            an answer that does not have the requested shape
+│   │   └── AnswerRefused    an answer that declines to answer
 │   ├── BadImport            a file that cannot be imported as a session
 │   ├── UnknownPlatform      a platform that no participant implements
 │   ├── UnknownProtocol
@@ -42,7 +43,7 @@ MootError
     └── ProviderRefused      a provider that rejects the key, the model or the address
 """
 
-from typing import Final
+from typing import ClassVar, Final, Literal
 
 DISTRIBUTION: Final = "moothall"
 """The name that users install, on PyPI."""
@@ -77,7 +78,12 @@ class BadSetting(CallerError):
 
 
 class BadAnswer(CallerError):
-    pass
+    loss: ClassVar[Literal["malformed", "refused"]] = "malformed"
+    """By what the seat is lost if it does not answer better when it is asked again."""
+
+
+class AnswerRefused(BadAnswer):
+    loss = "refused"
 
 
 class BadImport(CallerError):

@@ -21,7 +21,7 @@ import moothall
 from moothall import EntryAdded, Moot, Seat
 from moothall.app.seats import Seating
 from moothall.domain.effects import Brief
-from moothall.participants.encoder import encode_texts
+from moothall.participants.semantic_similarity import encode_texts
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
 
 # Before the first fork, as in warm.py.

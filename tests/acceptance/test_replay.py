@@ -194,8 +194,7 @@ def test_a_changed_export_is_not_taken_in(cli: Cli, session: str, tmp_path: Path
 
 def test_a_rulebook_that_would_have_decided_otherwise_is_distinct(cli: Cli, session: str, tmp_path: Path) -> None:
     """P-10: an export with a whole chain that gives the floor to the wrong seat is not taken in, with code 5."""
-    from moothall.codec.chain import compute_record_hash, compute_root_hash
-    from moothall.codec.export import EXPORT_VERSION
+    from moothall.codec.chain import EXPORT_VERSION, compute_record_hash, compute_root_hash
     from moothall.domain.ids import SessionId
 
     lines = [json.loads(line) for line in cli("export", session, "jsonl").out.split("\n")[1:] if line]

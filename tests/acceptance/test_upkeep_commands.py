@@ -16,8 +16,7 @@ import pytest
 from tests.acceptance.doors import Cli, held, round_robin, write_script
 
 from moothall.app.upkeep import archive_sessions, back_up, check_ledger, restore, return_sessions
-from moothall.codec.chain import compute_record_hash, compute_root_hash
-from moothall.codec.export import dump_export_head, dump_export_lines, parse_export
+from moothall.codec.chain import compute_record_hash, compute_root_hash, dump_export_head, dump_export_lines, parse_export
 from moothall.domain.records import StoredRecord
 from moothall.errors import SessionExists
 

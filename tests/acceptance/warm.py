@@ -20,7 +20,7 @@ import traceback
 from contextlib import suppress
 
 import moothall
-from moothall.participants.encoder import encode_texts
+from moothall.participants.semantic_similarity import encode_texts
 from moothall.surfaces.cli.main import LazyCommand, main
 
 # Before the first fork: what is loaded here is loaded once.

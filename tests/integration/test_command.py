@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from moothall.codec.schemas import build_correction, build_user_prompt
 from moothall.domain.budget import Usage
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import Language, Loss
@@ -21,7 +22,6 @@ from moothall.domain.roster import Seat
 from moothall.participants import subprocess_runner
 from moothall.participants.agent_recipes import MAX_ARGUMENT_LENGTH, Recipe
 from moothall.participants.command import MAX_COMPLAINT_LENGTH, CommandParticipant
-from moothall.participants.prompt_assembly import build_correction, build_user_prompt
 from moothall.participants.subprocess_runner import MARK
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
@@ -404,7 +404,7 @@ def test_an_answer_that_the_rules_find_fault_with_is_mended_too(tmp_path: Path) 
     assert (found.usage, found.corrections) == (Usage(calls=1), ("left_out decision.entries.0 9",))
 
 
-@pytest.mark.parametrize("wrong", [WRONG, "I would rather not say.", "{" * 50_000], ids=["shape", "words", "deep"])
+@pytest.mark.parametrize("wrong", [WRONG, "no JSON here", "{" * 50_000], ids=["shape", "words", "deep"])
 def test_twice_wrong_is_malformed(tmp_path: Path, wrong: str) -> None:
     table = fake(tmp_path, [wrong], "{prompt}")
     found = table.respond(brief("intent"))

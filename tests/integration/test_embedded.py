@@ -10,7 +10,7 @@ import pytest
 from moothall import Moot, TextDelta
 from moothall.domain.facts import Reply, SeatLost
 from moothall.errors import BadRoster, WorldError
-from moothall.participants import embedded, encoder, weights
+from moothall.participants import embedded, local_model, semantic_similarity
 from moothall.participants.local_model import LocalModel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def model_folder() -> Path:
     folder = Path(os.environ.get("MOOT_TEST_MODELS") or ROOT / ".cache" / "models")
-    weights.fetch_weights(folder)
+    local_model.fetch_weights(folder)
     return folder
 
 
@@ -60,7 +60,7 @@ def test_a_meeting_of_embedded_seats_comes_to_a_decision_that_names_its_sources(
 
 
 def test_the_same_seed_gives_the_same_words(environ: Mapping[str, str], model_folder: Path) -> None:
-    model = LocalModel(model_folder / weights.NAME)
+    model = LocalModel(model_folder / local_model.NAME)
     sampling = {"temperature": 0.4, "seed": 11}
 
     def said() -> str:
@@ -72,7 +72,7 @@ def test_the_same_seed_gives_the_same_words(environ: Mapping[str, str], model_fo
 
 
 def test_a_generation_stops_when_it_is_cancelled(model_folder: Path) -> None:
-    model = LocalModel(model_folder / weights.NAME)
+    model = LocalModel(model_folder / local_model.NAME)
     pieces: list[str] = []
     done = model.complete(
         [{"role": "user", "content": "Tell a long story."}],
@@ -118,12 +118,14 @@ def test_a_chinese_meeting_is_refused_before_anything_is_recorded(environ: Mappi
     ],
 )
 def test_relevance_tells_what_concerns_a_persona(persona: str, on_topic: str, off_topic: str) -> None:
-    measure = encoder.SentenceEncoder()
-    assert encoder.compute_relevance(measure, persona, on_topic) > encoder.compute_relevance(measure, persona, off_topic)
+    measure = semantic_similarity.SentenceEncoder()
+    assert semantic_similarity.compute_relevance(measure, persona, on_topic) > semantic_similarity.compute_relevance(
+        measure, persona, off_topic
+    )
 
 
 def test_an_empty_text_is_like_nothing() -> None:
-    assert encoder.SentenceEncoder().likeness("", ["a word"]) == [0.0]
+    assert semantic_similarity.SentenceEncoder().likeness("", ["a word"]) == [0.0]
 
 
 @pytest.mark.parametrize("protocol", ["roundtable", "debate", "advisory", "consensus", "swarm"])
@@ -143,6 +145,6 @@ def test_the_embedded_model_sits_in_every_protocol_and_loses_nothing_to_shape(
         assert [fact for fact in facts if isinstance(fact, SeatLost)] == []
         assert decision.status == "concluded"
         models = {fact.model for fact in facts if isinstance(fact, Reply) and fact.usage.tokens_out}
-        assert models == {weights.NAME}
+        assert models == {local_model.NAME}
 
     asyncio.run(work())

@@ -221,6 +221,19 @@ def test_two_answers_that_do_not_fit_are_a_malformed_one() -> None:
     assert len(stub.asked) == 2
 
 
+@pytest.mark.parametrize("kind", ["speech", "intent"])
+def test_a_refusal_in_words_is_asked_again_once(kind: str) -> None:
+    """M-14: then the seat is lost for that ask, as one that declined."""
+    sorry = StubReply(text="I'm sorry, but I can't assist with that request.")
+    stub = StubServer([sorry])
+    response, _ = respond(stub, brief(kind))
+    assert (lost(response).reason, lost(response).usage.calls) == ("refused", 2)
+    assert "it declines to answer" in stub.asked[1].text
+    stub = StubServer([sorry, StubReply(text=INTENT if kind == "intent" else "Two piers are enough.")])
+    response, _ = respond(stub, brief(kind))
+    assert told(response).usage.calls == 2
+
+
 def test_an_answer_that_was_cut_off_gets_more_room() -> None:
     stub = StubServer([StubReply(text='{"reaction_score": 0.', finish_reason="length"), StubReply(text=INTENT)])
     response, _ = respond(stub, brief("intent"))
@@ -336,7 +349,8 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_heard_once(then: Litera
 
 @pytest.mark.parametrize("kind", ["speech", "intent"])
 @pytest.mark.parametrize("reply", [StubReply(refusal="I will not."), StubReply(text="x", finish_reason="content_filter")])
-def test_a_refusal_is_not_asked_again(kind: str, reply: StubReply) -> None:
+def test_a_refusal_of_the_provider_is_not_asked_again(kind: str, reply: StubReply) -> None:
+    """M-14: its filter would stop the same request again."""
     stub = StubServer([reply])
     response, _ = respond(stub, brief(kind))
     assert lost(response).reason == "refused"

@@ -16,8 +16,7 @@ import pytest
 
 from moothall.app.moot import Moot
 from moothall.app.resources import SystemClock
-from moothall.codec.chain import compute_record_hash, find_chain_fault
-from moothall.codec.export import parse_export
+from moothall.codec.chain import compute_record_hash, find_chain_fault, parse_export
 from moothall.codec.stored import FactCodec
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.records import Head, StoredRecord

@@ -15,8 +15,7 @@ from moothall.domain.effects import Ask, Brief, CompareTexts
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import UnknownPlatform
-from moothall.participants.semantic_similarity import SemanticSimilarity
-from moothall.participants.similarity_seat import MeasureParticipant
+from moothall.participants.semantic_similarity import MeasureParticipant, is_installed
 from moothall.ports.participant import Answer, NoAnswer
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.answers import SimilarityReport
@@ -107,7 +106,7 @@ def test_the_measure_answers_with_the_pairs_that_are_like() -> None:
 @pytest.mark.parametrize("name", ["words", "meaning"])
 def test_the_measure_of_a_full_round_fits_its_answer(name: str) -> None:
     """S-8: 64 explorers with three findings each that are all alike; of each text the pairs that are most like."""
-    if name == "meaning" and not SemanticSimilarity.is_available():
+    if name == "meaning" and not is_installed():
         pytest.skip("the extra embedded is not installed")
     texts = tuple(f"Serve pictures of kind {number} from a cache at the edge of the network" for number in range(492))
     brief = replace(comparing(), comparing=CompareTexts(known=texts[:300], new=texts[300:], nearest=12))

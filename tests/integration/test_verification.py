@@ -17,8 +17,7 @@ from moothall import Moot
 from moothall.app.resources import SystemClock
 from moothall.app.upkeep import back_up, restore
 from moothall.app.verification import LedgerVerification, LedgerVerifier
-from moothall.codec.chain import compute_record_hash
-from moothall.codec.head_records import EMPTY_REGISTER, HeadHash, seal_heads
+from moothall.codec.chain import EMPTY_REGISTER, HeadHash, compute_record_hash, seal_heads
 from moothall.codec.stored import FactCodec
 from moothall.domain.ids import SessionId
 from moothall.domain.records import HEAD_KINDS, HeadsRegistered, RegisteredHead

@@ -5,8 +5,7 @@ from tests.support.council_scenes import at
 from tests.support.play_council import PASS, synthesize
 
 from moothall.codec.answers import read_answer
-from moothall.codec.person_asks import build_person_ask
-from moothall.codec.plain_text import read_plain_answer
+from moothall.codec.person_asks import build_person_ask, read_plain_answer
 from moothall.domain.effects import Brief
 from moothall.errors import BadAnswer
 from moothall.protocols.council.facts import Contribution

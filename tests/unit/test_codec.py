@@ -18,12 +18,12 @@ from moothall.codec.chain import (
     compute_root_hash,
     decode_entry,
     find_chain_fault,
+    parse_export,
     seal,
     to_datetime,
     to_microseconds,
     validate_chain,
 )
-from moothall.codec.export import parse_export
 from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Usage
 from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, InputGiven, SeatLost

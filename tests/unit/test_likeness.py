@@ -5,13 +5,13 @@ from bench.likeness.pairs import KINDS, PARTS, judge_by_words, pairs, share, ver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moothall.participants.semantic_similarity import SemanticSimilarity
+from moothall.participants.semantic_similarity import SemanticSimilarity, is_installed
 from moothall.scoring.likeness import JOIN_AT, Judgement, is_same_idea, normalize_idea, scale_likeness
 from moothall.scoring.numerals import find_numbers
 from moothall.scoring.stance import is_opposed
 
 MEANING = SemanticSimilarity()
-NEEDS_ENCODER = pytest.mark.skipif(not MEANING.is_available(), reason="needs the extra `embedded`")
+NEEDS_ENCODER = pytest.mark.skipif(not is_installed(), reason="needs the extra `embedded`")
 
 SAID = [text for language in ("en", "zh") for pair in pairs(language) for text in (pair.one, pair.other)]
 ANY_TEXT = st.one_of(

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec.choice_rule import PositionRead
-from moothall.codec.choice_words import build_choices, find_choice
+from moothall.codec.choice_rule import PositionRead, build_choices, find_choice
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.schemas import allow_list, allow_text, allow_values, build_wire_schema, describe_schema

@@ -27,7 +27,7 @@ TEXTS = {
 
 
 MATCHED = {
-    "moothall.codec.schema_shapes._NUMBERED",
+    "moothall.codec.json_text._NUMBERED",
     "moothall.protocols.persona.bid_words._LEADING_AMOUNT",
     "moothall.domain.consult._REQUEST",
     "moothall.protocols.consultation.facts._FROM",

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec.choice_rule import PositionRead
-from moothall.codec.choice_words import build_choices, read_choice, read_option, read_position
-from moothall.codec.plain_text import read_confidence, read_plain_answer, read_step, suggest_choice
+from moothall.codec.choice_rule import PositionRead, build_choices, find_choice, read_choice, read_option
+from moothall.codec.person_asks import read_confidence, read_plain_answer, read_step, suggest_choice
 from moothall.domain.facts import Language
 from moothall.domain.person import PersonAsk, PersonChoice, PersonStep
 from moothall.domain.vocabulary import CHOICE_WORDS
@@ -55,7 +54,7 @@ def options(*names: str) -> tuple[PersonChoice, ...]:
 )
 def test_a_position_is_read_from_a_sentence(text: str, value: str, condition: str) -> None:
     """M-8: position words in both languages; "yes, if" is conditional support with its condition."""
-    assert read_position(text, POSITIONS) == PositionRead(value, condition)
+    assert find_choice(text, POSITIONS) == PositionRead(value, condition)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_a_position_is_read_from_a_sentence(text: str, value: str, condition: st
 )
 def test_what_is_not_certain_is_no_position(text: str) -> None:
     """M-8: nonsense is never recorded."""
-    assert read_position(text, POSITIONS) is None
+    assert find_choice(text, POSITIONS) is None
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.play_persona import START, MeetingRun, bid_silence, bid_to_speak, build_draft, build_opening, build_seat
 
+from moothall.codec.schemas import build_user_prompt
 from moothall.domain.budget import FREE, Budget, BudgetKind, Spent, Usage, find_exhausted_limit
 from moothall.domain.context import (
     MAX_DIGEST_LENGTH,
@@ -40,7 +41,6 @@ from moothall.domain.running_time import PendingAsk
 from moothall.domain.safe_text import FENCE, one_line, quote_lines, strip_control
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.domain.session_state import REMEMBERED_KEYS, SessionState, apply, build_session_state
-from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.protocols.persona.facts import IntentDeclared, PersonaSettings
 from moothall.protocols.persona.rules import RULES
 from moothall_testkit.snapshots import check_snapshot

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.codec.choice_rule import apply_rule
-from moothall.codec.choice_words import build_choices, find_choice
+from moothall.codec.choice_rule import apply_rule, build_choices, find_choice
 from moothall.codec.value_words import read_share
 from moothall.domain.person import PersonChoice
 from moothall.protocols.persona.bid_words import infer_bid_field

@@ -285,7 +285,7 @@ def build_swaps(seating: Seating, swaps: Mapping[str, str]) -> list[Swap]:
 async def read_back(resources: Resources, text: str, seats: Sequence[Seat], protocol: str, session: str | None) -> SessionId:
     """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
     if text.lstrip().startswith('{"moot":'):
-        from moothall.codec.export import parse_export
+        from moothall.codec.chain import parse_export
 
         name, records = parse_export(text)
         await resources.engine.restore(name, records)

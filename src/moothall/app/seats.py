@@ -16,7 +16,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
 from moothall.engine.outages import explain_unready
 from moothall.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
-from moothall.participants import encoder, local_model, weights
+from moothall.participants import local_model, semantic_similarity
 from moothall.participants.agent_recipes import AGENTS
 from moothall.participants.command import CommandParticipant
 from moothall.participants.function import AnswerFunction, FunctionParticipant
@@ -208,15 +208,15 @@ class Seating:
 
     def weights(self) -> Path | None:
         """Return the embedded model's weights, if they are here."""
-        return weights.find_weights(self._models)
+        return local_model.find_weights(self._models)
 
     def fetch_weights(self) -> Path:
         """Return the embedded model's weights, downloading them if needed; raises WorldError."""
-        return weights.fetch_weights(self._models)
+        return local_model.fetch_weights(self._models)
 
     def has_embedded(self) -> bool:
         """Whether the embedded model can answer now."""
-        return local_model.is_installed() and encoder.is_installed() and self.weights() is not None
+        return local_model.is_installed() and semantic_similarity.is_installed() and self.weights() is not None
 
 
 class RefusedProgram:

@@ -82,7 +82,7 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
     """
     name = parse_session_id(session)
     if form == "jsonl":
-        from moothall.codec.export import dump_export_head, dump_export_lines
+        from moothall.codec.chain import dump_export_head, dump_export_lines
 
         yield dump_export_head(name)
         async for page in resources.engine.read_pages(name):

@@ -14,8 +14,7 @@ from moothall.app.environment import open_ledger, resolve_file_path, resolve_hom
 from moothall.app.moot import Moot
 from moothall.app.resources import SystemClock
 from moothall.app.verification import LedgerVerifier, load_trusted, parse_heads, sign_heads
-from moothall.codec.chain import validate_chain
-from moothall.codec.head_records import HEADS
+from moothall.codec.chain import HEADS, validate_chain
 from moothall.disk.private import sync_folder
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import HeadsSigned, RegisteredHead, SessionsArchived, SessionsReturned

@@ -13,8 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from moothall.codec.chain import find_chain_fault
-from moothall.codec.head_records import HEADS
+from moothall.codec.chain import HEADS, find_chain_fault
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId
 from moothall.domain.records import RegisteredHead

@@ -7,10 +7,10 @@ from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
-from moothall.codec.field_values import is_pass
+from moothall.codec.field_values import is_pass, show_value
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
-from moothall.codec.reading_notes import show_value
+from moothall.codec.non_answers import check_refusal
 from moothall.codec.schemas import build_schema, get_adapter, get_own_schema
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply
@@ -67,6 +67,7 @@ def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -
     said, notes = raw, list[str]()
     if not isinstance(raw, rules.form.shape):
         said, notes = _parse(rules.form, raw, schema, rules.fills, is_strict=is_strict)
+    check_refusal(said)
     value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())
     if fault := rules.fault(value):
         raise BadAnswer(fault)
@@ -87,15 +88,18 @@ def _parse(
         return instead, []
     parser = LenientParser(schema, fills, infer=form.infer, is_strict=is_strict)
     notes = parser.notes
+    text = strip_thoughts(fix_surrogates(raw)) if isinstance(raw, str) else None
+    if text is not None and "{" not in text:
+        check_refusal(text)
     try:
         if not is_strict and form.silence and _says_pass(schema, raw):
             raise BadAnswer("a pass")
-        if isinstance(raw, str):
-            text = strip_thoughts(fix_surrogates(raw))
+        if text is not None:
             value = _read_text(form.shape, text, parser) if form.form == "text" else parser.parse_text(text)
         else:
             value = parser.normalize(raw)
     except BadAnswer:
+        check_refusal(raw if text is None else extract_object(text))
         # Where silence is an answer, a pass in another protocol's words is one.
         if is_strict or not form.silence or not is_pass(raw):
             raise
@@ -109,7 +113,7 @@ def _parse(
         along = {f"left_out {name} {show_value(known)}" for name, known in fills.items()}
         return get_adapter(form.shape).validate_python(value), [note for note in notes if note not in along]
     except ValidationError as cause:
-        raise BadAnswer(_explain(form, cause)) from cause
+        raise BadAnswer(_explain(form.kind, cause)) from cause
 
 
 def _says_pass(schema: Schema, raw: object) -> bool:
@@ -137,9 +141,7 @@ def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> ob
             found = raw[instead.field]
         return None if found is None else get_adapter(instead.shape).validate_python(found)
     except ValidationError as cause:
-        first = cause.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in (instead.field, *first["loc"]))
-        raise BadAnswer(f"{where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})") from cause
+        raise BadAnswer(_explain(instead.field, cause)) from cause
     except ValueError as cause:
         raise BadAnswer(str(cause)) from cause
 
@@ -185,8 +187,7 @@ def _read_text(shape: type, text: str, parser: LenientParser) -> object:
         raise BadAnswer(str(cause)) from cause
 
 
-def _explain(form: AnswerForm, cause: ValidationError) -> str:
+def _explain(name: str, cause: ValidationError) -> str:
     first = cause.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"]) or "the answer"
-    given = str(first.get("input"))[:60]
-    return f"{form.kind}: {where}: {first['msg']} (given: {given!r})"
+    return f"{name}: {where}: {first['msg']} (given: {str(first.get('input'))[:60]!r})"

@@ -1,14 +1,19 @@
-"""The hash chain: each hash covers its record and the hash before it, so that no record can be changed, moved or removed."""
+"""The hash chain of stored records, the records of the register of heads, and the export of a session as lines of JSON.
 
-from collections.abc import Iterable
+Each hash covers its record and the hash before it, so that no record can be changed, moved or removed.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from moothall.domain.facts import Entry, Fact
-from moothall.domain.ids import SessionId
+from moothall.domain.ids import SessionId, parse_session_id
 from moothall.domain.records import StoredRecord
-from moothall.errors import LedgerDamaged
+from moothall.errors import BadImport, LedgerDamaged
+from moothall.reports.json_text import dump_json
 
 if TYPE_CHECKING:
     # A list of no sessions decodes nothing: it does without pydantic.
@@ -78,3 +83,87 @@ def validate_chain(
     if fault is not None:
         raise LedgerDamaged(f"session {session!r}: {fault}")
     return records
+
+
+HEADS: Final = SessionId("_heads")
+"""The name of the register."""
+MAX_HEADS: Final = 1_000
+"""How many heads one record holds at most."""
+
+
+class ChainEnd(NamedTuple):
+    """What the next record of a chain builds on."""
+
+    seq: int
+    at: int
+    hash: bytes
+
+
+EMPTY_REGISTER: Final = ChainEnd(0, 0, compute_root_hash(HEADS))
+
+
+class HeadHash(NamedTuple):
+    """The number and the hash of a session's last record."""
+
+    seq: int
+    hash: bytes
+
+
+def seal_heads(end: ChainEnd, now: int, heads: Mapping[SessionId, HeadHash]) -> list[StoredRecord]:
+    """Build the records that register these heads, behind the register's last one; `now` in microseconds since 1970 UTC.
+
+    They are what `FactCodec` makes of `HeadsRegistered`, without loading it: a ledger writes them within its commits.
+    """
+    lines = [[session, head.seq, head.hash.hex()] for session, head in heads.items()]
+    records: list[StoredRecord] = []
+    for start in range(0, len(lines), MAX_HEADS):
+        fields = {"fact": "heads.registered", "heads": lines[start : start + MAX_HEADS]}
+        body = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
+        # Time never runs backwards in a register.
+        seq, at = end.seq + 1, max(end.at, now)
+        end = ChainEnd(seq, at, compute_record_hash(end.hash, seq, at, body))
+        records.append(StoredRecord(seq, at, body, end.hash))
+    return records
+
+
+EXPORT_VERSION: Final = 2
+"""The version of what `moot export SESSION jsonl` writes; version 1 was never released."""
+
+
+def dump_export_head(session: SessionId) -> str:
+    """Render the first line of an export."""
+    return json.dumps({"moot": EXPORT_VERSION, "session": session}, ensure_ascii=False) + "\n"
+
+
+def dump_export_lines(records: Iterable[StoredRecord]) -> str:
+    """Render records as lines of an export."""
+    lines: list[str] = []
+    for record in records:
+        head = json.dumps({"seq": record.seq, "at": record.at, "hash": record.hash.hex()})
+        # The body is stored text and its hash depends on every byte: it is written as a JSON string, not parsed and written
+        # again.
+        lines.append(f'{head[:-1]}, "body": {dump_json(record.body.decode())}}}\n')
+    return "".join(lines)
+
+
+def parse_export(text: str) -> tuple[SessionId, list[StoredRecord]]:
+    """Parse an export into its session id and records; raises BadImport."""
+    try:
+        # Not `splitlines`: it also splits at characters such as U+2028, which JSON allows unescaped inside strings.
+        head, *lines = [json.loads(line) for line in text.split("\n") if line.strip()]
+        records = [
+            StoredRecord(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
+        ]
+        session = parse_session_id(head["session"])
+        version = head["moot"]
+        for record in records:
+            to_datetime(record.at)  # a time beyond the calendar is refused here, before anything is imported
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as cause:
+        raise BadImport(f"the file is not a Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
+    if version == EXPORT_VERSION - 1:
+        raise BadImport(
+            "the file was exported by a Moot from before its first release, which this one does not read; hold the session anew"
+        )
+    if version != EXPORT_VERSION or not records:
+        raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")
+    return session, records

@@ -1,35 +1,33 @@
 """Parses an answer leniently: brings what was written into the schema of its ask, and notes what was changed.
 
-| given | read as | code of the note |
-|---|---|---|
-| `"#3"`, `"line 3"`, `"three"`, `[3]` for 3; `"80%"`, `"high"` for a share | the number | `read` |
-| `"B. Postgres"`, `"赞成"` for an option; `"yes"` for true | the option | `read` |
-| another spelling of a field, a field under another name, one object around the answer | the field | `read` |
-| a text, list or number over its limit | cut at a word, the first items | `cut` |
-| a reference to nothing, a field of another ask, a list item or optional value that cannot be read | left out | `left_out` |
-| items by their number, `{"#5": "support"}` or `["#5: support"]` | the items | `read` |
-| one value for a list, a list for one text, a field given twice | the list, the text, the last | `read` |
-| broken JSON: a comma too many, single quotes, no end | what it holds | `repaired` |
-| words without any JSON | the text of the answer; its choice, if the words make one | `words` |
-| a needed field that is missing, where the others say it | the field (`AnswerForm.infer`) | `words` |
-
+docs/reading-answers.md lists what is read as what. The codes of the notes: `read` (written in another way), `words` (taken from
+words), `repaired` (broken JSON), `cut` (over its limit), `left_out` (not readable and not needed), `filled` (the only choice).
 What is not there is not invented. An answer in which something that is needed cannot be read is asked for again.
 
-The path of an answer leads one way: text, JSON (`json_text`), structure (`schema_shapes`), values (`field_values`, which asks
-`choice_words` and `value_words` what words mean). This module walks the schema.
+The path of an answer leads one way: text, JSON and its structure (`json_text`), values (`field_values`), words (`choice_rule`,
+`value_words`). This module walks the schema.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from moothall.codec.choice_rule import PositionRead
-from moothall.codec.field_values import find_allowed, read_text, read_value
-from moothall.codec.json_text import find_object, fold_name
-from moothall.codec.reading_notes import MAX_GIVEN, NOT_GIVEN, ReadingNotes, join_path, show_value
-from moothall.codec.schema_shapes import (
+from moothall.codec.field_values import (
+    MAX_GIVEN,
+    NOT_GIVEN,
+    ReadingNotes,
+    find_allowed,
+    join_path,
+    read_text,
+    read_value,
+    show_value,
+)
+from moothall.codec.json_text import (
     choose_branch,
+    find_object,
     find_one_text,
     find_wrapped,
+    fold_name,
     fold_names,
     is_choice_of_words,
     is_free_text,

@@ -1,18 +1,183 @@
-"""Finds what a person is asked: the protocol's own questions, or else questions that are derived from the shape of the answer."""
+"""Finds what a person is asked (the protocol's own questions, or some that are derived from the shape of the answer), and
+reads what people type: in answer to one question, or a whole answer in one text.
 
+What is not certain is refused with what can be said instead.
+"""
+
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from moothall.codec.answers import parse_alternative, parse_answer
+from moothall.codec.choice_rule import find_choice, list_words, read_choice, read_option, split_by_line_number
 from moothall.codec.json_text import extract_object
-from moothall.codec.plain_text import find_command, read_plain_answer
 from moothall.codec.schemas import get_own_schema
+from moothall.codec.value_words import read_integer, read_share, split_numbers
 from moothall.domain.effects import AnswerRules, Brief
-from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
+from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
+from moothall.domain.topic import normalize_label
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import DERIVED_PERSON, DerivedPersonText
+
+_ENTRY = re.compile(r"[#＃]\s*(\d{1,9})")
+_ITEM = re.compile(r"[#＃]?(\d{1,9})(?:[ \t]*+[.:、)）：,，-]|[ \t])\s*+(?=\S)")
+
+
+def read_confidence(text: str, choices: Sequence[PersonChoice]) -> str | None:
+    """Return a confidence: one of the words, or a share such as 0.8, 80% or "eighty percent"; None for anything else."""
+    # 1, 2 and 3 are the lines of the list.
+    chosen = read_choice(text, choices)
+    share = read_share(text, 0, 1) if chosen is None else None
+    return chosen if share is None else f"{share:g}"
+
+
+def read_numbers(text: str, step: PersonStep) -> str | None:
+    """Return the numbers that were typed, such as "#3" or "line 3"; None unless each is one of those that may be named."""
+    typed = [read_integer(part) for part in split_numbers(text)]
+    if not typed or (step.kind != "numbers" and len(typed) > 1):
+        return None
+    known = [number for number in typed if number is not None and number in step.numbers]
+    return " ".join(map(str, known)) if len(known) == len(typed) else None
+
+
+def read_step(step: PersonStep, text: str) -> str | None:
+    """Return the value of what was typed for one question; None if it is not an answer to it."""
+    match step.kind:
+        case "position":
+            found = read_choice(text, step.choices)
+            if found is not None:
+                return found
+            position = find_choice(text, step.choices)
+            # "Yes, if …" typed at the list: the condition would be lost, so that the list is shown again.
+            return position.value if position is not None and not position.condition and len(text) < 40 else None
+        case "option":
+            return read_option(text, step.choices) if step.choices else text.strip()
+        case "confidence":
+            return read_confidence(text, step.choices)
+        case "number" | "numbers" | "reference":
+            return read_numbers(text, step)
+        case "text":
+            return text.strip() or None
+
+
+def suggest_choice(text: str, choices: Sequence[PersonChoice]) -> str:
+    """Return the choice that a mistyped word is nearest to; empty if none is near."""
+    known = {normalize_label(word): choice.text for choice in choices for word in list_words(choice)}
+    near = difflib.get_close_matches(normalize_label(text)[:60], known, n=1, cutoff=0.7)
+    return known[near[0]] if near else ""
+
+
+def read_plain_answer(person: PersonAsk, text: str) -> object:
+    """Read a whole answer from one text, as a person writes it in a message; raises BadAnswer with what can be said."""
+    said = text.strip()
+    command = find_command(person, said)
+    if command is not None:
+        return command
+    if not said:
+        raise BadAnswer(f"the answer is empty; expected {describe_plain_answer(person)}")
+    if not person.steps:
+        return person.build({})
+    groups = list(dict.fromkeys(step.group for step in person.steps))
+    items = [group for group in groups if group]
+    parts = _split_items(said, items)
+    if len(items) > 1 and not parts:
+        _check_says_nothing(person, said)
+    answers: dict[str, str] = {}
+    for group in groups:
+        part = parts.get(group, "" if group else said)
+        _read_group(person, [step for step in person.steps if step.group == group], part, answers)
+    return person.build(answers)
+
+
+def find_command(person: PersonAsk, text: str) -> object | None:
+    """Return the answer that a command such as `/pass` or its word stands for; None if it is not one."""
+    typed = normalize_label(text)
+    for command in person.commands:
+        if typed in {command.word, *(normalize_label(word) for word in command.words)}:
+            return command.answer
+    return None
+
+
+def _split_items(text: str, groups: list[str]) -> dict[str, str]:
+    """Split a text that answers several questions, one on each line that begins with the number of its item."""
+    if len(groups) == 1:
+        return {groups[0]: text}
+    parts: dict[str, str] = {}
+    current = ""
+    text = re.sub(rf"[,;，；]\s*(?=#?(?:{'|'.join(map(re.escape, groups))})\b)", "\n", text) if groups else text
+    for line in map(str.strip, text.splitlines()):
+        item = _ITEM.match(line)
+        number = item[1] if item else ""
+        is_next = item is not None and number in groups
+        current = number if is_next else current
+        words = line[item.end() :] if item is not None and is_next else line
+        if current:
+            parts[current] = f"{parts[current]}\n{words}" if current in parts else words
+    return parts or {str(number): words for number, words in split_by_line_number(text) if str(number) in groups}
+
+
+def _check_says_nothing(person: PersonAsk, text: str) -> None:
+    """Raise BadAnswer if a text takes a position without saying on which item: only an abstention is about all of them."""
+    step = next(step for step in person.steps if step.group)
+    found = find_choice(text, step.choices) if step.kind == "position" else None
+    if found is None or found.value != "abstain":
+        raise BadAnswer(_explain_missing(person, step))
+
+
+def _read_group(person: PersonAsk, steps: list[PersonStep], text: str, answers: dict[str, str]) -> None:
+    is_read = False
+    for step in steps:
+        value = ""
+        match step.kind:
+            case "position":
+                found = find_choice(text, step.choices) if text else None
+                if found is not None:
+                    value = found.value
+                    answers[build_key(CONDITION, step.group)] = found.condition
+                    is_read = read_choice(text, step.choices) is not None
+            case "option":
+                value = read_option(text, step.choices) or ""
+                is_read = is_read or read_choice(text, step.choices) is not None
+            case "reference":
+                number = _ENTRY.search(text)
+                value = number[1] if number and int(number[1]) in step.numbers else ""
+            case "text" if step.name == CONDITION:
+                continue
+            case "text" if (step.is_long or step.name == WHY) and not is_read and text:
+                # All words are kept with the first question that takes words.
+                value, is_read = text, True
+        if value:
+            answers[step.key] = value
+    for step in steps:
+        is_due = step.only_after is None or answers.get(step.only_after[0]) in step.only_after[1]
+        if step.is_needed and is_due and not answers.get(step.key):
+            raise BadAnswer(_explain_missing(person, step))
+
+
+def _explain_missing(person: PersonAsk, step: PersonStep) -> str:
+    about = f" for {step.group}" if step.group else ""
+    if step.name == CONDITION:
+        return f"the condition is missing{about}; say it behind an “if”: “Yes, if …”"
+    if step.choices:
+        return f"no answer{about} could be read from the text; expected {describe_plain_answer(person)}"
+    return f"words are missing{about}; {step.text}"
+
+
+def describe_plain_answer(person: PersonAsk) -> str:
+    """Return what can be said in answer, in one line."""
+    said = []
+    first = next((step for step in person.steps if step.choices and (step.is_needed or step.group)), None)
+    if first is not None:
+        listed = " | ".join(choice.text for choice in first.choices)
+        several = len({step.group for step in person.steps if step.group}) > 1
+        said.append(f"on a line for each number, one of: {listed}" if several else f"one of: {listed} (a reason may follow)")
+    elif person.steps:
+        said.append("words of yours")
+    said += [f"{command.word} ({command.text})" for command in person.commands]
+    return ", or ".join(said) or "nothing more"
+
 
 WORDS: Final = "words"
 _ASK = re.compile(r"/ask\s++[@＠]?(?P<to>[\w-]{1,64})[\s:：,，]++(?P<question>\S.*)", re.DOTALL)

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from moothall.domain.answer_table import AnswerField, Asked
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.facts import Language
-from moothall.locale.catalogues import ANSWER_FORM
+from moothall.locale.catalogues import ANSWER_FORM, PARTICIPANT_PROMPT
 
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
 # Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
@@ -177,3 +177,18 @@ def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, languag
 def _describe_values(values: Sequence[object], language: Language) -> str:
     shown = [json.dumps(each, ensure_ascii=False) for each in values[:MAX_SHOWN]]
     return " | ".join([*shown, *([ANSWER_FORM[language].more_values] if len(values) > MAX_SHOWN else [])])
+
+
+def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:
+    """Return everything that follows the system prompt."""
+    parts = [brief.shared, brief.own]
+    if brief.form.form == "json":
+        parts.append(describe_schema(get_own_schema(brief), brief.hints, brief.language))
+    if complaint is not None:
+        parts.append(build_correction(brief.language, complaint))
+    return "\n\n".join(parts)
+
+
+def build_correction(language: Language, complaint: str) -> str:
+    """Return the message about what was wrong with the last answer."""
+    return PARTICIPANT_PROMPT[language].correction.format(complaint=complaint)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
-from moothall.codec.head_records import HEADS, ChainEnd, HeadHash, seal_heads
+from moothall.codec.chain import HEADS, ChainEnd, HeadHash, seal_heads
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
 from moothall.errors import SeqConflict

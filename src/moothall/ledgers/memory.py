@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from moothall.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
+from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import SeqConflict, SessionBusy

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 import asyncpg
 
-from moothall.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
+from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.engine.grouped_calls import GroupedCalls

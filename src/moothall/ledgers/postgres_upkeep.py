@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from moothall.codec.head_records import HEADS
+from moothall.codec.chain import HEADS
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StorageReport, StoredRecord
 from moothall.errors import SeqConflict

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self, TypeVar
 
-from moothall.codec.head_records import EMPTY_REGISTER, HEADS, ChainEnd
+from moothall.codec.chain import EMPTY_REGISTER, HEADS, ChainEnd
 from moothall.disk.locks import hold_lock
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
-from moothall.codec.head_records import HEADS
+from moothall.codec.chain import HEADS
 from moothall.disk.private import sync_folder
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StorageReport, StoredRecord

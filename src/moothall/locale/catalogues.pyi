@@ -106,6 +106,7 @@ class SharedReportText(TermsText):
     trying_again: str
     held_up: str
     ended_by_losses: str
+    refusals: str
     swapped: str
     cancelled: str
     rests_on: str

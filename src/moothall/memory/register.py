@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from moothall.codec.chain import compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
-from moothall.codec.head_records import HEADS
+from moothall.codec.chain import HEADS, compute_record_hash, compute_root_hash, decode_entry, seal, to_datetime
 from moothall.codec.stored import FactCodec
 from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import SessionId

@@ -14,13 +14,13 @@ from typing import Final
 from uuid import uuid4
 
 from moothall.codec.answers import read_answer
+from moothall.codec.schemas import build_correction, build_user_prompt
 from moothall.disk.private import make_private_folder, write_atomically
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
 from moothall.participants.agent_recipes import FAILED, MAX_ARGUMENT_LENGTH, AgentOutput, Recipe, fill_arguments, parse_output
-from moothall.participants.prompt_assembly import build_correction, build_user_prompt
 from moothall.participants.subprocess_runner import ProcessResult, run_program
 from moothall.ports.participant import Answer, NoAnswer, OnText
 
@@ -68,11 +68,11 @@ class CommandParticipant:
         return one_line(done.out.decode("utf-8", "replace"))[:MAX_VERSION_LENGTH] or "does not say its version"
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        usage, session, complaint = FREE, str(uuid4()), ""
+        usage, session, fault = FREE, str(uuid4()), BadAnswer()
         for attempt in range(2):
             # With a session the agent still knows the question, so the correction alone is enough.
             resumed = bool(attempt and self._recipe.resume)
-            prompt = build_correction(brief.language, complaint) if resumed else self._build_prompt(brief, complaint)
+            prompt = build_correction(brief.language, str(fault)) if resumed else self._build_prompt(brief, str(fault))
             output = await self._run_once(self._recipe.resume if resumed else self._recipe.argv, prompt, session)
             if isinstance(output, NoAnswer):
                 return replace(output, usage=usage + output.usage)
@@ -81,13 +81,13 @@ class CommandParticipant:
             try:
                 read = read_answer(brief, output.text)
             except BadAnswer as cause:
-                complaint = str(cause)
+                fault = cause
                 continue
             if brief.form.form == "text":
                 on_text(output.text)
             door = f"program:{self._recipe.name}"
             return Answer(said=read.said, corrections=read.mends, usage=usage, model=output.model, origin=door)
-        return NoAnswer(reason="malformed", detail=complaint, usage=usage)
+        return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
 
     async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Run the program with a prompt of the caller; returns its output and the usage."""

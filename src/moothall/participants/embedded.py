@@ -19,9 +19,8 @@ from moothall.domain.context import extract_first_sentence
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.seeded_random import model_seed, random_unit
 from moothall.errors import BadAnswer, MootError
-from moothall.participants.encoder import compute_relevance
-from moothall.participants.local_model import Completion, LocalModel
-from moothall.participants.weights import NAME
+from moothall.participants.local_model import NAME, Completion, LocalModel
+from moothall.participants.semantic_similarity import compute_relevance
 from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
 
 SPEAKS_FROM: Final = 0.3
@@ -80,7 +79,7 @@ class EmbeddedParticipant:
             said, usage = await (self._generate_speech(brief, on_text) if is_speech else self._fill_form(brief))
             read = read_answer(brief, said)
         except BadAnswer as error:
-            return NoAnswer(reason="malformed", detail=str(error))
+            return NoAnswer(reason=error.loss, detail=str(error))
         except MootError as error:
             return NoAnswer(reason="error", detail=str(error))
         return Answer(said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name)
@@ -91,7 +90,7 @@ class EmbeddedParticipant:
         sampling: dict[str, object] = {"temperature": 0.7, "seed": model_seed(brief.seed, brief.ask.id)}
         if not is_text:
             sampling["json_schema"] = build_wire_schema(build_brief_schema(brief))
-        usage, complaint, fault = FREE, "", ""
+        usage, complaint, fault = FREE, "", BadAnswer()
         for _ in range(2):
             messages = [
                 {"role": "system", "content": brief.system},
@@ -102,11 +101,10 @@ class EmbeddedParticipant:
             try:
                 read = read_answer(brief, done.text)
             except BadAnswer as error:
-                fault = str(error)
-                complaint = f"\n\n({fault})"
+                fault, complaint = error, f"\n\n({error})"
                 continue
             return Answer(said=read.said, corrections=read.mends, usage=usage, model=self._model.path.name)
-        return NoAnswer(reason="malformed", detail=fault, usage=usage)
+        return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
 
     async def _generate_speech(self, brief: Brief, on_text: OnText) -> tuple[object, Usage]:
         who = brief.seat.stance or brief.seat.id

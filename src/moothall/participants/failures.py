@@ -29,7 +29,9 @@ class FailureKind(StrEnum):
     """The server does not accept this request: too long, or with an unknown parameter."""
     RATE_LIMITED = "rate_limited"
     REFUSED = "refused"
-    """The model or the provider's content filter declined."""
+    """The provider's content filter declined: the same request would be declined again."""
+    DECLINED = "declined"
+    """The model declined in words: asked again, it may answer."""
     UNREACHABLE = "unreachable"
     BROKEN = "broken"
     """The connection was established and then lost."""
@@ -74,7 +76,7 @@ def to_loss(kind: FailureKind) -> Loss:
     match kind:
         case FailureKind.AUTH | FailureKind.NO_KEY:
             return "rejected_key"
-        case FailureKind.REFUSED:
+        case FailureKind.REFUSED | FailureKind.DECLINED:
             return "refused"
         case FailureKind.MALFORMED:
             return "malformed"
@@ -141,7 +143,7 @@ def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
             return f"the connection to {name} broke off: {message}"
         case FailureKind.SERVER:
             return f"{name} failed{status}: {message}"
-        case FailureKind.TIMEOUT | FailureKind.MALFORMED:
+        case FailureKind.TIMEOUT | FailureKind.MALFORMED | FailureKind.DECLINED:
             return message
 
 

@@ -36,7 +36,7 @@ class FunctionParticipant:
         try:
             read = read_answer(brief, said)
         except BadAnswer as error:
-            return NoAnswer(reason="malformed", detail=str(error))
+            return NoAnswer(reason=error.loss, detail=str(error))
         if brief.form.form == "text" and isinstance(said, str):
             on_text(said)
         return Answer(said=read.said, corrections=read.mends)

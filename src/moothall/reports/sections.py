@@ -7,7 +7,7 @@ from typing import Final
 from moothall.domain.facts import Fact, Language, SeatsSwapped, SessionCancelled, SessionParked
 from moothall.domain.ids import USER
 from moothall.domain.protocol_state import list_lost_seats
-from moothall.domain.roster import Seat
+from moothall.domain.roster import MEASURE, Seat, parse_kind
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.locale.texts import map_names
@@ -109,7 +109,7 @@ def build_report(
         language=timeline.language,
         title=words.minutes,
         topic=decision.topic,
-        decision=put_answer_first(decision, tuple(decision_blocks), words, undecided),
+        decision=put_answer_first(decision, (*decision_blocks, *explain_refusals(timeline, words)), words, undecided),
         record=add_origins(timeline, record, words),
         subtitle=(timeline.session, times, *([words.demo] if timeline.session_state.opened.demo else []), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
@@ -195,6 +195,15 @@ def explain_ending_losses(timeline: SessionTimeline, words: SharedReportText) ->
     if not timeline.lost_since or isinstance(timeline.closed, SessionCancelled):
         return ()
     return (Line(words.ended_by_losses.format(session=timeline.session), "warn"),)
+
+
+def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
+    """How many seats of an ended session declined to answer, and how others get their seats; nothing where none did."""
+    seats = dict.fromkeys(loss.seat for loss in timeline.losses if loss.reason == "refused")
+    if not seats or timeline.closed is None:
+        return ()
+    minds = sum(parse_kind(seat.platform) != MEASURE for seat in timeline.session_state.seats)
+    return (Line(words.refusals.format(count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session), "warn"),)
 
 
 def describe_pause(fact: Fact, language: Language) -> list[str]:

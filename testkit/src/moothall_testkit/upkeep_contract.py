@@ -14,8 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from moothall.codec.chain import find_chain_fault
-from moothall.codec.head_records import HEADS
+from moothall.codec.chain import HEADS, find_chain_fault
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, RegisteredHead, StoredRecord
 from moothall.errors import SeqConflict

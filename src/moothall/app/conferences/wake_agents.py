@@ -136,7 +136,7 @@ def _parse_spoken_answer(brief: Brief, text: str, usage: Usage, on_text: OnText,
     try:
         read = read_answer(brief, text)
     except BadAnswer as cause:
-        return NoAnswer(reason="malformed", detail=str(cause), usage=usage)
+        return NoAnswer(reason=cause.loss, detail=str(cause), usage=usage)
     on_text(text)
     return Answer(said=read.said, corrections=read.mends, usage=usage)
 

@@ -4,8 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from moothall.codec.choice_rule import is_silent
-from moothall.codec.choice_words import build_choices, read_position, split_by_line_number
+from moothall.codec.choice_rule import build_choices, find_choice, is_silent, split_by_line_number
 from moothall.codec.value_words import read_integer
 
 _POSITIONS: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
@@ -39,7 +38,7 @@ def _find_in_words(words: str) -> list[dict[str, object]]:
 
 
 def _read(value: object) -> dict[str, object]:
-    read = read_position(value, _POSITIONS) if isinstance(value, str) else None
+    read = find_choice(value, _POSITIONS) if isinstance(value, str) else None
     if read is None:
         return {}
     return {"position": read.value, "condition": read.condition} if read.condition else {"position": read.value}

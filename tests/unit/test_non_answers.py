@@ -1,0 +1,166 @@
+"""What looks like an answer and is not one is asked for again, and then lost: apologies (M-14)."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from moothall.codec.answers import read_answer, read_strictly
+from moothall.codec.non_answers import MAX_APOLOGY_LENGTH, is_refusal
+from moothall.domain.effects import Ask, Brief
+from moothall.domain.ids import SeatId, ask_id
+from moothall.domain.roster import Seat
+from moothall.errors import AnswerRefused
+from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
+from moothall.protocols.persona.rules import RULES
+
+ADA = Seat(id=SeatId("ada"), platform="stub")
+SORRY = "I'm sorry, but I can't assist with that request."
+REFUSALS = (
+    "I'm sorry, but I can't assist with that request.",
+    "I’m sorry, but I can’t assist with that.",
+    "I cannot help with that.",
+    "I can't help with this request.",
+    "Sorry, I can't do that.",
+    "Sorry, I cannot.",
+    "I'm sorry. I can't.",
+    "I apologize, but I'm not able to provide an opinion on this topic.",
+    "As an AI language model, I don't have personal opinions.",
+    "As an AI, I cannot take a position on this.",
+    "I must respectfully decline to answer.",
+    "I won't be able to participate in this.",
+    "I'm unable to fulfill this request.",
+    "I am not comfortable with answering this.",
+    "This request violates my guidelines.",
+    "This goes against our content policy.",
+    "I'm not able to vote.",
+    "Unfortunately, I can't comply.",
+    "I decline to answer.",
+    "I refuse to answer.",
+    "No comment.",
+    "I'd rather not say.",
+    "It would be inappropriate for me to take sides.",
+    "My guidelines prevent me from answering.",
+    "I am an AI assistant and I cannot vote.",
+    "I'm just an AI and do not have opinions.",
+    "I'm really sorry, but I cannot help you with that. Please reach out to a professional.",
+    "I am sorry, I am unable to help you with that.",
+    "I'm sorry, but as an AI language model, I cannot provide an answer to that question.",
+    "Thank you for asking, but I can't provide an answer to that.",
+    "While I understand the question, I cannot give an opinion.",
+    "I'm afraid I can't help with that.",
+    "I do not feel comfortable answering this.",
+    "My apologies, I can't discuss this topic.",
+    "I will not engage with this request.",
+    "I can't continue with this conversation.",
+    "**I'm sorry, but I can't help with that.**",
+    "抱歉，我无法协助完成该请求。",
+    "很抱歉，我不能回答这个问题。",
+    "对不起，我无法提供帮助。",
+    "作为AI语言模型，我没有个人观点。",
+    "作为一个人工智能助手，我无法表达立场。",
+    "我无法回答这个问题。",
+    "我拒绝回答。",
+    "恕我不能回答。",
+    "恕难从命。",
+    "这个问题我不方便回答。",
+    "抱歉，我不能参与这个讨论。",
+    "你好，这个问题我暂时无法回答，让我们换个话题再聊聊吧。",
+    "抱歉，我無法協助您完成這項請求。",
+    "對不起，我不能。",
+    "该请求违反了内容政策。",
+    "我不能协助处理这个请求。",
+    "非常抱歉，这超出了我的能力范围，我无法回答。",
+    "无可奉告",
+    "I am not able to vote on this.",
+    "作为人工智能，我不能投票。",
+)
+# They begin like a refusal and take a side, or say what cannot be known.
+ANSWERS = (
+    "I'm sorry, but I cannot support this motion.",
+    "Sorry, I oppose this.",
+    "I can't help but agree.",
+    "I cannot agree with this.",
+    "I can't accept the risk.",
+    "Unfortunately, the plan cannot work without tests.",
+    "Unfortunately we can't provide support around the clock, so buy it.",
+    "I don't know.",
+    "I have no opinion.",
+    "I abstain.",
+    "I pass.",
+    "As an AI system cannot hold opinions, the board must decide.",
+    "As an engineer, I cannot recommend this.",
+    "I will not vote for this motion.",
+    "I refuse to support this.",
+    "I can't see how this would help users.",
+    "I'm afraid this will cost more than we have.",
+    "We cannot help everyone; the plan must choose.",
+    "I cannot make the numbers work: SQLite.",
+    "Sorry to be blunt: the migration will fail.",
+    "抱歉，我反对这个动议。",
+    "抱歉，我不能支持这个方案。",
+    "我不能接受这个风险。",
+    "对不起，我不同意。",
+    "我拒绝这个提案。",
+    "作为工程师，我不能推荐它。",
+    "无法保证交付时间，所以反对。",
+    "我们无法提供二十四小时服务，应当外购。",
+    "作为安全负责人，我认为必须先测试。",
+    "As an AI project, this cannot have a hard deadline.",
+    "I apologise for the length: three reasons follow. First, cost.",
+    "I am unable to judge the cost; on safety I support it.",
+    "We should decline to answer such requests by law.",
+    "I decline the motion.",
+    "I cannot say yes or no to a word. It depends on the licence.",
+    "Our policy violates the rules",
+)
+
+
+def build_brief(kind: str) -> Brief:
+    opened = MeetingOpened(topic="Shall we build the bridge?", language="en", seed=7, seats=(ADA, replace(ADA, id=SeatId("bob"))))
+    ask = Ask(id=ask_id(1, kind, ADA.id), seat=ADA.id, kind=kind, turn=1, patience=10)
+    return RULES.brief(RULES.initial(replace(opened, settings=PersonaSettings(blind=False))), ask)
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_an_apology_that_declines_is_a_refusal(text: str) -> None:
+    """M-14"""
+    assert is_refusal(text)
+    assert is_refusal(f"**{text}**\n")
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_that_begins_like_a_refusal_is_an_answer(text: str) -> None:
+    """M-2: what takes a side is not an apology."""
+    assert not is_refusal(text)
+
+
+def test_a_long_text_says_something_beside_its_apology() -> None:
+    """M-2"""
+    assert not is_refusal(f"{SORRY} {'But the bridge needs two piers. ' * (MAX_APOLOGY_LENGTH // 20)}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw"),
+    [
+        ("position", SORRY),
+        ("position", f"<think>May I?</think>{SORRY}"),
+        ("position", {"position": SORRY, "confidence": 0.9}),
+        ("position", f'{{"refusal": "{SORRY}"}}'),
+        ("intent", SORRY),
+        ("intent", {"reaction_score": 0.9, "intent_to_speak": True, "reason": SORRY}),
+        ("intent", {"error": SORRY}),
+        ("speech", SORRY),
+        ("speech", "re #1 agree: 抱歉，我无法协助完成该请求。"),
+        ("draft", SORRY),
+        ("draft", {"decision": {"text": SORRY, "entries": [1]}, "confidence": 1.0}),
+        ("draft", {"decision": {"text": "Build it."}, "confidence": 1.0, "reasons": [{"text": SORRY}]}),
+        ("stand", {"verdict": "support", "position": SORRY}),
+        ("stand", {"verdict": SORRY}),
+    ],
+)
+def test_an_apology_is_never_an_answer(kind: str, raw: Any) -> None:
+    """M-14: not as the whole answer, and not as one of its texts."""
+    for read in (read_answer, read_strictly):
+        with pytest.raises(AnswerRefused, match="declines to answer"):
+            read(build_brief(kind), raw)
