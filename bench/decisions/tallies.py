@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.decisions.data import Case, Recording, Votes
-from moothall.scoring.choices import tally_votes
 from moothall.scoring.confidence import ORDINARY_CONFIDENCE
 from moothall.scoring.independence import compute_independence, count_effective_votes, presume_correlation
+from moothall.scoring.positions import tally_votes
 from moothall.scoring.posterior import compute_record_weight
 from moothall.scoring.trust import (
     NEUTRAL_TRUST,

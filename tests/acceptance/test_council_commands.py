@@ -298,7 +298,7 @@ def test_a_choice_that_is_none_of_the_options_loses_the_proposal(cli: Cli) -> No
         (["--set", "rounds=0"], "setting rounds: Input should be greater than or equal to 1 (given: '0')"),
         (["--set", "colour=red"], "unknown setting 'colour'; known: blind, early_stop, order, rounds, patience"),
         (["--set", "order=alphabetical"], "setting order: Input should be 'auto', 'round_robin' or 'open'"),
-        (["--protocol", "advisory", "--set", "owner=zoe"], "owner = 'zoe' is no seat; the seats are: ada, bob, cem"),
+        (["--protocol", "advisory", "--set", "owner=zoe"], "owner = 'zoe' is not a seat; the seats are: ada, bob, cem"),
         (["--protocol", "consensus", "--set", "threshold=1.5"], "setting threshold: Input should be less than or equal to 1"),
     ],
     ids=lambda value: None if isinstance(value, str) else " ".join(value)[:30],

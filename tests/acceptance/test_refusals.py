@@ -91,7 +91,7 @@ REFUSED = {
     "patience without an end": Refused((*GOOD, "--set", "intent_patience=inf"), "setting intent_patience: "),
     "patience beyond the calendar": Refused((*GOOD, "--set", "speech_patience=1e300"), "setting speech_patience: "),
     "setting without a value": Refused((*GOOD, "--set", "window"), "--set 'window': expected KEY=VALUE, such as window=8"),
-    "summarizer that is no seat": Refused((*GOOD, "--set", "summarizer=Z"), "summarizer = 'Z' is no seat; the seats are: A, B"),
+    "summarizer without a seat": Refused((*GOOD, "--set", "summarizer=Z"), "summarizer = 'Z' is not a seat; the seats are: A, B"),
     "a Chinese meeting with an embedded seat": Refused(
         ("--seat", "A=embedded"),
         "seat 'A': the embedded model speaks English only; for a Chinese meeting set",

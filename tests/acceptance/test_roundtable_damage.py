@@ -15,7 +15,7 @@ from tests.acceptance.doors import Cli
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Files, Table, aged, digests, speech
 
 from moothall.app.conferences.status import Blocked
-from moothall.protocols.roundtable.turn_file import BadTurn, parse_turn_file
+from moothall.protocols.roundtable.files import BadTurn, parse_turn_file
 
 Break = Callable[[Files], object]
 

@@ -520,7 +520,7 @@ def test_openings_that_make_no_sense_are_refused(server: Server) -> None:
         ({"stakes": "enormous"}, "'low', 'medium', 'high' or 'critical'"),
         ({"protocol": "consensus", "threshold": 1.2}, "threshold"),
         ({"threshold": 0.9}, "threshold"),
-        ({"protocol": "advisory_panel", "owner": "nobody"}, "is no seat"),
+        ({"protocol": "advisory_panel", "owner": "nobody"}, "is not a seat"),
         ({"rounds": 0}, "rounds"),
         ({"patienceSeconds": 0}, "patienceSeconds"),
     ]

@@ -20,7 +20,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.engine.events import EntryAdded
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.ports.participant import Answer, NoAnswer, OnText
-from moothall.reports.loss_text import explain_outage
+from moothall.reports.wording import explain_outage
 from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.render import show_decision, show_report
 

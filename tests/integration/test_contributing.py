@@ -26,8 +26,8 @@ from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall.protocols.council.debate import DebateOpened
 from moothall.protocols.council.facts import Contributed, Contribution, CouncilSettings, DeliberationClosed, PhaseBegun
+from moothall.protocols.council.plugin import DebateOpened
 from moothall.protocols.persona.facts import Draft, DraftClaim, Intent, MeetingOpened, PersonaSpeech, Stand
 from moothall.protocols.persona.facts import PersonaSettings as MeetingSettings
 

@@ -15,8 +15,8 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.engine.engine import Engine
 from moothall.ledgers.memory import MemoryLedger
-from moothall.protocols.council.debate import VARIANT, DebateOpened
 from moothall.protocols.council.facts import SHARED_KINDS
+from moothall.protocols.council.plugin import DEBATE_VARIANT, DebateOpened
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council
 
@@ -25,7 +25,7 @@ class PromptCounter(CouncilRules):
     """Counts the prompts that are written."""
 
     def __init__(self) -> None:
-        super().__init__("debate", DebateOpened, VARIANT)
+        super().__init__("debate", DebateOpened, DEBATE_VARIANT)
         self.prompts = 0
 
     def brief(self, state: Council, ask: Ask) -> Brief:

@@ -29,8 +29,8 @@ from moothall.engine.snapshot import Snapshot
 from moothall.errors import LedgerFull, LedgerUnavailable
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall.protocols.council.debate import DebateOpened
 from moothall.protocols.council.facts import Contribution, CouncilSettings, DeliberationClosed
+from moothall.protocols.council.plugin import DebateOpened
 
 T = TypeVar("T")
 DEADLINE = 120.0

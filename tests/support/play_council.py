@@ -18,10 +18,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import MAILBOX, NEUTRAL_TRUST, Seat
 from moothall.domain.topic import Topic
 from moothall.ports.plugin import AnyPlugin, Plan
-from moothall.protocols.council.advisory import ADVISORY, AdvisorySettings
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion
-from moothall.protocols.council.consensus import CONSENSUS, ConsensusSettings
-from moothall.protocols.council.debate import DEBATE
 from moothall.protocols.council.facts import (
     AdviceOutcome,
     AdviceResponse,
@@ -33,6 +30,7 @@ from moothall.protocols.council.facts import (
     Phase,
     PhaseBegun,
 )
+from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE, AdvisorySettings, ConsensusSettings
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import Council
 from moothall.protocols.council.timeline import CouncilTimeline

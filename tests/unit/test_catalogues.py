@@ -13,7 +13,7 @@ from moothall.domain.language import validate_language
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import COUNCIL_REPORT, SHARED_REPORT
 from moothall.locale.texts import Catalogue, Texts, find_translation, list_languages
-from moothall.reports.loss_text import explain_amount, explain_detail
+from moothall.reports.wording import explain_amount, explain_detail
 
 ROOT = Path(__file__).parents[2]
 

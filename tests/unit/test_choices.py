@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.scoring.choices import Tally, tally_votes
+from moothall.scoring.positions import Tally, tally_votes
 
 VOTES = st.lists(st.tuples(st.sampled_from("ABCD"), st.integers(0, 8).map(float)), max_size=9)
 

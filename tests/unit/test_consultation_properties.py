@@ -17,7 +17,6 @@ from moothall.domain.facts import Opened
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.rulebook import Rulebook
-from moothall.protocols.consultation.asks import to_inner_entry
 from moothall.protocols.consultation.facts import (
     Advice,
     AskerConclusion,
@@ -31,9 +30,8 @@ from moothall.protocols.consultation.facts import (
 )
 from moothall.protocols.consultation.rules import ConsultingRulebook
 from moothall.protocols.consultation.standalone import QUESTION_RULES
-from moothall.protocols.council.advisory import ADVISORY
-from moothall.protocols.council.consensus import CONSENSUS
-from moothall.protocols.council.debate import DEBATE
+from moothall.protocols.consultation.state import to_inner_entry
+from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE
 from moothall.protocols.persona.plugin import PERSONA
 from moothall.protocols.pipeline.facts import Artefact, GateVerdict, PipelineOpened, PipelineSettings, Step
 from moothall.protocols.pipeline.plugin import PIPELINE

@@ -30,7 +30,7 @@ from moothall.protocols.consultation.facts import (
     RecordLocation,
 )
 from moothall.protocols.consultation.plugin import CONSULTATION, wrap_with_consultations
-from moothall.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
+from moothall.protocols.consultation.prompts import render_advice, render_consultation_file, render_request
 from moothall.protocols.consultation.rules import MAX_FILINGS, ConsultingRulebook
 from moothall.protocols.consultation.state import Consultation, ConsultingState
 from moothall.protocols.persona.plugin import PERSONA

@@ -25,9 +25,9 @@ from moothall.domain.roster import MAILBOX, Seat
 from moothall.domain.topic import Topic
 from moothall.errors import BadSetting
 from moothall.protocols.council.ballots import read_ballot
-from moothall.protocols.council.consensus import ConsensusSettings
 from moothall.protocols.council.facts import CandidateVote, Contribution, CouncilSettings, PhaseBegun
-from moothall.protocols.council.live_lines import add_and_describe_entry
+from moothall.protocols.council.plugin import ConsensusSettings
+from moothall.protocols.council.report_timeline import add_and_describe_entry
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision, build_dissent, build_obligations
 from moothall.reports.decision import Obligation
 from moothall.scoring.positions import VotePosition

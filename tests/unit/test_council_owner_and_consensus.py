@@ -23,13 +23,12 @@ from moothall.domain.facts import BudgetExhausted, CloseCalled, Fact
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import build_topic
 from moothall.errors import BadSetting
-from moothall.protocols.council.advisory import AdvisorySettings
-from moothall.protocols.council.consensus import ConsensusSettings
 from moothall.protocols.council.facts import (
     Contribution,
     CouncilSettings,
     PhaseBegun,
 )
+from moothall.protocols.council.plugin import AdvisorySettings, ConsensusSettings
 from moothall.protocols.council.timeline import build_decision, build_dissent
 from moothall.reports.decision import Dissent
 

@@ -22,7 +22,6 @@ from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import Seat
 from moothall.errors import BadRoster, BadSetting
-from moothall.protocols.council.advisory import AdvisorySettings
 from moothall.protocols.council.ballots import find_discussed_motion
 from moothall.protocols.council.facts import (
     Contribution,
@@ -30,6 +29,7 @@ from moothall.protocols.council.facts import (
     PhaseBegun,
     SpeakingOrder,
 )
+from moothall.protocols.council.plugin import AdvisorySettings
 from moothall.protocols.council.rules import MAX_CONTRIBUTIONS
 from moothall.protocols.council.timeline import PassedTurn, build_dissent
 
@@ -129,7 +129,7 @@ def test_a_deliberation_needs_two_seats(opener: Opener) -> None:
 
 def test_an_owner_who_does_not_sit_at_the_table_is_refused() -> None:
     """D-8"""
-    with pytest.raises(BadSetting, match="owner = 'zed' is no seat; the seats are: ada, bob"):
+    with pytest.raises(BadSetting, match="owner = 'zed' is not a seat; the seats are: ada, bob"):
         advisory(ADA, BOB, settings=AdvisorySettings(owner=SeatId("zed")))
 
 

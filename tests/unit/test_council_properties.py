@@ -19,10 +19,7 @@ from moothall.domain.topic import ErrorCorrelation, Topic
 from moothall.engine.snapshot import RecordWriter, Snapshot
 from moothall.engine.step import StepResult, step
 from moothall.ports.plugin import AnyPlugin, Plan
-from moothall.protocols.council.advisory import ADVISORY, AdvisorySettings
 from moothall.protocols.council.ballots import find_candidate_ids, read_ballot
-from moothall.protocols.council.consensus import CONSENSUS, ConsensusSettings
-from moothall.protocols.council.debate import DEBATE
 from moothall.protocols.council.facts import (
     PHASE_OF,
     AdviceOutcome,
@@ -35,6 +32,7 @@ from moothall.protocols.council.facts import (
     DeliberationClosed,
     PhaseBegun,
 )
+from moothall.protocols.council.plugin import ADVISORY, CONSENSUS, DEBATE, AdvisorySettings, ConsensusSettings
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, Council, CouncilVariant
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision

@@ -26,7 +26,6 @@ from moothall.domain.ids import USER, AskId, SeatId, SessionId
 from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import MAILBOX, Swap
 from moothall.domain.topic import ErrorCorrelation, Topic
-from moothall.protocols.council.advisory import AdvisorySettings
 from moothall.protocols.council.facts import (
     CandidateVote,
     Contributed,
@@ -37,6 +36,7 @@ from moothall.protocols.council.facts import (
     PhaseBegun,
 )
 from moothall.protocols.council.motions import Challenge, list_challenges
+from moothall.protocols.council.plugin import AdvisorySettings
 from moothall.protocols.council.timeline import build_decision, build_dissent
 
 # D-20: heads are not votes

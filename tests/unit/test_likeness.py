@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from moothall.participants.semantic_similarity import SemanticSimilarity, is_installed
 from moothall.scoring.likeness import JOIN_AT, Judgement, is_same_idea, normalize_idea, scale_likeness
-from moothall.scoring.numerals import find_numbers
+from moothall.scoring.phrases import find_numbers
 from moothall.scoring.stance import is_opposed
 
 MEANING = SemanticSimilarity()

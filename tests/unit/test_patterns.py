@@ -28,7 +28,7 @@ TEXTS = {
 
 MATCHED = {
     "moothall.codec.json_text._NUMBERED",
-    "moothall.protocols.persona.bid_words._LEADING_AMOUNT",
+    "moothall.protocols.persona.answer_table._LEADING_AMOUNT",
     "moothall.domain.consult._REQUEST",
     "moothall.protocols.consultation.facts._FROM",
     "moothall.protocols.consultation.facts._UNKNOWN",

@@ -12,8 +12,8 @@ from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.errors import BadAnswer
 from moothall.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, JointBids, NamedIntent, PersonaSettings
-from moothall.protocols.persona.live_lines import add_and_describe_entry
 from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.persona.report import add_and_describe_entry
 from moothall.protocols.persona.timeline import PersonaTimeline
 
 AGEING = PersonaSettings(blind=False, ageing=0.2)

@@ -13,7 +13,6 @@ from moothall.domain.facts import BudgetExhausted, InputGiven, SeatLost, Session
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.protocol_state import LostSeat
 from moothall.domain.roster import Swap
-from moothall.protocols.persona.consensus import DiscussionPoint
 from moothall.protocols.persona.facts import (
     DraftClaim,
     EndReason,
@@ -25,7 +24,7 @@ from moothall.protocols.persona.facts import (
     WeighedStand,
 )
 from moothall.protocols.persona.rules import MAX_TURNS, RULES
-from moothall.protocols.persona.state import DECIDERS
+from moothall.protocols.persona.state import DECIDERS, DiscussionPoint
 from moothall.protocols.persona.timeline import build_decision
 
 # P-13

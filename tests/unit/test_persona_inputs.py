@@ -8,8 +8,8 @@ from moothall.codec.answers import read_answer
 from moothall.domain.budget import Budget
 from moothall.domain.facts import CloseCalled, SessionResumed
 from moothall.protocols.persona.facts import Draft, DraftClaim, InputReply, MeetingConcluded
-from moothall.protocols.persona.live_lines import add_and_describe_entry
 from moothall.protocols.persona.plugin import PERSONA
+from moothall.protocols.persona.report import add_and_describe_entry
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
 from moothall.reports.decision import AnsweredInput
 

@@ -121,7 +121,7 @@ def test_a_summarizer_who_does_not_sit_at_the_table_is_refused() -> None:
         outside_patience=1.0,
         settings=PersonaSettings(summarizer=SeatId("eve")),
     )
-    with pytest.raises(BadSetting, match="summarizer = 'eve' is no seat; the seats are: ada, bob"):
+    with pytest.raises(BadSetting, match="summarizer = 'eve' is not a seat; the seats are: ada, bob"):
         opened_by_plan(plan)
     with pytest.raises(BadRoster):
         opened_by_plan(replace(plan, seats=(ADA, ADA)))

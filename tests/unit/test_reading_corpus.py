@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from moothall.codec.choice_rule import apply_rule, build_choices, find_choice
 from moothall.codec.value_words import read_share
 from moothall.domain.person import PersonChoice
-from moothall.protocols.persona.bid_words import infer_bid_field
+from moothall.protocols.persona.answer_table import infer_bid_field
 
 POSITIONS = build_choices(("support", "conditional_support", "oppose", "abstain"))
 VERDICTS = build_choices(("confirmed", "refuted", "unclear"))

@@ -9,11 +9,19 @@ from moothall.app.conferences.project import read_guide
 from moothall.domain.facts import Language
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import RoundtableSpeech
-from moothall.protocols.roundtable.files import AGENDA, GUIDE, MINUTES, TURN, parse_skip_reason
-from moothall.protocols.roundtable.names import RESERVED
+from moothall.protocols.roundtable.files import (
+    AGENDA,
+    GUIDE,
+    KINDS,
+    MAX_PROMPT_LENGTH,
+    MINUTES,
+    RESERVED,
+    TURN,
+    parse_skip_reason,
+    parse_turn_file,
+)
 from moothall.protocols.roundtable.sections import find_missing_sections
 from moothall.protocols.roundtable.state import Status
-from moothall.protocols.roundtable.turn_file import KINDS, MAX_PROMPT_LENGTH, parse_turn_file
 
 LANGUAGES = ("en", "zh")
 

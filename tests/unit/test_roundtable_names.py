@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moothall.errors import BadName
-from moothall.protocols.roundtable.files import format_speech_file_name, parse_speech_file_name
-from moothall.protocols.roundtable.names import DEVICES, MAX_BYTES, RESERVED, validate_conference_name, validate_role_name
+from moothall.protocols.roundtable.files import (
+    DEVICES,
+    MAX_BYTES,
+    RESERVED,
+    format_speech_file_name,
+    parse_speech_file_name,
+    validate_conference_name,
+    validate_role_name,
+)
 
 TAKEN = (
     "cache",

@@ -12,8 +12,13 @@ from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturne
 from moothall.protocols.roundtable.prompts import MAX_RECORD_LENGTH
 from moothall.protocols.roundtable.report import build_roundtable_report
 from moothall.protocols.roundtable.rules import RULES
-from moothall.protocols.roundtable.sections import extract_minutes_section, find_missing_minutes
-from moothall.protocols.roundtable.speech_digest import SpeechText, build_digest, fit_speeches
+from moothall.protocols.roundtable.sections import (
+    SpeechText,
+    build_digest,
+    extract_minutes_section,
+    find_missing_minutes,
+    fit_speeches,
+)
 from moothall.reports.markdown import render_markdown
 
 LANGUAGES = ("en", "zh")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from moothall.memory.search import HEAVIEST, SNIPPET, Document, SearchIndex, find_snippet
 from moothall.memory.tokenize import extract_query_terms, extract_terms, locate_terms
-from moothall.scoring.stems import stem
+from moothall.scoring.sides import stem
 
 TOPICS = {
     "hsm": "Should we adopt HSM architecture for long-context processing?",

@@ -6,15 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.scoring.convergence import (
-    ConvergenceBounds,
-    compute_share,
-    find_quorum_ideas,
-    is_stable,
-    is_too_fast,
-    judge_convergence,
-)
 from moothall.scoring.stigmergy import (
+    ConvergenceBounds,
     add_deposit,
     apply_stop_signal,
     compute_coverage,
@@ -24,7 +17,12 @@ from moothall.scoring.stigmergy import (
     compute_inhibition,
     compute_orthogonality,
     compute_response,
+    compute_share,
     evaporate,
+    find_quorum_ideas,
+    is_stable,
+    is_too_fast,
+    judge_convergence,
 )
 
 SHARES = st.floats(0, 1)

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from moothall.domain.ids import SessionId
 from moothall.reports.blocks import Quote, Report
-from moothall.reports.spoken_line import SpokenLine
+from moothall.reports.wording import SpokenLine
 from moothall.surfaces.cli.render import show_report
 
 SAID = (

@@ -12,9 +12,9 @@ from moothall.ports.plugin import AnyPlugin
 
 _PLACES: Final[Mapping[str, str]] = {
     "persona": "persona.plugin:PERSONA",
-    "debate": "council.debate:DEBATE",
-    "advisory": "council.advisory:ADVISORY",
-    "consensus": "council.consensus:CONSENSUS",
+    "debate": "council.plugin:DEBATE",
+    "advisory": "council.plugin:ADVISORY",
+    "consensus": "council.plugin:CONSENSUS",
     "roundtable": "roundtable.plugin:ROUNDTABLE",
     "swarm": "swarm.plugin:SWARM",
     "consultation": "consultation.plugin:CONSULTATION",

@@ -15,7 +15,7 @@ from typing import Final
 from moothall.domain.topic import normalize_label
 from moothall.memory.breakers import FAILED
 from moothall.memory.remembered_decision import RememberedDecision
-from moothall.scoring.choices import tally_votes
+from moothall.scoring.positions import tally_votes
 
 MAX_CHOICE_LENGTH: Final = 60
 """Characters of a choice that is compared; members are asked for one to five words, and an essay equals nothing."""

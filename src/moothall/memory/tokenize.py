@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from moothall.scoring.stems import stem
+from moothall.scoring.sides import stem
 
 # Pairs: the traditional character, then the simplified one.
 _PAIRS: Final = """

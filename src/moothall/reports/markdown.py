@@ -27,7 +27,7 @@ from moothall.reports.blocks import (
     is_empty,
     split_spans,
 )
-from moothall.reports.charts import draw_bar, draw_sparkline
+from moothall.reports.wording import draw_bar, draw_sparkline
 
 SEPARATOR: Final = " · "
 

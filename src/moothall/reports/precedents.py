@@ -1,4 +1,4 @@
-"""What a seat is told of earlier decisions: marked as memory, quoted, of bounded length."""
+"""What every seat reads with the question: earlier decisions like it, and the files that were given with it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,9 +9,17 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
-from moothall.domain.topic import Precedent, Topic
-from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
-from moothall.reports.context_files import format_context
+from moothall.domain.topic import ContextFile, Precedent, Topic
+from moothall.locale.catalogues import CONTEXT_FILES, PRECEDENTS, PrecedentsText
+
+
+@lru_cache(maxsize=16)
+def format_context(language: Language, context: tuple[ContextFile, ...]) -> str:
+    """The files below each other, every line of them behind a mark."""
+    words = CONTEXT_FILES[language]
+    parts = [f"{words.file.format(name=each.name)}\n{quote_lines(each.text)}" for each in context]
+    return "\n".join((words.heading, *parts))
+
 
 MAX_MEMORY_LENGTH: Final = 3_000
 """The most characters that memory takes in a brief."""

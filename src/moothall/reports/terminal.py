@@ -25,7 +25,7 @@ from moothall.reports.blocks import (
     is_empty,
     join_spans,
 )
-from moothall.reports.charts import draw_bar, draw_sparkline
+from moothall.reports.wording import draw_bar, draw_sparkline
 
 SEPARATOR: Final = " · "
 

@@ -4,7 +4,7 @@ A timeline grows with its session, unlike the state that a rulebook folds: it ke
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
@@ -13,6 +13,7 @@ from moothall.domain.facts import (
     AsksSent,
     Closed,
     Entry,
+    Fact,
     Language,
     Loss,
     Opened,
@@ -25,7 +26,6 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.rulebook import Rulebook
 from moothall.domain.session_state import SessionState, apply, build_session_state
-from moothall.reports.costs import Costs
 from moothall.reports.decision import ObligationState, Status
 
 S = TypeVar("S")
@@ -77,6 +77,17 @@ class SessionPhase:
 def mark_phases(names: Iterable[str], now: int) -> list[SessionPhase]:
     """Phases by their names; the one at the index `now` is under way."""
     return [SessionPhase(name, "done" if at < now else "now" if at == now else "ahead") for at, name in enumerate(names)]
+
+
+@dataclass(slots=True)
+class Costs:
+    """Adds up usage as facts come in."""
+
+    seats: dict[SeatId, Spent] = field(default_factory=dict)
+
+    def add(self, fact: Fact) -> None:
+        if isinstance(fact, Reply | SeatLost):
+            self.seats[fact.seat] = self.seats.get(fact.seat, Spent()).plus(fact.usage)
 
 
 class SessionTimeline:

@@ -22,8 +22,8 @@ from moothall.engine.engine import Engine
 from moothall.engine.session_loop import ParticipantFactory
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.ports.runner import Runner
-from moothall.protocols.council.debate import DebateOpened
 from moothall.protocols.council.facts import Contribution, CouncilSettings
+from moothall.protocols.council.plugin import DebateOpened
 from moothall_testkit.ledger_scenes import run_with_deadline
 
 LOOK_SECONDS = 0.02

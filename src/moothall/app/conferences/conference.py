@@ -42,30 +42,29 @@ from moothall.locale.catalogues import ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable.facts import MODERATOR, RoundtableSpeech
 from moothall.protocols.roundtable.files import (
     AGENDA,
+    MAX_PROMPT_LENGTH,
     MINUTES,
     TURN,
+    BadTurn,
+    TurnFile,
+    add_notes,
+    build_turn_file,
+    extract_notes,
     format_speech_file_name,
     is_input_file_name,
     parse_skip_reason,
+    parse_turn_file,
+    remove_notes,
     render_agenda,
     render_finished_turn,
     render_input_file,
     render_minutes_file,
+    render_turn_file,
 )
 from moothall.protocols.roundtable.prompts import AGENDA_ROOM, MAX_RECORD_LENGTH
 from moothall.protocols.roundtable.prompts import MAX_SPEECH_LENGTH as MAX_SPEECH_READ_LENGTH
-from moothall.protocols.roundtable.sections import name_minutes_sections
-from moothall.protocols.roundtable.speech_digest import SpeechText, fit_speeches
+from moothall.protocols.roundtable.sections import SpeechText, fit_speeches, name_minutes_sections
 from moothall.protocols.roundtable.state import RECENT, Conference, SkippedTurn
-from moothall.protocols.roundtable.turn_file import (
-    MAX_PROMPT_LENGTH,
-    BadTurn,
-    TurnFile,
-    build_turn_file,
-    parse_turn_file,
-    render_turn_file,
-)
-from moothall.protocols.roundtable.turn_notes import add_notes, extract_notes, remove_notes
 
 MAX_REPAIRS: Final = 10_000
 NO_LIMIT: Final = 1_000_000_000

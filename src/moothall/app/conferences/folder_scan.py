@@ -20,17 +20,21 @@ from moothall.protocols.roundtable.files import (
     OWN,
     QUARANTINE_FOLDER,
     TURN,
+    BadTurn,
     SpeechFileName,
+    TurnFile,
+    build_turn_file,
+    find_field_line,
     format_speech_file_name,
     is_input_file_name,
     parse_skip_reason,
     parse_speech_file_name,
+    parse_turn_file,
     render_finished_turn,
     render_input_file,
     render_minutes_file,
 )
 from moothall.protocols.roundtable.state import Conference, SkippedTurn
-from moothall.protocols.roundtable.turn_file import BadTurn, TurnFile, build_turn_file, find_field_line, parse_turn_file
 
 OWN_FOLDER: Final = ".moot"
 LOCK: Final = "lock"

@@ -23,9 +23,16 @@ from moothall.domain.roster import MAILBOX, Seat, Swap
 from moothall.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
 from moothall.locale.texts import find_translation
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
-from moothall.protocols.roundtable.files import AGENDA, GUIDE, TURN, format_input_file_name, parse_agenda
-from moothall.protocols.roundtable.names import validate_conference_name, validate_role_name
-from moothall.protocols.roundtable.turn_file import TurnFile
+from moothall.protocols.roundtable.files import (
+    AGENDA,
+    GUIDE,
+    TURN,
+    TurnFile,
+    format_input_file_name,
+    parse_agenda,
+    validate_conference_name,
+    validate_role_name,
+)
 
 TABLE: Final = ".roundtable"
 DEFAULT_ROUNDS: Final = 3

@@ -6,9 +6,9 @@ from moothall.app.conferences.folder_scan import Damage
 from moothall.domain.facts import Language
 from moothall.domain.ids import SessionId
 from moothall.errors import OutOfTurn
+from moothall.protocols.roundtable.files import TurnFile
 from moothall.protocols.roundtable.sections import MinutesSection
 from moothall.protocols.roundtable.state import Conference
-from moothall.protocols.roundtable.turn_file import TurnFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

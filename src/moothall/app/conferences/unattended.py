@@ -28,7 +28,7 @@ from moothall.locale.catalogues import ROUNDTABLE_PROMPT, SHARED_REPORT
 from moothall.participants.agent_recipes import Recipe
 from moothall.participants.command import CommandParticipant
 from moothall.ports.participant import Participant
-from moothall.reports.loss_text import explain_outage
+from moothall.reports.wording import explain_outage
 
 PASSED: Final[tuple[str, ...]] = ("MOOT_HOME", "MOOT_LEDGER")
 

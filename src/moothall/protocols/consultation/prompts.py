@@ -1,4 +1,4 @@
-"""The director's additions to a brief, and the prompt of the consulted seat: pure functions of bounded length."""
+"""What the director of consultations asks seats and people, and the plain-text forms that agents read and write."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,15 +8,128 @@ from typing import Final
 from moothall.domain.consult import ConsultRequest, RecordFileRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
+from moothall.domain.facts import Language
+from moothall.domain.ids import SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.roster import DIRECTOR
-from moothall.domain.safe_text import one_line, quote_lines
-from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
-from moothall.protocols.consultation.asks import strip_repeat_id
-from moothall.protocols.consultation.facts import CONSULT
-from moothall.protocols.consultation.person import add_consultations, build_consulted_ask
-from moothall.protocols.consultation.record_text import render_advice, render_consultation_file, render_request
-from moothall.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState
+from moothall.domain.safe_text import one_line, quote_lines, strip_control
+from moothall.locale.catalogues import CONSULTATION_PERSON, CONSULTATION_PROMPT, ConsultationPromptText
+from moothall.protocols.consultation.facts import CONSULT, Advice
+from moothall.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState, strip_repeat_id
+from moothall.reports.markdown import quote_markdown
+from moothall.reports.person_steps import WORDS, ask_words
+from moothall.reports.timeline import format_time
+
+
+def render_request(language: Language, request: ConsultRequest, to: str) -> str:
+    """Render a request as an agent writes it."""
+    words = CONSULTATION_PROMPT[language]
+    parts = {
+        "question": request.question,
+        "background": request.background,
+        "understanding": request.understanding,
+        "kind": "" if request.kind == "knowledge" else words.kinds[request.kind],
+    }
+    return "\n".join([words.request.format(to=one_line(to)), "", *_format_labelled_parts(words, parts)])
+
+
+def render_advice(language: Language, seat: SeatId, advice: Advice) -> str:
+    """Render a reply as an agent writes it."""
+    words = CONSULTATION_PROMPT[language]
+    other = f"@{one_line(advice.ask_instead)}" if advice.ask_instead else ""
+    parts = {"answer": advice.answer, "notes": advice.notes, "unsure_of": advice.unsure_of, "ask_instead": other}
+    return "\n".join([words.reply.format(seat=seat), "", *_format_labelled_parts(words, parts)])
+
+
+def render_consultation_file(language: Language, consultation: Consultation, number: int) -> str:
+    """Render the file `{i}_{from}_{to}.md`, in the form that projects of such agents use."""
+    words = CONSULTATION_PROMPT[language]
+    question, reply, unsure = words.sections
+    status = "FAILED" if consultation.failure else "COMPLETED"
+    at = "" if consultation.at is None else format_time(consultation.at)
+    values = (str(number), consultation.seat, consultation.to, at, status)
+    lines = [
+        f"# Consultation #{number}: {consultation.seat} → {consultation.to}",
+        "",
+        f"| {words.heads[0]} | {words.heads[1]} |",
+        "|------|------|",
+        *(f"| {name} | {value} |" for name, value in zip(words.rows, values, strict=True)),
+        *_render_section_head(question),
+        *_render_question(words, consultation.request),
+        *_render_section_head(reply),
+        *_render_reply(words, consultation),
+    ]
+    doubts = _render_doubts(words, consultation)
+    if doubts:
+        lines += [*_render_section_head(unsure), *doubts]
+    return "\n".join(lines) + "\n"
+
+
+def _render_section_head(name: str) -> list[str]:
+    return ["", "---", "", f"## {name}", ""]
+
+
+def _render_question(words: ConsultationPromptText, request: ConsultRequest) -> list[str]:
+    lines = [f"**{words.labels['kind']}**{words.colon}{words.kinds[request.kind]}", "", *quote_markdown(request.question)]
+    for name, text in (("background", request.background), ("understanding", request.understanding)):
+        if text:
+            lines += ["", f"**{words.labels[name]}**{words.colon.strip()}", "", *quote_markdown(text)]
+    return lines
+
+
+def _render_reply(words: ConsultationPromptText, consultation: Consultation) -> list[str]:
+    if consultation.failure or consultation.advice is None:
+        reason = words.failures.get(consultation.failure) or words.losses.get(consultation.failure, consultation.failure)
+        return [words.failed.format(to=consultation.to, reason=reason)]
+    lines = [words.unknown.format(to=consultation.to), ""] if consultation.advice.is_unknown else []
+    lines += quote_markdown(consultation.advice.answer)
+    if consultation.advice.notes:
+        lines += ["", f"**{words.labels['notes']}**{words.colon.strip()}", "", *quote_markdown(consultation.advice.notes)]
+    return lines
+
+
+def _render_doubts(words: ConsultationPromptText, consultation: Consultation) -> list[str]:
+    advice = consultation.advice
+    if advice is None or consultation.failure:
+        return []
+    lines = quote_markdown(advice.unsure_of) if advice.unsure_of else []
+    if advice.ask_instead:
+        lines += [
+            *([""] if lines else []),
+            f"{words.labels['ask_instead']}{words.colon}@{one_line(advice.ask_instead)}".replace("<", "&lt;"),
+        ]
+    return lines
+
+
+def _format_labelled_parts(words: ConsultationPromptText, parts: dict[str, str]) -> list[str]:
+    return [f"**{words.labels[name]}**{words.colon}{strip_control(text)}" for name, text in parts.items() if text]
+
+
+def build_consulted_ask(language: Language, asker: SeatId, request: ConsultRequest) -> PersonAsk:
+    """Build what a consulted person is asked."""
+    words = CONSULTATION_PERSON[language]
+    lines = [words.asked.format(seat=asker), quote_lines(request.question)]
+    if request.background:
+        lines += [words.background, quote_lines(request.background)]
+    if request.understanding:
+        lines += [words.understanding.format(seat=asker), quote_lines(request.understanding)]
+    step = ask_words(words.answer)
+    return PersonAsk(steps=(step,), about="\n".join(lines), build=lambda answers: answers[WORDS])
+
+
+def build_conclusion_ask(language: Language) -> PersonAsk:
+    """Build what the person is asked who put the question, once it has the answer."""
+    words = CONSULTATION_PERSON[language]
+    step = ask_words(words.conclude)
+    return PersonAsk(steps=(step,), build=lambda answers: answers[WORDS])
+
+
+def add_consultations(language: Language, build: Callable[[], PersonAsk], learned: str, *, may_ask: bool) -> PersonAsk:
+    """Return the protocol's ask with what the person has learned by consulting, and the offer to consult."""
+    person, hint = build(), CONSULTATION_PERSON[language].may_ask if may_ask else ""
+    about = "\n\n".join(part for part in (learned, person.about) if part)
+    return replace(person, about=about, intro="\n".join(part for part in (person.intro, hint) if part))
+
 
 MAX_PART_LENGTH: Final = 4_000
 """The most characters of one text that a prompt shows; the ledger and the record keep the whole text."""

@@ -29,7 +29,6 @@ from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.rulebook import Rulebook
-from moothall.protocols.consultation.asks import build_repeat_id, is_director_ask, parse_ask_kind, strip_repeat_id, to_inner_entry
 from moothall.protocols.consultation.facts import (
     CONSULT,
     FORMS,
@@ -54,7 +53,18 @@ from moothall.protocols.consultation.prompts import (
     build_consultation_brief,
     build_record_brief,
 )
-from moothall.protocols.consultation.state import MAX_LEARNED, Consultation, ConsultationOutcome, ConsultingState, PendingRequest
+from moothall.protocols.consultation.state import (
+    MAX_LEARNED,
+    Consultation,
+    ConsultationOutcome,
+    ConsultingState,
+    PendingRequest,
+    build_repeat_id,
+    is_director_ask,
+    parse_ask_kind,
+    strip_repeat_id,
+    to_inner_entry,
+)
 
 MAX_FILINGS: Final = 3
 FILING_SECONDS: Final = 60.0

@@ -28,7 +28,7 @@ from moothall.protocols.consultation.facts import (
     QuestionClosed,
     QuestionOpened,
 )
-from moothall.protocols.consultation.person import build_conclusion_ask
+from moothall.protocols.consultation.prompts import build_conclusion_ask
 
 PATIENCE: Final = 600.0
 

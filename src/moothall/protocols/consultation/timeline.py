@@ -9,7 +9,6 @@ from moothall.domain.facts import Entry, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
-from moothall.protocols.consultation.asks import parse_ask_kind, to_inner_entry
 from moothall.protocols.consultation.facts import (
     CONSULT,
     Advice,
@@ -22,8 +21,9 @@ from moothall.protocols.consultation.facts import (
     ConsultationRequested,
     RecordLocation,
 )
-from moothall.reports.loss_text import explain_detail
+from moothall.protocols.consultation.state import parse_ask_kind, to_inner_entry
 from moothall.reports.timeline import SessionPhase, SessionTimeline
+from moothall.reports.wording import explain_detail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

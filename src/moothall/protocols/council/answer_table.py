@@ -17,8 +17,7 @@ from moothall.domain.ids import USER
 from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moothall.domain.safe_text import quote_lines
 from moothall.locale.catalogues import COUNCIL_PERSON, COUNCIL_REPORT, PERSON_STEPS, CouncilPersonText
-from moothall.protocols.council.ballot_words import infer_vote_field
-from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, is_by_candidates
+from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, infer_vote_field, is_by_candidates
 from moothall.protocols.council.facts import (
     AdviceOutcome,
     AdviceResponse,

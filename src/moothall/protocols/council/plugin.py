@@ -1,48 +1,80 @@
-"""How a council protocol is put together."""
+"""Registers the protocols debate, advisory and consensus, which share one set of rules."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 
+from annotated_types import Ge, Le
+
+from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, ExpectedCalls
+from moothall.domain.facts import Opened
+from moothall.domain.ids import SeatId
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
-from moothall.protocols.council.live_lines import add_and_describe_entry
 from moothall.protocols.council.report import build_council_report
+from moothall.protocols.council.report_timeline import add_and_describe_entry
 from moothall.protocols.council.rules import CouncilRules
+from moothall.protocols.council.state import Council, CouncilVariant, find_no_owner
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
-from moothall.protocols.council.workload import expect_calls
+from moothall.scoring.resolution import (
+    CONSENSUS_THRESHOLD,
+    Correlations,
+    Resolution,
+    SeatVote,
+    resolve_advisory,
+    resolve_consensus,
+    resolve_open_vote,
+)
 
 MIN_SEATS: Final = 2
 
-OpeningCheck = Callable[[CouncilOpened], None]
+
+def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls, ...]:
+    """Every phase of every round once; at least the first one, after which equal blind choices can end it."""
+    assert isinstance(opened, CouncilOpened)
+    settings, owner = opened.settings, variant.owner(opened)
+    seats = tuple(seat.id for seat in opened.seats)
+    can_stop = settings.blind and settings.early_stop is not False
+    expected = []
+    phases = [(number, phase) for number in range(settings.rounds) for phase in (variant.again if number else variant.first)]
+    for number, phase in phases:
+        most = 1 / len(seats) if phase == "decide" or (phase == "synthesize" and variant.one_synthesis) else 1.0
+        if phase == "argue" and owner is not None:
+            most = (len(seats) - 1) / len(seats)
+        is_sure = phase == "propose" or (not can_stop and not number and phase != "answer")
+        least = most if is_sure else 0.0
+        if phase == "propose" and settings.panel == "adaptive":
+            least = 1 / len(seats)
+        size = SHORT_ANSWER if phase == "vote" else LONG_ANSWER
+        expected.append(ExpectedCalls(seats=seats, least=least, most=most, tokens_out=size))
+    return tuple(expected)
 
 
 def build_council_plugin(
     rules: CouncilRules,
     settings: type[CouncilSettings],
-    opening: type[CouncilOpened],
     *,
     wire_name: str,
-    check: OpeningCheck | None = None,
+    check: Callable[[CouncilOpened], None] | None = None,
 ) -> AnyPlugin:
-    """The kit of a protocol that runs by these rules; `check` raises where an opening cannot work."""
+    """Build the plugin of a protocol that runs by these rules; `check` raises where an opening cannot work."""
 
     def open_session(plan: Plan) -> CouncilOpened:
         """The opening of a deliberation; raises BadRoster or BadSetting."""
         assert isinstance(plan.settings, settings)
-        found = plan.opening(
-            opening,
+        opened = plan.opening(
+            rules.opening,
             seats=validate_seats(plan.seats, fewest=MIN_SEATS),
             settings=replace(plan.settings, order=_resolve_order(plan)),
         )
-        if found.settings.panel == "adaptive" and (rules.name != "debate" or not found.settings.blind):
+        if opened.settings.panel == "adaptive" and (rules.name != "debate" or not opened.settings.blind):
             raise BadSetting("panel = 'adaptive' needs the protocol debate and blind positions: nobody may have read the others")
         if check is not None:
-            check(found)
-        return found
+            check(opened)
+        return opened
 
     return ProtocolPlugin(
         name=rules.name,
@@ -65,3 +97,107 @@ def _resolve_order(plan: Plan) -> SpeakingOrder:
     if plan.settings.order != "auto":
         return plan.settings.order
     return "open" if any(seat.is_outside for seat in plan.seats) else "round_robin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebateOpened(CouncilOpened):
+    settings: CouncilSettings = CouncilSettings()
+
+
+def _resolve_debate(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+    return resolve_open_vote(voices, correlations=correlations)
+
+
+DEBATE_VARIANT: Final = CouncilVariant(
+    first=("propose", "argue", "answer", "synthesize", "vote"),
+    again=("argue", "answer", "synthesize", "vote"),
+    resolve=_resolve_debate,
+    owner=find_no_owner,
+)
+DEBATE: Final = build_council_plugin(
+    CouncilRules("debate", DebateOpened, DEBATE_VARIANT), CouncilSettings, wire_name="structured_debate"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdvisorySettings(CouncilSettings):
+    """The settings of advisory. `owner` proposes and decides; by default the first seat."""
+
+    owner: SeatId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdvisoryOpened(CouncilOpened):
+    settings: AdvisorySettings = AdvisorySettings()
+
+
+def find_owner(opened: CouncilOpened) -> SeatId:
+    """Return the seat that proposes and decides."""
+    assert isinstance(opened, AdvisoryOpened)
+    return opened.settings.owner or opened.seats[0].id
+
+
+def _resolve_advisory(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+    return resolve_advisory(voices, owner=find_owner(state.opened), correlations=correlations)
+
+
+def _validate_owner(opened: CouncilOpened) -> None:
+    if find_owner(opened) not in {seat.id for seat in opened.seats}:
+        known = ", ".join(seat.id for seat in opened.seats)
+        raise BadSetting(f"owner = {find_owner(opened)!r} is not a seat; the seats are: {known}")
+
+
+ADVISORY_VARIANT: Final = CouncilVariant(
+    first=("propose", "argue", "decide"), again=(), resolve=_resolve_advisory, owner=find_owner
+)
+ADVISORY: Final = build_council_plugin(
+    CouncilRules("advisory", AdvisoryOpened, ADVISORY_VARIANT),
+    AdvisorySettings,
+    wire_name="advisory_panel",
+    check=_validate_owner,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusSettings(CouncilSettings):
+    """The settings of consensus.
+
+    `threshold` is the confidence that every supporting vote needs; `rounds` limits the syntheses. `quorum` is how many seats must
+    agree; all of them where it is not set. One that abstains, is lost or did not vote does not agree.
+    """
+
+    rounds: Annotated[int, Ge(1), Le(20)] = 3
+    threshold: Annotated[float, Ge(0), Le(1)] = CONSENSUS_THRESHOLD
+    quorum: Annotated[int, Ge(1), Le(64)] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsensusOpened(CouncilOpened):
+    settings: ConsensusSettings = ConsensusSettings()
+
+
+def _resolve_consensus(state: Council, voices: Sequence[SeatVote], correlations: Correlations) -> Resolution:
+    settings = state.opened.settings
+    assert isinstance(settings, ConsensusSettings)
+    return resolve_consensus(voices, threshold=settings.threshold, quorum=settings.quorum, correlations=correlations)
+
+
+def _validate_quorum(opened: CouncilOpened) -> None:
+    quorum = opened.settings.quorum if isinstance(opened.settings, ConsensusSettings) else None
+    if quorum is not None and quorum > len(opened.seats):
+        raise BadSetting(f"quorum = {quorum} is more than the {len(opened.seats)} seats; expected 1 to {len(opened.seats)}")
+
+
+CONSENSUS_VARIANT: Final = CouncilVariant(
+    first=("propose", "argue", "answer", "synthesize", "vote"),
+    again=("synthesize", "vote"),
+    resolve=_resolve_consensus,
+    owner=find_no_owner,
+    one_synthesis=True,
+)
+CONSENSUS: Final = build_council_plugin(
+    CouncilRules("consensus", ConsensusOpened, CONSENSUS_VARIANT),
+    ConsensusSettings,
+    wire_name="consensus",
+    check=_validate_quorum,
+)

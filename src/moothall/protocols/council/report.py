@@ -33,8 +33,6 @@ from moothall.reports.blocks import (
     build_table,
 )
 from moothall.reports.decision import Decision, Dissent
-from moothall.reports.figures import format_percent
-from moothall.reports.loss_text import explain_detail
 from moothall.reports.sections import (
     build_costs,
     build_report,
@@ -43,7 +41,7 @@ from moothall.reports.sections import (
     explain_no_decision,
     format_lost_seats,
 )
-from moothall.reports.wording import explain_consensus
+from moothall.reports.wording import explain_consensus, explain_detail, format_percent
 
 NOTHING: Final = "–"
 

@@ -41,9 +41,8 @@ from moothall.protocols.council.facts import (
     PhaseBegun,
 )
 from moothall.protocols.council.motions import is_blind_agreement, list_candidates, list_proposals
-from moothall.protocols.council.panel import find_panel_lead
 from moothall.protocols.council.prompts import build_answer_rules, build_brief
-from moothall.protocols.council.resolution import build_closing, compute_outcome
+from moothall.protocols.council.resolution import build_closing, compute_outcome, find_panel_lead
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant, find_challenged_seats, has_voted
 from moothall.protocols.council.validation import AllowedTypes
 
@@ -60,6 +59,7 @@ class CouncilRules:
 
     def __init__(self, name: str, opening: type[CouncilOpened], variant: CouncilVariant) -> None:
         self.name = name
+        self.opening = opening
         self.variant = variant
         self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **SHARED_KINDS}
         self._decided: dict[int, tuple[Council, tuple[Effect, ...]]] = {}

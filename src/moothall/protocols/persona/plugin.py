@@ -1,18 +1,37 @@
-"""The persona protocol as the house takes it in."""
+"""Registers the persona protocol."""
 
 from typing import Final
 
-from moothall.domain.budget import Budget
+from moothall.domain.budget import LONG_ANSWER, SHORT_ANSWER, Budget, ExpectedCalls
+from moothall.domain.facts import Opened
 from moothall.domain.roster import Seat, validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.persona.context import ContextLedger, render_context_ledger
 from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
-from moothall.protocols.persona.live_lines import add_and_describe_entry
-from moothall.protocols.persona.report import build_persona_report
+from moothall.protocols.persona.report import add_and_describe_entry, build_persona_report
 from moothall.protocols.persona.rules import RULES
 from moothall.protocols.persona.timeline import PersonaTimeline, build_decision
-from moothall.protocols.persona.workload import expect_calls
+
+BLIND_FROM = 3
+USUAL_TURNS = 12
+
+
+def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
+    """Blind positions, bids and one speech for each turn, the draft and the last words. At least one turn is held."""
+    assert isinstance(opened, MeetingOpened)
+    seats = tuple(seat.id for seat in opened.seats)
+    turns, share = opened.budget.turns or USUAL_TURNS, 1 / len(seats)
+    blind = 1 if opened.settings.blind and len(seats) >= BLIND_FROM else 0
+    # With joint bids the seats of one model bid in one call.
+    bids = len({seat.platform for seat in opened.seats}) * share if opened.settings.bids == "together" else 1.0
+    return (
+        ExpectedCalls(seats=seats, least=blind, most=blind, tokens_out=SHORT_ANSWER),
+        ExpectedCalls(seats=seats, least=bids, most=bids * turns, tokens_out=SHORT_ANSWER),
+        ExpectedCalls(seats=seats, least=0, most=turns * share, tokens_out=LONG_ANSWER),
+        # The draft, and one last word of everybody else.
+        ExpectedCalls(seats=seats, least=1, most=1, tokens_out=LONG_ANSWER),
+    )
 
 
 def open_session(plan: Plan) -> MeetingOpened:
@@ -22,7 +41,7 @@ def open_session(plan: Plan) -> MeetingOpened:
     seats = validate_seats(plan.seats)
     if settings.summarizer is not None and settings.summarizer not in {seat.id for seat in seats}:
         known = ", ".join(seat.id for seat in seats)
-        raise BadSetting(f"summarizer = {settings.summarizer!r} is no seat; the seats are: {known}")
+        raise BadSetting(f"summarizer = {settings.summarizer!r} is not a seat; the seats are: {known}")
     return plan.opening(MeetingOpened, seats=seats, settings=settings)
 
 

@@ -1,10 +1,11 @@
 """The prompts of a persona meeting: pure functions of what the seat may see.
 
 All seats share the first part, word for word (system, question, table, summary, last turns); the seat's own part comes last, so
-that a provider's prefix cache hits.
-"""
+that a provider's prefix cache hits."""
 
+from dataclasses import replace
 from functools import lru_cache, partial
+from typing import TypeVar
 
 from moothall.codec.schemas import build_table_schema
 from moothall.domain.claims import cut_text, extract_claim
@@ -17,10 +18,74 @@ from moothall.domain.safe_text import FENCE, one_line, quote_lines
 from moothall.domain.topic import normalize_label
 from moothall.locale.catalogues import PERSONA_PROMPT, PersonaPromptText
 from moothall.protocols.persona.answer_table import FORMS, MeetingAsk, build_person_ask
-from moothall.protocols.persona.references import drop_unknown_references
-from moothall.protocols.persona.state import Meeting, compute_confidence
-from moothall.reports.figures import format_percent
+from moothall.protocols.persona.facts import Draft, DraftClaim, InputReply, JointBids, PersonaSpeech, Stand
+from moothall.protocols.persona.state import Meeting, compute_confidence, list_joint_bidders
+from moothall.reports.wording import format_percent
 from moothall.scoring.positions import compute_weight
+
+Notes = tuple[str, ...]
+C = TypeVar("C", DraftClaim, InputReply)
+
+
+def drop_unknown_references(state: Meeting, said: object) -> tuple[object, Notes]:
+    """Return an answer without references to what its seat was not shown."""
+    match said:
+        case PersonaSpeech():
+            return _normalize_speech(state, said)
+        case JointBids():
+            return _normalize_bids(state, said)
+        case Draft():
+            return _normalize_draft(state, said)
+        case Stand():
+            return _normalize_stand(state, said)
+        case _:
+            return said, ()
+
+
+def _normalize_speech(state: Meeting, said: PersonaSpeech) -> tuple[PersonaSpeech, Notes]:
+    if said.refers_to is None or said.refers_to <= state.last_id:
+        return said, ()
+    return replace(said, refers_to=None, view="none"), (f"left_out refers_to {said.refers_to}",)
+
+
+def _normalize_bids(state: Meeting, said: JointBids) -> tuple[JointBids, Notes]:
+    seated = {seat.id for group in list_joint_bidders(state) for seat in group}
+    unknown = [bid.node_id for bid in said.bids if bid.node_id not in seated]
+    notes = tuple(f"left_out bids {one_line(name)!r}" for name in unknown)
+    return replace(said, bids=tuple(bid for bid in said.bids if bid.node_id in seated)), notes
+
+
+def _normalize_stand(state: Meeting, said: Stand) -> tuple[Stand, Notes]:
+    if said.moved_by is None or said.moved_by <= state.last_id:
+        return said, ()
+    return replace(said, moved_by=None), (f"left_out moved_by {said.moved_by}",)
+
+
+def _normalize_draft(state: Meeting, said: Draft) -> tuple[Draft, Notes]:
+    notes: list[str] = []
+    shown, inputs = state.record.shown, {each.id for each in state.inputs}
+
+    def normalize(name: str, claims: tuple[C, ...]) -> tuple[C, ...]:
+        return tuple(_normalize_claim(claim, name, shown, notes) for claim in claims)
+
+    draft = replace(
+        said,
+        decision=_normalize_claim(said.decision, "decision", shown, notes),
+        reasons=normalize("reasons", said.reasons),
+        dissent=normalize("dissent", said.dissent),
+        open_questions=normalize("open_questions", said.open_questions),
+        answers=tuple(reply for reply in normalize("answers", said.answers) if reply.input in inputs),
+    )
+    notes += [f"left_out answers #{reply.input}" for reply in said.answers if reply.input not in inputs]
+    return draft, tuple(notes)
+
+
+def _normalize_claim(claim: C, name: str, shown: frozenset[int], notes: list[str]) -> C:
+    unknown = [entry for entry in claim.entries if entry not in shown]
+    if unknown:
+        notes.append(f"left_out {name}.entries {', '.join(str(entry) for entry in unknown)}")
+    return replace(claim, entries=tuple(entry for entry in claim.entries if entry in shown)) if unknown else claim
+
 
 MAX_STANCE_LENGTH = 60
 """How much of its stance the others are told about a seat."""

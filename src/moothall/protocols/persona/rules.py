@@ -18,9 +18,7 @@ from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, SeatL
 from moothall.domain.ids import USER, SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
-from moothall.protocols.persona import consensus
 from moothall.protocols.persona.answer_table import FORMS
-from moothall.protocols.persona.conclusion import build_conclusion
 from moothall.protocols.persona.facts import (
     KINDS,
     BidsDeclared,
@@ -44,7 +42,17 @@ from moothall.protocols.persona.facts import (
     TurnTaken,
 )
 from moothall.protocols.persona.prompts import build_answer_rules, build_brief
-from moothall.protocols.persona.state import MAX_INPUTS, Meeting, Phase, find_decider, list_drafters, list_joint_bidders
+from moothall.protocols.persona.state import (
+    MAX_INPUTS,
+    Meeting,
+    Phase,
+    add_point,
+    apply_view,
+    build_conclusion,
+    find_decider,
+    list_drafters,
+    list_joint_bidders,
+)
 
 MAX_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
@@ -79,7 +87,7 @@ class PersonaRules:
             points = meeting.points
             for view in opened.views:
                 if view.entry == meeting.last_id:
-                    points = consensus.apply_view(points, view.entry, view.seat, view.view)
+                    points = apply_view(points, view.entry, view.seat, view.view)
             meeting = fast_replace(meeting, points=points)
             if turn.speaker != USER:
                 meeting = _record_speaker(meeting, turn.speaker, turn.content)
@@ -204,7 +212,7 @@ def _apply_utterance(state: Meeting, speaker: SeatId, text: str, refers_to: int 
     points = state.points
     # The user's words are not a claim that seats could agree on or contest.
     if speaker != USER:
-        points = consensus.add_point(points, number, speaker, extract_claim(text), len(state.seats))
+        points = add_point(points, number, speaker, extract_claim(text), len(state.seats))
     elif number > 1:
         state = fast_replace(state, inputs=(*state.inputs, clip_utterance(utterance, MAX_INPUT_LENGTH))[-MAX_INPUTS:])
     return fast_replace(
@@ -242,7 +250,7 @@ def _with_choice(state: Meeting, seat: SeatId, choice: str) -> Meeting:
 def _apply_bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
     phase = "floor" if len(intents) == len(state.seats) else state.phase
-    points = state.points if intent is None else consensus.apply_view(state.points, state.viewed, seat, intent.view)
+    points = state.points if intent is None else apply_view(state.points, state.viewed, seat, intent.view)
     return fast_replace(state, intents=intents, phase=phase, points=points)
 
 
@@ -271,7 +279,7 @@ def _apply_speech(state: Meeting, seat: SeatId, speech: PersonaSpeech) -> Meetin
     score = 0.5 if intent is None else intent.reaction_score
     after = _apply_utterance(state, seat, speech.content, speech.refers_to, score)
     if speech.refers_to is not None:
-        after = fast_replace(after, points=consensus.apply_view(after.points, speech.refers_to, seat, speech.view))
+        after = fast_replace(after, points=apply_view(after.points, speech.refers_to, seat, speech.view))
     return _begin_next_turn(fast_replace(_record_speaker(after, seat, speech.content), idle_turns=0))
 
 

@@ -1,17 +1,78 @@
-"""The state of a persona meeting: all that `decide` and the prompts need, bounded by the number of seats, the window and the room
-that the writer of the conclusion has for the record."""
+"""The state of a persona meeting, the points under discussion in it, and the figures of its conclusion."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from moothall.domain.context import ContextWindow, Utterance
 from moothall.domain.ids import SeatId
-from moothall.domain.protocol_state import ProtocolState
+from moothall.domain.protocol_state import ProtocolState, list_lost_seats
 from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
-from moothall.protocols.persona.consensus import DiscussionPoints
-from moothall.protocols.persona.facts import Draft, EndReason, Intent, MeetingOpened, Position, Stand
+from moothall.protocols.persona.facts import (
+    Draft,
+    EndReason,
+    Intent,
+    MeetingConcluded,
+    MeetingOpened,
+    Position,
+    Stand,
+    View,
+    WeighedStand,
+)
 from moothall.scoring.confidence import ORDINARY_CONFIDENCE
+from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain
+
+MAX_POINTS = 20
+
+PointStatus = Literal["agreed", "contested", "open"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscussionPoint:
+    """One contribution, with the seats that took a side on it."""
+
+    entry: int
+    speaker: SeatId
+    claim: str
+    agreed: tuple[SeatId, ...] = ()
+    contested: tuple[SeatId, ...] = ()
+
+    def compute_status(self, seats: int) -> PointStatus:
+        """Contested if one seat contests it; agreed if its speaker and supporters are more than half of the seats."""
+        if self.contested:
+            return "contested"
+        # + 1 for the speaker, who is not listed among those who agree.
+        return "agreed" if self.agreed and (len(self.agreed) + 1) * 2 > seats else "open"
+
+
+DiscussionPoints = tuple[DiscussionPoint, ...]
+
+
+def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, claim: str, seats: int) -> DiscussionPoints:
+    """Return the points with one more; above the limit the oldest is dropped, agreed before open before contested."""
+    grown = (*points, DiscussionPoint(entry=entry, speaker=speaker, claim=claim))
+    if len(grown) <= MAX_POINTS:
+        return grown
+    rank = {"agreed": 0, "open": 1, "contested": 2}
+    dropped = min(grown[:-1], key=lambda point: (rank[point.compute_status(seats)], point.entry))
+    return tuple(point for point in grown if point is not dropped)
+
+
+def apply_view(points: DiscussionPoints, entry: int, seat: SeatId, view: View) -> DiscussionPoints:
+    """Return the points after a seat's view on one of them; a view on its own contribution does not count."""
+    if view == "none":
+        return points
+    return tuple(_with_view(point, seat, view) if point.entry == entry and point.speaker != seat else point for point in points)
+
+
+def _with_view(point: DiscussionPoint, seat: SeatId, view: View) -> DiscussionPoint:
+    # A seat has one view per point: the new one replaces the old.
+    agreed = tuple(other for other in point.agreed if other != seat)
+    contested = tuple(other for other in point.contested if other != seat)
+    if view == "agree":
+        return replace(point, agreed=(*agreed, seat), contested=contested)
+    return replace(point, agreed=agreed, contested=(*contested, seat))
+
 
 Phase = Literal["blind", "intents", "floor", "speech", "draft", "stands", "concluding", "closed"]
 
@@ -138,3 +199,52 @@ def list_joint_bidders(meeting: Meeting) -> list[tuple[Seat, ...]]:
         if is_one_mind and seat.id not in meeting.intents and seat.id not in meeting.apart:
             groups.setdefault(seat.platform, []).append(seat)
     return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def build_conclusion(state: Meeting) -> MeetingConcluded:
+    """Weigh the final positions, list the lost seats, and check whether they could have changed the outcome."""
+    stands = collect_last_words(state)
+    positions = tuple(
+        WeighedStand(
+            seat=seat.id,
+            verdict=stands[seat.id].verdict,
+            weight=compute_weight(seat.weight, compute_confidence(stands[seat.id].confidence), seat.trust),
+        )
+        for seat in state.seats
+        if seat.id in stands
+    )
+    balance = compute_balance((position.verdict, position.weight) for position in positions)
+    # A missing seat could have voted with full confidence, so its weight counts without one.
+    missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
+    return MeetingConcluded(
+        reason=state.ended_by or "seats_lost",
+        author=state.author,
+        support=balance.share,
+        turnout=_compute_turnout(state, stands),
+        positions=positions,
+        lost=list_lost_seats(state, stands),
+        outcome_uncertain=bool(state.losses) if state.draft is None else is_outcome_uncertain(balance, missing),
+        overruled=balance.oppose > balance.support,
+        unanswered=list_unanswered(state),
+    )
+
+
+def list_unanswered(state: Meeting) -> tuple[int, ...]:
+    """Return the user's inputs that the conclusion says nothing to."""
+    answered = {reply.input for reply in state.draft.answers} if state.draft is not None else set()
+    return tuple(each.id for each in state.inputs if each.id not in answered)
+
+
+def _compute_turnout(state: Meeting, stands: dict[SeatId, Stand]) -> float:
+    took = sum(seat.weight for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain")
+    return took / sum(seat.weight for seat in state.seats)
+
+
+def collect_last_words(state: Meeting) -> dict[SeatId, Stand]:
+    """Return the final position of every seat; the author counts as supporting its own draft."""
+    stands = {seat: stand for seat, stand in state.stands.items() if stand is not None}
+    if state.draft is not None and state.author is not None:
+        stands[state.author] = Stand(
+            verdict="support", confidence=state.draft.confidence, position=state.draft.decision.text[:2_000]
+        )
+    return stands

@@ -1,17 +1,35 @@
-"""The pipeline as the house takes it in."""
+"""Registers the pipeline protocol."""
 
 from typing import Final
 
+from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
+from moothall.domain.facts import Opened
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadName, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, PipelineOpened, PipelineSettings, Step
-from moothall.protocols.pipeline.live_lines import add_and_describe_entry
-from moothall.protocols.pipeline.report import build_pipeline_report
+from moothall.protocols.pipeline.report import add_and_describe_entry, build_pipeline_report
 from moothall.protocols.pipeline.rules import RULES
 from moothall.protocols.pipeline.timeline import PipelineTimeline, build_decision, render_artefacts
-from moothall.protocols.pipeline.workload import expect_calls
+
+
+def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
+    """Every step once; again from where a gate can send it back to, as often as the gate may."""
+    assert isinstance(opened, PipelineOpened)
+    steps = opened.settings.steps
+    names = [step.name for step in steps]
+    times = [1] * len(steps)
+    for at, step in enumerate(steps):
+        if not step.gate or step.on_reject == "stop":
+            continue
+        start = names.index(step.back_to) if step.on_reject == "back" and step.back_to in names else max(0, at - 1)
+        for again in range(start, at + 1):
+            times[again] += step.max_rejections
+    return tuple(
+        ExpectedCalls(seats=(parse_seat_id(step.agent),), least=1, most=times[at], tokens_out=2 * LONG_ANSWER)
+        for at, step in enumerate(steps)
+    )
 
 
 def open_session(plan: Plan) -> PipelineOpened:

@@ -1,11 +1,14 @@
-"""The report of a pipeline: its result first, then its steps, every artefact and every verdict."""
+"""What people read of a pipeline: its report, with the result first, and the lines of the live view."""
 
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from moothall.domain.context import extract_first_sentence
+from moothall.domain.facts import Entry
+from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import PipelineReportText
-from moothall.protocols.pipeline.facts import PipelineClosed
+from moothall.protocols.pipeline.facts import PipelineClosed, StepRejected
 from moothall.protocols.pipeline.timeline import PipelineTimeline, PipelineTimelineLine, build_decision, list_step_lines
 from moothall.reports.blocks import (
     Block,
@@ -34,6 +37,7 @@ from moothall.reports.sections import (
     explain_ending_losses,
     explain_no_decision,
 )
+from moothall.reports.wording import describe_shared_event
 
 _TONES: Final[dict[str, Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
 
@@ -118,3 +122,23 @@ def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:
     step = (Mark(line.step),) if line.step else ()
     verdict = (Mark(words.verdicts[line.verdict], _TONES[line.verdict]),) if line.verdict else ()
     return build_line_card(line, *step, *verdict)
+
+
+def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str]:
+    """Add one more entry, and describe it in plain lines."""
+    before = len(timeline.lines)
+    timeline.add(entry)
+    words, steps = timeline.words, len(timeline.state.steps)
+    lines = []
+    for line in timeline.lines[before:]:
+        at = f"[{timeline.state.position(line.step) + 1}/{steps} {line.step}] " if line.step else ""
+        verdict = f"{words.verdicts[line.verdict]} " if line.verdict else ""
+        lines.append(f"#{line.id} {at}{line.speaker}: {verdict}{extract_first_sentence(one_line(line.content))}")
+    match entry.fact:
+        case StepRejected(step=step, times=times, then=then, to=to):
+            lines.append(f"  ✗ {step}: {words.verdicts['REJECTED']} ({times}) → {words.then[then].format(to=to)}")
+        case PipelineClosed(outcome=outcome):
+            lines.append(f"  ■ {words.endings[outcome]}")
+        case fact:
+            lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
+    return lines

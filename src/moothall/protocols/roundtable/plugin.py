@@ -1,16 +1,26 @@
-"""The roundtable protocol as the house takes it in."""
+"""Registers the roundtable protocol."""
 
 from typing import Final
 
+from moothall.domain.budget import LONG_ANSWER, ExpectedCalls
+from moothall.domain.facts import Opened
 from moothall.domain.roster import Seat, validate_seats
 from moothall.errors import BadRoster
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened, RoundtableSettings
-from moothall.protocols.roundtable.live_lines import add_and_describe_entry
-from moothall.protocols.roundtable.report import build_roundtable_report
+from moothall.protocols.roundtable.report import add_and_describe_entry, build_roundtable_report
 from moothall.protocols.roundtable.rules import RULES
 from moothall.protocols.roundtable.timeline import RoundtableTimeline, build_decision
-from moothall.protocols.roundtable.workload import expect_calls
+
+
+def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
+    """A speech of everybody in each round, at least in the first; then the minutes."""
+    assert isinstance(opened, ConferenceOpened)
+    speakers = tuple(seat.id for seat in opened.seats if seat.id != MODERATOR)
+    return (
+        ExpectedCalls(seats=speakers, least=1, most=opened.settings.max_rounds),
+        ExpectedCalls(seats=(MODERATOR,), least=1, most=1, tokens_out=2 * LONG_ANSWER),
+    )
 
 
 def open_session(plan: Plan) -> ConferenceOpened:

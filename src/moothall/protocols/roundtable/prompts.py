@@ -11,10 +11,9 @@ from moothall.domain.topic import drop_choice
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT, RoundtablePromptText
 from moothall.protocols.roundtable.answer_table import FORMS, build_person_ask
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
-from moothall.protocols.roundtable.sections import describe_role, name_minutes_sections
-from moothall.protocols.roundtable.speech_digest import SpeechText, fit_speeches
+from moothall.protocols.roundtable.files import build_consensus_note
+from moothall.protocols.roundtable.sections import SpeechText, describe_role, fit_speeches, name_minutes_sections
 from moothall.protocols.roundtable.state import RECENT, Conference, NumberedSpeech
-from moothall.protocols.roundtable.turn_notes import build_consensus_note
 
 MAX_SPEECH_LENGTH: Final = 6_000
 """The most characters of one speech that the next speakers read."""

@@ -1,12 +1,13 @@
-"""The report of a conference: what was agreed and what was left open, then the minutes, the agenda and every speech."""
+"""What people read of a conference: its report, with what was agreed first, and the lines of the live view."""
 
 from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from moothall.domain.facts import Entry
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import RoundtableReportText
-from moothall.protocols.roundtable.facts import ConferenceClosed, RoundtableSpeech
+from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturned, RoundtableSpeech, SpeakerSkipped, TalkConcluded
 from moothall.protocols.roundtable.files import explain_skip
 from moothall.protocols.roundtable.sections import find_missing_sections, is_speechlike, name_minutes_sections
 from moothall.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine, build_decision
@@ -31,6 +32,7 @@ from moothall.reports.blocks import (
 )
 from moothall.reports.decision import Decision
 from moothall.reports.sections import build_costs, build_line_card, build_losses, build_report, build_spent, explain_no_decision
+from moothall.reports.wording import SpokenLine, describe_shared_event
 
 LONG_AGENDA: Final = 1_200
 """Characters from which on the background is folded up on a page."""
@@ -194,3 +196,29 @@ def _build_roles(timeline: RoundtableTimeline, words: RoundtableReportText) -> t
         for seat in timeline.state.seats
     ]
     return build_section(words.roles, (build_table(words.role_heads, rows),))
+
+
+def add_and_describe_entry(timeline: RoundtableTimeline, entry: Entry) -> list[str]:
+    """Add one more entry, and describe it in plain lines."""
+    before = len(timeline.lines)
+    timeline.add(entry)
+    words = timeline.words
+    lines: list[str] = [SpokenLine(_format_speaker(line), line.content) for line in timeline.lines[before:]]
+    match entry.fact:
+        case SpeakerSkipped(seat=seat):
+            lines += [f"  ✗ {words.skipped}: {seat} ({explain_skip(skip, words)})" for skip in timeline.skips[-1:]]
+        case TalkConcluded(reason=reason):
+            lines.append(f"  ■ {words.endings[reason]}")
+        case MinutesReturned(seat=seat, missing=missing):
+            sections = name_minutes_sections(missing, words.language)
+            lines.append(f"  ↺ {words.minutes_returned.format(seat=seat, sections=sections)}")
+        case ConferenceClosed(missing=missing) if missing:
+            lines.append(f"  ! {words.minutes_lack.format(sections=name_minutes_sections(missing, words.language))}")
+        case fact:
+            lines += [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
+    return lines
+
+
+def _format_speaker(line: RoundtableTimelineLine) -> str:
+    """Who speaks, with the number that its file has."""
+    return line.speaker if line.speech is None else f"{line.speech.number:03d} {line.speaker}"

@@ -12,8 +12,8 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen
 from moothall.domain.facts import Closed, Fact, Opened, Reply
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm import answers
-from moothall.scoring.convergence import QuorumOf
 from moothall.scoring.evidence import EvidenceVerdict
+from moothall.scoring.stigmergy import QuorumOf
 
 VALIDATOR: Final = SeatId("validator")
 LIKENESS: Final = SeatId("likeness")

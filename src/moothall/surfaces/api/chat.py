@@ -22,8 +22,7 @@ from moothall.ports.plugin import AnyPlugin
 from moothall.reports.blocks import Block, Heading
 from moothall.reports.markdown import format_cell, quote_markdown, render_blocks
 from moothall.reports.sections import describe_pause
-from moothall.reports.spoken_line import SpokenLine
-from moothall.reports.wording import format_parking
+from moothall.reports.wording import SpokenLine, format_parking
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.api.method import Call

@@ -21,11 +21,10 @@ from moothall.locale.catalogues import SESSION_VIEW, SHARED_REPORT
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.reports.blocks import Block, Fields, Line, Report
 from moothall.reports.decision import Decision
-from moothall.reports.figures import format_percent
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
-from moothall.reports.loss_text import explain_detail
 from moothall.reports.outline import Lens, TimelineItem, build_outline
 from moothall.reports.timeline import SessionTimeline
+from moothall.reports.wording import explain_detail, format_percent
 from moothall.surfaces.api.entries import has_sealed_words, is_sealed
 from moothall.surfaces.api.method import Caller, encode_json
 from moothall.surfaces.api.views import (

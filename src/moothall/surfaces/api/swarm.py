@@ -16,7 +16,7 @@ from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode
 from moothall.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.reports.timeline import SessionTimeline
-from moothall.scoring.convergence import QuorumOf
+from moothall.scoring.stigmergy import QuorumOf
 from moothall.surfaces.api.fields import EntryNumber, IdempotencyKey, SeatRef, SessionParams, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import SwarmParams, collect_options

@@ -13,7 +13,7 @@ from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded, TextDelta
 from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
-from moothall.protocols.consultation.asks import to_inner_entry
+from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.consultation.timeline import ConsultingTimeline, add_and_describe_consultation
 from moothall.protocols.persona.facts import (
     BidsDeclared,
@@ -25,11 +25,10 @@ from moothall.protocols.persona.facts import (
     TalkEnded,
     TurnTaken,
 )
-from moothall.protocols.persona.live_lines import format_line_marks
+from moothall.protocols.persona.report import format_line_marks
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.reports.sections import describe_pause
-from moothall.reports.spoken_line import SpokenLine
-from moothall.reports.wording import format_limit, format_loss, format_money
+from moothall.reports.wording import SpokenLine, format_limit, format_loss, format_money
 from moothall.surfaces.cli.live_views import COLORS, MovingView, PlainView, View, describe_entry, format_foot, render_spoken
 from moothall.surfaces.cli.render import render_words
 

@@ -10,10 +10,8 @@ from moothall.domain.facts import Language
 from moothall.domain.safe_text import strip_control
 from moothall.locale.catalogues import ROUNDTABLE_COMMAND, ROUNDTABLE_PROMPT, RoundtableCommandText
 from moothall.protocols.roundtable.facts import MODERATOR
-from moothall.protocols.roundtable.files import format_input_file_name
+from moothall.protocols.roundtable.files import TurnFile, extract_notes, format_input_file_name, list_notes
 from moothall.protocols.roundtable.sections import describe_role, name_minutes_sections
-from moothall.protocols.roundtable.turn_file import TurnFile
-from moothall.protocols.roundtable.turn_notes import extract_notes, list_notes
 from moothall.surfaces.cli.output import WAITING, CommandResult, Note
 
 

@@ -25,7 +25,7 @@ from moothall.reports.json_text import dump_json
 from moothall.reports.markdown import format_cell, render_markdown
 from moothall.reports.page import render_page
 from moothall.reports.sections import describe_pause
-from moothall.scoring.convergence import QuorumOf
+from moothall.scoring.stigmergy import QuorumOf
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, parse_swaps, session_options, swap_option, wait_option

@@ -13,7 +13,7 @@ from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.swarm.agent_names import format_agent_name
 from moothall.protocols.swarm.reports.events import translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.reports.figures import format_percent
+from moothall.reports.wording import format_percent
 from moothall.surfaces.cli.live_views import COLORS, MovingView, describe_entry, format_foot
 
 BAR: Final = 20

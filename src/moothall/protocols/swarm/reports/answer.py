@@ -34,8 +34,8 @@ from moothall.reports.blocks import (
     build_table,
 )
 from moothall.reports.decision import Decision
-from moothall.reports.figures import format_percent
 from moothall.reports.sections import describe_no_dissent, explain_ending_losses, explain_parking, format_dissent
+from moothall.reports.wording import format_percent
 from moothall.scoring.likeness import normalize_idea
 
 MAX_LISTED: Final = 40

@@ -18,8 +18,7 @@ from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.rules.ideas import list_judgements
 from moothall.protocols.swarm.state import Swarm
-from moothall.reports.figures import format_percent
-from moothall.reports.wording import describe_shared_event
+from moothall.reports.wording import describe_shared_event, format_percent
 
 _CHANGE: Final = "direction before after"
 _ROLE: Final = "agentId=seat fromRole=old toRole=new reason probability drawn"

@@ -50,9 +50,9 @@ from moothall.reports.blocks import (
     build_table,
 )
 from moothall.reports.decision import Decision
-from moothall.reports.figures import format_percent
 from moothall.reports.markdown import render_blocks
 from moothall.reports.sections import build_costs, build_losses, build_report, build_spent, format_lost_seats
+from moothall.reports.wording import format_percent
 
 MAX_LINES: Final = 8
 """Directions in the chart: as many as it has colours."""

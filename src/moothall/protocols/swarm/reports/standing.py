@@ -21,8 +21,8 @@ from moothall.protocols.swarm.rules.convergence import compute_figures
 from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.rules.ideas import with_ideas
 from moothall.protocols.swarm.state import Board, Finding, RoundReview, Swarm
-from moothall.scoring.convergence import compute_share
 from moothall.scoring.likeness import normalize_idea
+from moothall.scoring.stigmergy import compute_share
 
 _CONFIDENCES: Final = {"high": 0, "medium": 1, None: 2, "low": 3}
 

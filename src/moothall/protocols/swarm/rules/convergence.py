@@ -10,8 +10,14 @@ from moothall.protocols.swarm.facts import Backing, ConcentrationChange, Converg
 from moothall.protocols.swarm.rules.evidence import build_choice, is_clear
 from moothall.protocols.swarm.rules.settle_round import with_role
 from moothall.protocols.swarm.state import SILENT_ROUNDS, Swarm, with_changes
-from moothall.scoring.convergence import ConvergenceBounds, compute_share, find_quorum_ideas, judge_convergence
-from moothall.scoring.stigmergy import apply_stop_signal, compute_diversity
+from moothall.scoring.stigmergy import (
+    ConvergenceBounds,
+    apply_stop_signal,
+    compute_diversity,
+    compute_share,
+    find_quorum_ideas,
+    judge_convergence,
+)
 
 DOMINANT: Final = 0.7
 CUT: Final = 0.3
