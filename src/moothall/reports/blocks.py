@@ -1,7 +1,7 @@
 """A report as blocks: a protocol describes it once, and renderers make Markdown, HTML and terminal text of it.
 
 Every string in a block is plain text, never markup: each renderer escapes it for its own form. `Quote` holds what a participant
-wrote; its Markdown is rendered on pages and kept as it is elsewhere.
+wrote; its Markdown is rendered on pages and left as it is elsewhere.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -127,7 +127,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Blocks that are folded away on a page until somebody asks for them. `seq` as in `Line`."""
+    """Blocks that are folded away on a page until a reader opens them. `seq` as in `Line`."""
 
     summary: str
     blocks: "tuple[Block, ...]"
@@ -222,8 +222,8 @@ class Report:
 
 def build_section(title: str, blocks: Iterable[Block], level: int = 2) -> tuple[Block, ...]:
     """The blocks under a heading; nothing where there are none."""
-    found = tuple(block for block in blocks if not is_empty(block))
-    return (Heading(title, level), *found) if found else ()
+    filled = tuple(block for block in blocks if not is_empty(block))
+    return (Heading(title, level), *filled) if filled else ()
 
 
 def build_table(heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:

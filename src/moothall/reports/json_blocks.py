@@ -92,7 +92,7 @@ def encode_text(text: object) -> list[Any]:
 
 
 def clean(text: str) -> str:
-    """A string without anything that could control whoever shows it, of bounded length."""
+    """A string without anything that could control the program that shows it, of bounded length."""
     text = strip_control(text)
     return text if len(text) <= MAX_STRING_LENGTH else f"{text[:MAX_STRING_LENGTH]}…"
 
@@ -121,17 +121,17 @@ def _encode_span(span: Span) -> Any:
 
 
 def _encode_card(card: Card) -> Json:
-    found: Json = {"kind": "card", "head": [encode_text(text) for text in card.head if text], "look": card.kind}
+    fields: Json = {"kind": "card", "head": [encode_text(text) for text in card.head if text], "look": card.kind}
     if card.entry is not None:
-        found["entry"] = card.entry
+        fields["entry"] = card.entry
     if card.seat is not None:
-        found["seat"] = card.seat
-    return {**found, "blocks": encode_blocks(card.blocks)}
+        fields["seat"] = card.seat
+    return {**fields, "blocks": encode_blocks(card.blocks)}
 
 
 def _encode_bar(bar: Bar) -> Json:
-    found: Json = {"name": clean(bar.name), "value": bar.value, "text": clean(bar.text), "tone": bar.tone}
-    return found if bar.seat is None else {**found, "seat": bar.seat}
+    fields: Json = {"name": clean(bar.name), "value": bar.value, "text": clean(bar.text), "tone": bar.tone}
+    return fields if bar.seat is None else {**fields, "seat": bar.seat}
 
 
 def _encode_chart(kind: str, label: str, labels: Sequence[str], series: Sequence[Series]) -> Json:

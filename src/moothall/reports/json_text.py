@@ -13,7 +13,7 @@ _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u206
 def dump_json(value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None) -> str:
     """A value as JSON, in its own script."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=default)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def encode_fields(value: Any) -> Any:

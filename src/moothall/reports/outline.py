@@ -51,15 +51,15 @@ class OutlineCache:
 def build_outline(report: Report, timeline: SessionTimeline, cache: OutlineCache | None = None) -> Outline:
     """Split the record at its level-2 headings; what is called as `report.timeline` says is the timeline.
 
-    `cache` is for whoever does so after each entry of one session.
+    `cache` is for a caller that does so after each entry of one session.
     """
-    lenses, told = [], None
+    lenses, timeline_blocks = [], None
     for lens in _split_sections(report):
-        if lens.id == report.timeline and told is None:
-            told = lens.blocks
+        if lens.id == report.timeline and timeline_blocks is None:
+            timeline_blocks = lens.blocks
         else:
             lenses.append(lens)
-    return Outline(tuple(_list_items(told or (), timeline, cache or OutlineCache())), tuple(lenses))
+    return Outline(tuple(_list_items(timeline_blocks or (), timeline, cache or OutlineCache())), tuple(lenses))
 
 
 def _split_sections(report: Report) -> Iterator[Lens]:
@@ -92,10 +92,10 @@ def _list_items(blocks: Sequence[Block], timeline: SessionTimeline, cache: Outli
     # What a report leaves out while it is sealed stays left out.
     is_sealed = getattr(getattr(timeline, "state", None), "is_sealed", False)
     same = _count_same_items(blocks, lines, cache)
-    found = [*cache.items[:same], *(_build_item(block, lines) for block in blocks[same:])]
-    _fill_entries(found, same)
-    cache.blocks, cache.items = blocks, found
-    shown = {item.entry for item in found}
+    line_items = [*cache.items[:same], *(_build_item(block, lines) for block in blocks[same:])]
+    _fill_entries(line_items, same)
+    cache.blocks, cache.items = blocks, line_items
+    shown = {item.entry for item in line_items}
     missing = [
         TimelineItem(seq=line.seq, at=line.timestamp, block=build_line_card(line), seat=line.speaker, entry=line.id)
         for line in timeline.lines
@@ -104,8 +104,8 @@ def _list_items(blocks: Sequence[Block], timeline: SessionTimeline, cache: Outli
     breaks = [TimelineItem(seq=seq, at="", block=Heading(title, 3, seq)) for seq, title in timeline.list_breaks()]
     if missing or breaks:
         # Sorting is stable: a break stands before what was said at its entry, and what a protocol tells keeps its order.
-        return sorted([*breaks, *missing, *found], key=attrgetter("seq"))
-    return found
+        return sorted([*breaks, *missing, *line_items], key=attrgetter("seq"))
+    return line_items
 
 
 def _build_item(block: Block, lines: Mapping[int, TimelineLine]) -> TimelineItem:

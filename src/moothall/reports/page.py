@@ -287,9 +287,9 @@ def _render_block(page: _PageContext, block: Block) -> str:
         case Bars(bars=bars):
             return _render_bars(page, bars)
         case Shares(parts=parts):
-            told = ", ".join(f"{part.name} {part.value * 100:.0f} %" for part in parts)
+            label = ", ".join(f"{part.name} {part.value * 100:.0f} %" for part in parts)
             inner = "".join(f'<i class="{part.tone}" style="flex:{part.value * 100:.2f}"></i>' for part in parts)
-            return f'<div class="tally" role="img" aria-label="{escape_text(told)}">{inner}</div>'
+            return f'<div class="tally" role="img" aria-label="{escape_text(label)}">{inner}</div>'
         case LineChart():
             return render_line_chart(block)
         case ColumnChart():

@@ -47,12 +47,12 @@ def add_background(brief: Brief, subject: Topic) -> Brief:
         return brief
     given = [format_context(brief.language, subject.context)] if subject.context else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
-    told = "\n\n".join(given)
-    shared = f"{told}\n\n{brief.shared}" if brief.shared else told
+    given_text = "\n\n".join(given)
+    shared = f"{given_text}\n\n{brief.shared}" if brief.shared else given_text
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:
-        person = partial(_tell_person, told, person)
+        person = partial(_tell_person, given_text, person)
     return replace(brief, shared=shared, person=person)
 
 
@@ -69,7 +69,7 @@ def _format_precedent(words: PrecedentsText, each: Precedent) -> str:
     return "\n".join(lines)
 
 
-def _tell_person(told: str, build: Callable[[], PersonAsk]) -> PersonAsk:
+def _tell_person(given_text: str, build: Callable[[], PersonAsk]) -> PersonAsk:
     person = build()
     # Nothing to answer, nothing to read.
-    return replace(person, about="\n\n".join(part for part in (told, person.about) if part)) if person.steps else person
+    return replace(person, about="\n\n".join(part for part in (given_text, person.about) if part)) if person.steps else person

@@ -57,8 +57,8 @@ def add_origins(timeline: SessionTimeline, record: Iterable[Block], words: Share
         return blocks
     by_line = {line.id: timeline.origins[line.seq] for line in timeline.lines if line.seq in timeline.origins}
     noted: set[int] = set()
-    found = tuple(_add_note(block, by_line, noted, words) for block in blocks)
-    return (*found, *_build_answerers(timeline, words), *_build_mended(timeline, noted, words))
+    noted_blocks = tuple(_add_note(block, by_line, noted, words) for block in blocks)
+    return (*noted_blocks, *_build_answerers(timeline, words), *_build_mended(timeline, noted, words))
 
 
 def _add_note(block: Block, by_line: dict[int, ReplyOrigin], noted: set[int], words: SharedReportText) -> Block:
@@ -78,7 +78,7 @@ def _format_mends(origin: ReplyOrigin, words: SharedReportText) -> str:
 
 
 def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
-    """Each seat that somebody answered for: through which doors, by which models, and how often."""
+    """Each seat that another answered for: through which doors, by which models, and how often."""
     seats: dict[SeatId, list[ReplyOrigin]] = {}
     for origin in timeline.origins.values():
         if origin.via or origin.model:
@@ -196,8 +196,8 @@ def put_answer_first(
     headline = Line((Strong(answer), " · ", word, *why))
     if decision.decision is None and undecided is not None:
         headline = undecided
-    kept = tuple(_drop_repeated_quote(block, answer) for block in blocks)
-    return (*kept[:1], headline, *kept[1:]) if isinstance(blocks[0], Heading) else (headline, *kept)
+    shown = tuple(_drop_repeated_quote(block, answer) for block in blocks)
+    return (*shown[:1], headline, *shown[1:]) if isinstance(blocks[0], Heading) else (headline, *shown)
 
 
 def _drop_repeated_quote(block: Block, answer: str) -> Block:
@@ -272,7 +272,7 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
 
 
 def describe_pause(fact: Fact, language: Language) -> list[str]:
-    """An entry that stops a session of any protocol, or seats somebody else, in plain lines; nothing for any other."""
+    """An entry that stops a session of any protocol, or seats another participant, in plain lines; nothing for any other."""
     words = SHARED_REPORT[language]
     match fact:
         case SessionParked():
@@ -365,7 +365,7 @@ def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block,
 
 
 def format_confidence(stated: float | None, words: SharedReportText, *, is_due: bool) -> str:
-    """How sure somebody is; whoever took a position and did not say so has not stated it."""
+    """How sure a seat is; one that took a position and did not say so has not stated it."""
     return words.not_stated if stated is None and is_due else format_percent(stated)
 
 

@@ -1,4 +1,4 @@
-"""Reports as lines of a terminal: plain text with a tone, for whoever prints them to colour."""
+"""Reports as lines of a terminal: plain text with a tone, for the caller to colour."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

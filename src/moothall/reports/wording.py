@@ -1,4 +1,9 @@
-"""Sentences, figures and small charts that the views of all protocols share."""
+"""Sentences, figures and small charts that the views of all protocols share.
+
+The ledger keeps every detail of a loss as it was, for export and verification (M-11). An English session shows it. Another one
+shows the translation, where it is one of the sentences of `loss_details`. Anything else (a provider's message, a fault of form)
+is shown only where readers of that language are shown English: the cause itself is translated, and the record has the rest.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,7 +108,7 @@ def _build_pattern(text: str) -> str:
 
 
 QUOTE_BAR: Final = "    │ "
-"""Before every further line of somebody's words: none of them passes as Moot's own."""
+"""Before every further line of a participant's words: none of them passes as Moot's own."""
 
 
 class SpokenLine(str):

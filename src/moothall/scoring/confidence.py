@@ -13,7 +13,7 @@ agreement.
 
 Chosen: that the two sides mirror each other (an even split gives one half), and that stated confidence and trust scale a vote
 proportionally. The recorded votes state no confidence, so nothing about it could be measured. Scaling by trust improved the
-calibration on none of the files; it is kept because a proven source should count for more.
+calibration on none of the files; it stays because a proven source should count for more.
 
 With the presumed correlations, a supporting vote that gains confidence or trust never lowers the result, and one more opposing
 vote never raises that of a leading motion. Nothing above CEILING is claimed: there are too few recorded cases to show it.

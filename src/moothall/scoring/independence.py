@@ -175,8 +175,8 @@ def _solve_ones(rows: list[list[float]]) -> list[float] | None:
                 rows[row][column:] = [
                     below - factor * above for below, above in zip(rows[row][column:], rows[column][column:], strict=True)
                 ]
-    found = [0.0] * count
+    solution = [0.0] * count
     for row in reversed(range(count)):
-        known = math.fsum(rows[row][later] * found[later] for later in range(row + 1, count))
-        found[row] = (rest[row] - known) / rows[row][row]
-    return found
+        known = math.fsum(rows[row][later] * solution[later] for later in range(row + 1, count))
+        solution[row] = (rest[row] - known) / rows[row][row]
+    return solution

@@ -1,6 +1,7 @@
 """Splits a statement for comparison: words and single Chinese characters in order, which of them take a side, and which negate.
 
-A negation inverts the next sided word that follows closely; a negation that inverts no word negates the whole statement."""
+A negation inverts the next sided word that follows closely; a negation that inverts no word negates the whole statement.
+"""
 
 import re
 import unicodedata
@@ -145,11 +146,11 @@ def parse_phrase(text: str) -> Phrase:
     # Phrases such as "not only" are removed first: they hold a negation word that negates nothing.
     plain = _CONTRASTS.sub(" ", _APOSTROPHE.sub("", normalize_text(text)))
     units = tuple(_split_units(_EMPTY_HAN.sub(" ", plain)))
-    found = list(_find_sided_words(units))
-    denied, denials = _find_denied_words(found)
+    words = list(_find_sided_words(units))
+    denied, denials = _find_denied_words(words)
     marks: list[SideMark] = []
     sided: list[SidedWord] = []
-    for index, word in enumerate(found):
+    for index, word in enumerate(words):
         if word.term in DENYING:
             continue
         turn = -1 if index in denied else 1
@@ -277,17 +278,17 @@ def _match_known_word(units: Sequence[Unit], place: int) -> tuple[int, str]:
     return best
 
 
-def _find_denied_words(found: Sequence[_Word]) -> tuple[frozenset[int], int]:
+def _find_denied_words(words: Sequence[_Word]) -> tuple[frozenset[int], int]:
     """Return which words are inverted, and how many negations invert none."""
     turned: set[int] = set()
     loose = 0
-    for index, word in enumerate(found):
+    for index, word in enumerate(words):
         if word.term not in DENYING:
             continue
         # Chinese reaches one unit further, because a word there is often two characters.
         reach = REACH if word.term.isascii() else REACH + 1
         following = index + 1
-        if following < len(found) and found[following].term not in DENYING and found[following].start - word.end < reach:
+        if following < len(words) and words[following].term not in DENYING and words[following].start - word.end < reach:
             # Symmetric difference: a second negation of the same word cancels the first.
             turned ^= {following}
         else:

@@ -9,8 +9,8 @@ weight.
 unanimous        every seat voted, every vote is an unconditional support, and the posterior is above one half
 convergent       quorum, nobody opposes, the posterior is above one half, and it is not unanimous: there are conditions,
                  abstentions or missing votes
-majority         quorum, somebody opposes, the posterior is at least CLEAR_MAJORITY, and more seats support than oppose
-contested        quorum, somebody opposes, and the posterior is above one half, but it is not a majority: too close,
+majority         quorum, a seat opposes, the posterior is at least CLEAR_MAJORITY, and more seats support than oppose
+contested        quorum, a seat opposes, and the posterior is above one half, but it is not a majority: too close,
                  or the number of seats and the weights disagree
 owner_decision   the owner decided, whatever the others advised
 no_consensus     no quorum, nobody took a side, or the posterior is not above one half; an abstention never wins
@@ -273,8 +273,8 @@ def _resolve_votes(
         return rule(votes, _build_pair_correlations(votes, correlations))
 
     siding = _list_siding(voices)
-    found = measure(siding)
-    outcome = kind(voices, found.lead)
+    measured = measure(siding)
+    outcome = kind(voices, measured.lead)
     carried = outcome != "no_consensus"
     # The worst case: every missing vote goes, with full confidence, against the outcome as it is.
     turned = [
@@ -284,14 +284,14 @@ def _resolve_votes(
     return Resolution(
         consensus_type=outcome,
         carried=carried,
-        support=found.support,
+        support=measured.support,
         turnout=_compute_turnout(voices),
-        confidence=found.confidence,
+        confidence=measured.confidence,
         voters=len(siding),
-        effective=found.effective,
+        effective=measured.effective,
         outcome_uncertain=any(v.position is None for v in voices)
         and (kind(turned, measure(_list_siding(turned)).lead) != "no_consensus") != carried,
-        weights={v.seat: weight for v, weight in zip(siding, found.weights, strict=True)},
+        weights={v.seat: weight for v, weight in zip(siding, measured.weights, strict=True)},
     )
 
 

@@ -2,7 +2,8 @@
 
 Two statements on one subject with words of opposite poles of an axis contradict each other; words of one pole mean the same. A
 word may be on several axes. English words are compared by their stems, Chinese words as they occur in the text, the longest
-first."""
+first.
+"""
 
 from functools import lru_cache
 from typing import Final, NamedTuple

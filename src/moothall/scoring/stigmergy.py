@@ -1,4 +1,7 @@
-"""Signals on a blackboard: how they fade and add up, and whether the group that writes them has converged."""
+"""Stigmergy: the effect of marks on a shared board (response, deposit, evaporation, inhibition, diversity), and convergence.
+
+The formulas are those of the swarm protocol, version 2.4; each names the section of its source.
+"""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
@@ -13,7 +16,7 @@ PERSPECTIVES: Final = 6
 
 
 DIGITS: Final = 12
-"""Digits kept of results that use logarithms or powers: machines differ in the last bit of those."""
+"""Digits of results that use logarithms or powers: machines differ in the last bit of those."""
 
 
 def compute_response(stimulus: float, threshold: float) -> float:

@@ -1,7 +1,7 @@
 """How much a decision is worth, in one word, by one rule for every protocol (M-9). The first line that fits counts:
 
 none        nothing was decided
-overruled   most of the weight that took a side is against it: whoever decides went against the group
+overruled   most of the weight that took a side is against it: the decider went against the group
 contested   the support is below CLEAR_MAJORITY, or it overturns what most wrote blind and nobody names a reason; without a vote,
             a disagreement was left open
 weak        those who took a side hold less than half of the weight, missing votes could have changed it, or it is less sure

@@ -1,4 +1,15 @@
-"""Trust in a seat by its record."""
+"""Trust in a source, computed from its stated confidences and the outcomes that were reported later (D-14).
+
+A reviewed forecast has a Brier score, the square of its distance from what happened: 0 is perfect, 0.25 is the score of always
+saying one half, 1 is certainty in the wrong answer. Trust is one minus the square root of the mean score, so that 0.5 is neutral:
+a source without a record, or one that knows nothing and says so.
+
+Accuracy is how often a source was on the side that proved right, which is what its votes weigh by. Its prior, 6.5 of 10 cases, is
+what one vote was worth on recorded votes.
+
+Within a category, a case of another one counts as OTHER_SHARE of a case, and all of them as at most MAX_OTHER_CASES: a hundred
+wins elsewhere do not make an authority here.
+"""
 
 import math
 from dataclasses import dataclass

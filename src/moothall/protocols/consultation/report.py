@@ -23,11 +23,11 @@ def add_consultations(report: Report, timeline: ConsultingTimeline) -> Report:
     if not timeline.consultations and not timeline.refusals:
         return report
     words = timeline.words
-    found = (*timeline.consultations, *timeline.refusals)
+    entries = (*timeline.consultations, *timeline.refusals)
     # The report of a question on its own has the question and its answer already.
     is_question = isinstance(timeline.session_state.opened, QuestionOpened)
-    cards = [_build_card(line, words) for line in (timeline.refusals if is_question else found)]
-    table = build_table(words.columns, [_build_row(line, words) for line in found])
+    cards = [_build_card(line, words) for line in (timeline.refusals if is_question else entries)]
+    table = build_table(words.columns, [_build_row(line, words) for line in entries])
     section = build_section(words.consultations, (table, *cards))
     return replace(
         report,

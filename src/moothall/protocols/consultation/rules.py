@@ -400,7 +400,7 @@ def _apply_loss(state: ConsultingState, current: Consultation, fact: SeatLost, e
 
 
 def _apply_settled_ask(state: ConsultingState, ask: AskId) -> ConsultingState:
-    """Forget what was kept for repeating an ask of the protocol, once that ask is settled."""
+    """Forget what is needed to repeat an ask of the protocol, once that ask is settled."""
     plain = strip_repeat_id(ask)
     is_insisting = plain in {each for each, _ in state.insisting}
     if is_director_ask(ask) or (ask != build_repeat_id(plain, state.again.get(plain, 0)) and not is_insisting):

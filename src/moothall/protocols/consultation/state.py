@@ -17,7 +17,7 @@ _CONSULTATION_FACTS = tuple(KINDS.values())
 
 
 def build_repeat_id(ask: AskId, times: int) -> AskId:
-    """Return the id of an ask that was sent `times` times before."""
+    """Return the id of an ask that was sent `times` times before: `3.speech.ada` is repeated as `3~1.speech.ada`."""
     turn, dot, rest = ask.partition(".")
     return AskId(f"{turn}~{times}{dot}{rest}") if times else ask
 
@@ -54,10 +54,10 @@ def _to_inner_fact(fact: Fact) -> Fact | None:
                 return None
             return replace(fact, ask=strip_repeat_id(ask)) if "~" in ask.partition(".")[0] else fact
         case AsksSent(asks=asks) | AsksWithdrawn(asks=asks):
-            kept = tuple(strip_repeat_id(ask) for ask in asks if not is_director_ask(ask))
-            if kept == asks:
+            own = tuple(strip_repeat_id(ask) for ask in asks if not is_director_ask(ask))
+            if own == asks:
                 return fact
-            return replace(fact, asks=kept) if kept else None
+            return replace(fact, asks=own) if own else None
         case ConsultationInsisted(ask=ask, seat=seat):
             return SeatLost(ask=strip_repeat_id(ask), seat=seat, reason="malformed", detail=INSISTED)
         case _:
@@ -82,7 +82,7 @@ class PendingRequest:
 class Consultation:
     """The running consultation: first the other seat is asked, then the record is written.
 
-    `tries` and `filings` count failed attempts; `is_direct`: the consulted seat was told to answer without asking further.
+    `tries` and `filings` count failed attempts; `is_direct`: the consulted seat was asked to answer without asking further.
     """
 
     number: int
@@ -110,7 +110,7 @@ class Consultation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsultationOutcome:
-    """The outcome of a consultation, as the asker is told."""
+    """The outcome of a consultation, as the asker reads it."""
 
     to: SeatId
     request: ConsultRequest

@@ -160,8 +160,8 @@ def add_and_describe_consultation(
         case ConsultationFiled(said=filed):
             return [f"  ▤ {words.told_filed}: {one_line(filed.path)}"]
         case SeatLost(seat=seat, reason=reason, detail=detail):
-            told = one_line(explain_detail(detail, reason, timeline.session_state.opened.language))
-            suffix = f" ({told})" if told else ""
+            cause = one_line(explain_detail(detail, reason, timeline.session_state.opened.language))
+            suffix = f" ({cause})" if cause else ""
             return [f"  ✗ {words.told_failed}: {seat}: {words.losses[reason]}{suffix}"]
         case _:
             return []

@@ -104,8 +104,8 @@ class CouncilAsk:
     @cached_property
     def candidates(self) -> Sequence[int]:
         """The resolutions of a ballot; none where there is one motion."""
-        found = find_candidate_ids(self.variant, self.state) if is_by_candidates(self.variant, self.state) else ()
-        return found if len(found) > 1 else ()
+        candidates = find_candidate_ids(self.variant, self.state) if is_by_candidates(self.variant, self.state) else ()
+        return candidates if len(candidates) > 1 else ()
 
     @cached_property
     def advice(self) -> list[int]:

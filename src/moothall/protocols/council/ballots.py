@@ -53,14 +53,14 @@ def read_ballot(said: Contribution, candidates: Sequence[int]) -> Mapping[int, C
 
 def find_votes(state: Council, candidates: Sequence[int], about: int) -> Mapping[SeatId, CandidateVote]:
     """Return the position of everyone who voted on one candidate; its confidence is that of the whole vote if it states none."""
-    found: dict[SeatId, CandidateVote] = {}
+    votes: dict[SeatId, CandidateVote] = {}
     for seat, number in state.votes.items():
         line = state.line(number)
         vote = None if line is None else read_ballot(line.said, candidates).get(about)
         if line is not None and vote is not None:
             stated = line.said.confidence
-            found[seat] = vote if vote.confidence is not None or stated is None else replace(vote, confidence=stated)
-    return found
+            votes[seat] = vote if vote.confidence is not None or stated is None else replace(vote, confidence=stated)
+    return votes
 
 
 def build_voice(seat: Seat, position: VotePosition | None, confidence: float | None) -> SeatVote:
@@ -124,12 +124,12 @@ class CandidateVoices:
         return sorted(self._candidates, key=rate)
 
     def _build_voice(self, seat: Seat, candidate: int) -> SeatVote:
-        found = self._ballots.get(seat.id)
-        vote = None if found is None else found[0].get(candidate)
+        ballot = self._ballots.get(seat.id)
+        vote = None if ballot is None else ballot[0].get(candidate)
         if vote is None:
-            key: tuple[SeatId, VotePosition | None, float | None] = (seat.id, None if found is None else "abstain", None)
+            key: tuple[SeatId, VotePosition | None, float | None] = (seat.id, None if ballot is None else "abstain", None)
         else:
-            key = (seat.id, vote.position, vote.confidence if vote.confidence is not None or found is None else found[1])
+            key = (seat.id, vote.position, vote.confidence if vote.confidence is not None or ballot is None else ballot[1])
         if key not in self._built:
             self._built[key] = build_voice(seat, *key[1:])
         return self._built[key]

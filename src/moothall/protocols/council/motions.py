@@ -41,8 +41,8 @@ def list_candidates(variant: CouncilVariant, state: Council) -> list[CouncilLine
         return [] if alone is None else [alone]
     syntheses = [line for line in state.lines if line.said.type == "synthesize"]
     latest = {line.seat: line for line in syntheses if line.round == syntheses[-1].round}
-    found = latest or {line.seat: line for line in list_proposals(state)}
-    in_order = [found[seat.id] for seat in state.seats if seat.id in found]
+    lines = latest or {line.seat: line for line in list_proposals(state)}
+    in_order = [lines[seat.id] for seat in state.seats if seat.id in lines]
     return list({normalize_label(line.said.text): line for line in reversed(in_order)}.values())[::-1]
 
 

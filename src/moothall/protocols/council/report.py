@@ -77,16 +77,16 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
 def build_warning(decision: Decision, language: Language) -> tuple[Span, ...]:
     """Return what a reader must know before the decision: open challenges, a narrow majority, an overturned blind majority."""
     words = COUNCIL_REPORT[language]
-    found: list[Span] = []
+    warnings: list[Span] = []
     if decision.consensus_type == "contested":
-        found.append(explain_consensus(words, "contested").capitalize() + ".")
+        warnings.append(explain_consensus(words, "contested").capitalize() + ".")
     if decision.open_challenges and decision.status == "concluded":
         text = words.closed_with_open if decision.decision is None else words.with_open
         numbers = tuple(number for claim in decision.open_challenges for number in claim.entries)
-        found.append(References(numbers, text.format(count=len(numbers), line=LINE)))
+        warnings.append(References(numbers, text.format(count=len(numbers), line=LINE)))
     if decision.overturned:
-        found.append(words.overturned)
-    return tuple(part for span in found for part in (" ", span))[1:]
+        warnings.append(words.overturned)
+    return tuple(part for span in warnings for part in (" ", span))[1:]
 
 
 def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> list[Text]:
@@ -148,12 +148,12 @@ def _format_support(decision: Decision, words: CouncilReportText) -> str:
 
 def _build_motion(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
     """Build the motion of a vote that goes on, or that did not carry; nothing if there is a decision, or nothing to decide on."""
-    found = _find_shown_motion(timeline)
-    if found is None:
+    motion = _find_shown_motion(timeline)
+    if motion is None:
         return ()
     title = words.motion if timeline.closed is None else words.not_carried
-    head = (f"{title} (", References((found.id,)), f", {words.motion_by.format(seat=found.seat)})")
-    return (Card(head=(head,), blocks=(Quote(found.said.text), build_line_details(found, words))),)
+    head = (f"{title} (", References((motion.id,)), f", {words.motion_by.format(seat=motion.seat)})")
+    return (Card(head=(head,), blocks=(Quote(motion.said.text), build_line_details(motion, words))),)
 
 
 def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
@@ -214,14 +214,14 @@ def _format_dissent(voice: Dissent, outcomes: dict[int, References], words: Coun
     )
 
 
-def _describe_challenge(timeline: CouncilTimeline, found: Challenge, words: CouncilReportText) -> References:
+def _describe_challenge(timeline: CouncilTimeline, challenge: Challenge, words: CouncilReportText) -> References:
     """Describe the outcome of a challenge."""
-    if found.by is None:
-        return References((), words.challenge_states[found.state])
-    by = timeline.state.line(found.by)
-    is_declined = by is not None and any(each.entry == found.line.id and each.how == "declined" for each in by.said.taken)
-    text = words.declined if is_declined and found.state == "answered" else words.challenge_states[found.state]
-    return References((found.by,), text)
+    if challenge.by is None:
+        return References((), words.challenge_states[challenge.state])
+    by = timeline.state.line(challenge.by)
+    is_declined = by is not None and any(each.entry == challenge.line.id and each.how == "declined" for each in by.said.taken)
+    text = words.declined if is_declined and challenge.state == "answered" else words.challenge_states[challenge.state]
+    return References((challenge.by,), text)
 
 
 def _build_missing(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
@@ -257,7 +257,7 @@ def _build_votes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[B
 
 
 def _explain_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
-    """Explain where the votes come from if nobody voted; empty if somebody did."""
+    """Explain where the votes come from if nobody voted; empty if a seat did."""
     closed = timeline.resolution
     if closed is None or closed.motion is None:
         return ""

@@ -61,12 +61,12 @@ def format_phase(phase: str, number: int, words: CouncilReportText) -> str:
 def build_line_details(line: CouncilLine, words: CouncilReportText) -> Fields:
     """Build the fields of a line beside its text."""
     said = line.said
-    found = [(words.choice, said.choice), (words.condition, _join_condition(said.condition, said.due))]
-    found += [(words.evidence, each) for each in said.evidence]
+    fields = [(words.choice, said.choice), (words.condition, _join_condition(said.condition, said.due))]
+    fields += [(words.evidence, each) for each in said.evidence]
     for vote in said.ballot:
         text = " – ".join(part for part in (words.verdicts[vote.position], _join_condition(vote.condition, vote.due)) if part)
-        found.append((f"#{vote.candidate}", text))
-    return Fields(tuple((name, text) for name, text in found if text))
+        fields.append((f"#{vote.candidate}", text))
+    return Fields(tuple((name, text) for name, text in fields if text))
 
 
 def _join_condition(condition: str, due: str) -> str:
@@ -102,37 +102,37 @@ def _find_tone(line: CouncilLine) -> Tone:
 def _group_lines_by_phase(timeline: CouncilTimeline) -> dict[tuple[int, Phase], list[CouncilTimelineLine]]:
     """Group the lines by their phase, in order; the question belongs to none."""
     begun = [(1, timeline.rules.variant.first[0]), *((each.round, each.phase) for each in timeline.phases)]
-    found: dict[tuple[int, Phase], list[CouncilTimelineLine]] = {key: [] for key in begun}
+    lines_by_phase: dict[tuple[int, Phase], list[CouncilTimelineLine]] = {key: [] for key in begun}
     for line in timeline.lines:
         if line.spoken is not None:
-            found.setdefault((line.spoken.round, line.spoken.phase), []).append(line)
-    return found
+            lines_by_phase.setdefault((line.spoken.round, line.spoken.phase), []).append(line)
+    return lines_by_phase
 
 
 def _collect_line_notes(
     timeline: CouncilTimeline, words: CouncilReportText, phases: Mapping[tuple[int, Phase], list[CouncilTimelineLine]]
 ) -> Mapping[int, list[References]]:
     """Collect what a line does not show by itself: that it was written ahead of its phase, and whether a vote counts."""
-    found: dict[int, list[References]] = {}
+    notes: dict[int, list[References]] = {}
     latest = 0
     for lines in phases.values():
         for line in lines:
-            found[line.id] = [References((), words.ahead)] if line.id < latest else []
+            notes[line.id] = [References((), words.ahead)] if line.id < latest else []
         latest = max([latest, *(line.id for line in lines)])
     for votes in _group_votes_by_seat(timeline).values():
         for earlier, later in pairwise(votes):
-            found[earlier.id].append(References((later.id,), words.replaced))
-        found[votes[-1].id] += _describe_vote_status(timeline, votes, words)
-    return found
+            notes[earlier.id].append(References((later.id,), words.replaced))
+        notes[votes[-1].id] += _describe_vote_status(timeline, votes, words)
+    return notes
 
 
 def _group_votes_by_seat(timeline: CouncilTimeline) -> Mapping[tuple[SeatId, int], list[CouncilLine]]:
     """Group the votes by seat and round, in order."""
-    found: dict[tuple[SeatId, int], list[CouncilLine]] = {}
+    votes: dict[tuple[SeatId, int], list[CouncilLine]] = {}
     for line in timeline.state.lines:
         if line.said.type == "vote":
-            found.setdefault((line.seat, line.round), []).append(line)
-    return found
+            votes.setdefault((line.seat, line.round), []).append(line)
+    return votes
 
 
 def _describe_vote_status(timeline: CouncilTimeline, votes: list[CouncilLine], words: CouncilReportText) -> list[References]:

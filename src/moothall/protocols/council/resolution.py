@@ -122,8 +122,8 @@ def find_decided_motion(
     lead = find_panel_lead(state) if reason == "settled" else None
     if lead is None:
         return find_motion(variant, state, votes)
-    found = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == lead.choice}
-    return next(found[seat.id] for seat in state.seats if seat.id in found)
+    authors = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == lead.choice}
+    return next(authors[seat.id] for seat in state.seats if seat.id in authors)
 
 
 def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVoices | None = None) -> tuple[CandidateTally, ...]:
@@ -139,16 +139,16 @@ def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVo
     )
 
 
-def _tally_candidate(number: int, voices: Sequence[SeatVote], found: Resolution) -> CandidateTally:
+def _tally_candidate(number: int, voices: Sequence[SeatVote], resolution: Resolution) -> CandidateTally:
     def add(*positions: VotePosition) -> float:
-        return sum(found.weights[voice.seat] for voice in voices if voice.position in positions)
+        return sum(resolution.weights[voice.seat] for voice in voices if voice.position in positions)
 
     return CandidateTally(
         line=number,
         support=add("support", "conditional_support"),
         unconditional=add("support"),
         oppose=add("oppose"),
-        confidence=found.confidence,
+        confidence=resolution.confidence,
     )
 
 

@@ -49,7 +49,7 @@ from moothall.protocols.council.validation import AllowedTypes
 MAX_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""
 DECIDED_STATES: Final = 64
-"""For how many states, the last ones, it is kept what follows from them."""
+"""For how many of the last states the effects are cached."""
 
 
 class CouncilRules:
@@ -319,9 +319,9 @@ def _reveal_lines(state: Council, entry: int, phase: Phase | Literal["closed"]) 
         return state
     ends_vote = phase == "closed" or state.phase == "vote"
     votes = (number for number in state.sealed if (line := state.line(number)) is not None and line.phase == "vote")
-    kept = frozenset() if ends_vote else frozenset(votes)
+    still_sealed = frozenset() if ends_vote else frozenset(votes)
     reveals = (*state.reveals, entry) if ends_vote else state.reveals
-    return fast_replace(state, sealed=kept, reveals=reveals, revealed_at=state.revealed_at or entry)
+    return fast_replace(state, sealed=still_sealed, reveals=reveals, revealed_at=state.revealed_at or entry)
 
 
 def _apply_phase(state: Council, fact: PhaseBegun, entry: int) -> Council:

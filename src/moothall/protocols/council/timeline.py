@@ -109,7 +109,7 @@ def build_decision(timeline: CouncilTimeline) -> Decision:
 
 def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed) -> Decision:
     """Add what the closing recorded, and the motion if it carried."""
-    found = replace(
+    resolved = replace(
         decision,
         ended_by=closed.reason,
         confidence=closed.confidence,
@@ -126,9 +126,9 @@ def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: Delib
     )
     decided = timeline.state.line(closed.motion) if closed.carried else None
     if decided is None:
-        return found
+        return resolved
     reasons = tuple(_build_claim(line) for line in timeline.state.lines if line.said.type == "support")
-    return replace(found, decision=_build_claim(decided), author=decided.seat, choice=decided.said.choice, reasons=reasons)
+    return replace(resolved, decision=_build_claim(decided), author=decided.seat, choice=decided.said.choice, reasons=reasons)
 
 
 def _build_claim(line: CouncilLine) -> SourcedClaim:
@@ -181,7 +181,7 @@ def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> 
 def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
     """Return every opposing vote, condition and open challenge, with its seat.
 
-    Whoever wrote what was decided does not dissent from it, whatever it challenged on the way; its condition is an obligation.
+    The author of what was decided does not dissent from it, whatever it challenged on the way; its condition is an obligation.
     """
     council = timeline.state
     if timeline.resolution is None:
@@ -218,7 +218,7 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
     closed = timeline.resolution
     if closed is None or not closed.carried:
         return ()
-    found = [
+    conditions = [
         (seat, vote)
         for seat, vote in find_motion_votes(timeline).items()
         if vote.position == "conditional_support" and vote.condition.strip()
@@ -231,7 +231,7 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
             entries=(timeline.state.votes[seat],),
             state=timeline.settled.get(number, "open"),
         )
-        for number, (seat, vote) in enumerate(found, 1)
+        for number, (seat, vote) in enumerate(conditions, 1)
     )
 
 

@@ -27,7 +27,7 @@ PHASE_TYPES: Final[dict[str, tuple[ContributionType, ...]]] = {
 
 MAX_CONDITION_LENGTH: Final = 2_000
 KEPT_STATES: Final = 8
-"""For how many states, the last ones, it is kept what seats may contribute."""
+"""For how many of the last states it is cached what seats may contribute."""
 
 
 class ContributionValidator:
@@ -97,7 +97,7 @@ class ContributionValidator:
                 return f"line {number} is sealed: nobody has read it yet, so nothing can refer to it; wait until this phase ends"
         mover = state.line(said.moved_by)
         if said.moved_by is not None and (mover is None or mover.seat == self._seat):
-            return f"moved_by = {said.moved_by}: what moved you is a line of somebody else's"
+            return f"moved_by = {said.moved_by}: what moved you is a line of another seat"
         for number in (*said.answers, *said.accepts):
             line = state.line(number)
             if line is None or line.said.type != "challenge":
@@ -177,12 +177,12 @@ class AllowedTypes:
 
     @classmethod
     def of(cls, variant: CouncilVariant, state: Council) -> "AllowedTypes":
-        """Return what seats may contribute in a state; kept for the last few, because everyone who speaks asks several times."""
-        found = next((each for each in cls._last if each._state is state and each._variant is variant), None)
-        if found is None:
-            found = cls(variant, state)
-            cls._last = (found, *cls._last[: KEPT_STATES - 1])
-        return found
+        """Return what seats may contribute in a state; cached for the last few, because every speaker asks several times."""
+        known = next((each for each in cls._last if each._state is state and each._variant is variant), None)
+        if known is None:
+            known = cls(variant, state)
+            cls._last = (known, *cls._last[: KEPT_STATES - 1])
+        return known
 
     def __init__(self, variant: CouncilVariant, state: Council) -> None:
         self._variant = variant

@@ -1,6 +1,7 @@
 """The answers of a persona meeting, field by field: what each may hold, what a person is asked for it, what silence means.
 
-A person speaks or listens; the bid that the rules need follows from that."""
+A person speaks or listens; the bid that the rules need follows from that.
+"""
 
 import re
 from collections.abc import Mapping
@@ -63,7 +64,10 @@ _SPEAKS: Final = re.compile(
 
 
 def infer_bid_field(name: str, fields: Mapping[str, object]) -> object | None:
-    """Return a field that a bid lacks, from what else it says; None if nothing says it."""
+    """Return a field that a bid lacks, from what else it says ("I want to speak", "urgency: high"); None if nothing says it.
+
+    A seat that asks for the floor without saying how much it matters is an ordinary bidder; one that only listens bids nothing.
+    """
     words = "\n".join(value for value in fields.values() if isinstance(value, str)).casefold()
     match name:
         case "reaction_score":
@@ -81,8 +85,8 @@ def infer_bid_field(name: str, fields: Mapping[str, object]) -> object | None:
 
 def _find_score(words: str) -> float | None:
     """Return the reaction that is called so, or that the words begin with; any other number is about the matter."""
-    found = _NAMED_AMOUNT.search(words) or _AMOUNT_NAMED.search(words) or _LEADING_AMOUNT.match(words)
-    return None if found is None else read_share(found["amount"], 0, 1)
+    amount_match = _NAMED_AMOUNT.search(words) or _AMOUNT_NAMED.search(words) or _LEADING_AMOUNT.match(words)
+    return None if amount_match is None else read_share(amount_match["amount"], 0, 1)
 
 
 def _find_wish(words: str) -> bool | None:
@@ -176,7 +180,7 @@ def _claims(name: str) -> Row:
 
 
 def _ask_bid(asked: MeetingAsk) -> list[PersonStep]:
-    # Nobody is asked about its own words: whoever has just spoken listens.
+    # Nobody is asked about its own words: the last speaker listens.
     return [] if asked.is_last_speaker else [ask_words(asked.text.bid, is_needed=False)]
 
 

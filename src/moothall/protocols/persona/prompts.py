@@ -1,7 +1,8 @@
 """The prompts of a persona meeting: pure functions of what the seat may see.
 
 All seats share the first part, word for word (system, question, table, summary, last turns); the seat's own part comes last, so
-that a provider's prefix cache hits."""
+that a provider's prefix cache hits.
+"""
 
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -88,7 +89,7 @@ def _normalize_claim(claim: C, name: str, shown: frozenset[int], notes: list[str
 
 
 MAX_STANCE_LENGTH = 60
-"""How much of its stance the others are told about a seat."""
+"""How much of the stance of a seat the others read."""
 
 
 def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
@@ -202,8 +203,8 @@ def _format_context(words: PersonaPromptText, state: Meeting, kind: str) -> list
             reason = [words.won_by, FENCE + one_line(bid.reason)] if bid is not None and bid.reason.strip() else []
             return [*reason, *left]
         case "draft":
-            told = (_format_consensus, _format_weights, _format_choices, _format_inputs)
-            return [line for format_part in told for line in format_part(words, state)]
+            parts = (_format_consensus, _format_weights, _format_choices, _format_inputs)
+            return [line for format_part in parts for line in format_part(words, state)]
         case "stand" if state.draft is not None:
             return [words.decision, quote_lines(state.draft.decision.text)]
         case _:

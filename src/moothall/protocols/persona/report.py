@@ -104,8 +104,8 @@ def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tup
         status = point.compute_status(len(timeline.state.seats))
         if status in titles:
             by = point.agreed if status == "agreed" else point.contested
-            told = f" {one_line(point.claim)} ({words.by} {', '.join(by)})"
-            items.append((Strong(titles[status]), ": ", References((point.entry,)), told))
+            claim = f" {one_line(point.claim)} ({words.by} {', '.join(by)})"
+            items.append((Strong(titles[status]), ": ", References((point.entry,)), claim))
     return build_section(words.consensus, (Bullets(tuple(items)),))
 
 

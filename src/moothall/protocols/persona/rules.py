@@ -58,7 +58,7 @@ MAX_TURNS: Final = 100_000
 IDLE_TURNS: Final = 2
 """How many turns in a row may pass without a speaker before the talk ends."""
 MAX_INPUT_LENGTH: Final = 400
-"""How much of an input the writer of the conclusion is told beside the record."""
+"""How much of an input the writer of the conclusion reads beside the record."""
 
 
 class PersonaRules:

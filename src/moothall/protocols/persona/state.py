@@ -1,4 +1,9 @@
-"""The state of a persona meeting, the points under discussion in it, and the figures of its conclusion."""
+"""The state of a persona meeting, the points under discussion in it, and the figures of its conclusion.
+
+The state is all that `decide` and the prompts need, bounded by the number of seats, the window and the room that the writer of
+the conclusion has for the record. Nobody is asked for the current consensus: every bid says whether its seat agrees with the
+newest entry or contests it, and a speech may say so about the entry that it answers.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -80,7 +85,7 @@ DECIDERS = frozenset({"decider", "final decider", "the decider", "决策者", "�
 
 
 RECORD_ROOM: Final = 24_000
-"""How many characters of the record whoever writes the conclusion reads word for word; older entries as a digest."""
+"""How many characters of the record the writer of the conclusion reads word for word; older entries as a digest."""
 RECORD_ENTRIES: Final = 240
 RECORD_DIGESTS: Final = 40
 MAX_INPUTS: Final = 20
@@ -97,7 +102,7 @@ class Meeting(ProtocolState):
     """The state. It has no slots, for `fast_replace`.
 
     In `positions`, `intents` and `stands` None marks a seat that was lost. `ended_by` is why the talk has ended. The bids of a
-    turn are `about` one entry, and whoever bids has `heard` all entries up to this one; `floor_heard` is the same for whoever has
+    turn are `about` one entry, and each bidder has `heard` all entries up to this one; `floor_heard` is the same for the seat on
     the floor. `waited` counts the turns in a row that a seat wanted the floor in vain. `apart` are the seats that a joint bid
     left out. `inputs` are the user's words after the question, and `record` is what the writer of the conclusion reads. `choices`
     are the answers, in a few words, that seats gave before they had heard anyone.

@@ -257,24 +257,27 @@ _DISSENT: Final[Mapping[str, Literal["oppose", "conditional", "reported", "chall
 
 
 def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
-    """Return the decision with what an imported conclusion says: what was decided, who dissents, how it ended."""
-    found = json.loads(conclusion)
-    if not isinstance(found, dict):
-        return replace(decision, decision=_parse_claim(found))
+    """Return the decision with what an imported conclusion says: what was decided, who dissents, how it ended.
+
+    The file comes from outside: what has the expected form is taken, everything else is left out.
+    """
+    document = json.loads(conclusion)
+    if not isinstance(document, dict):
+        return replace(decision, decision=_parse_claim(document))
     return replace(
         decision,
-        ended_by=_parse_text(found.get("ended_by")),
-        decision=_parse_claim(found.get("decision")),
-        author=_parse_seat(found.get("author")),
-        confidence=_parse_share(found.get("confidence")),
-        support=_parse_share(found.get("support")),
-        turnout=_parse_share(found.get("turnout")),
-        reasons=_parse_each(found.get("reasons"), _parse_claim),
-        dissent=_parse_each(found.get("dissent"), _parse_dissent),
-        open_questions=_parse_each(found.get("open_questions"), _parse_claim),
-        overruled=found.get("overruled") is True,
-        answers=_parse_each(found.get("answers"), _parse_answer),
-        choice=(_parse_text(found.get("choice")) or "")[:MAX_LABEL_LENGTH],
+        ended_by=_parse_text(document.get("ended_by")),
+        decision=_parse_claim(document.get("decision")),
+        author=_parse_seat(document.get("author")),
+        confidence=_parse_share(document.get("confidence")),
+        support=_parse_share(document.get("support")),
+        turnout=_parse_share(document.get("turnout")),
+        reasons=_parse_each(document.get("reasons"), _parse_claim),
+        dissent=_parse_each(document.get("dissent"), _parse_dissent),
+        open_questions=_parse_each(document.get("open_questions"), _parse_claim),
+        overruled=document.get("overruled") is True,
+        answers=_parse_each(document.get("answers"), _parse_answer),
+        choice=(_parse_text(document.get("choice")) or "")[:MAX_LABEL_LENGTH],
     )
 
 

@@ -47,7 +47,7 @@ class Step:
     """One step. `uses` are the steps whose artefacts it receives; by default the last step before it that made something.
 
     A `gate` ends in APPROVED or REJECTED, without consultations. `on_reject` is what follows a rejection: `back` to a step (at
-    most `most` times, then the pipeline stops), `consult` (the validator asks the maker, then judges again), or `stop`.
+    most `max_rejections` times, then the pipeline stops), `consult` (the validator asks the maker, then judges again), or `stop`.
     """
 
     name: Name

@@ -67,7 +67,7 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
 
 
 def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: PipelineReportText) -> tuple[Block, ...]:
-    """The last artefact with whoever made it, or why there is none."""
+    """The last artefact with its author, or why there is none."""
     closed = timeline.closed
     if not isinstance(closed, PipelineClosed):
         step = timeline.state.step

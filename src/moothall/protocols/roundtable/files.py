@@ -34,6 +34,7 @@ def validate_role_name(text: str) -> SeatId:
 
 
 def _validate_name(text: str, what: str) -> str:
+    """Validate a name that becomes a file name: no name that the conference itself or an operating system reserves."""
     try:
         name = parse_seat_id(text)
     except BadName as cause:
@@ -45,7 +46,7 @@ def _validate_name(text: str, what: str) -> str:
     if len(name.encode()) > MAX_BYTES:
         raise BadName(f"{what} cannot be called {text[:80]!r}: it has more than {MAX_BYTES} bytes")
     if name.casefold() in RESERVED:
-        raise BadName(f"{what} cannot be called {text!r}; these names are kept: {', '.join(sorted(RESERVED))}")
+        raise BadName(f"{what} cannot be called {text!r}; these names are reserved: {', '.join(sorted(RESERVED))}")
     if name.casefold() in DEVICES:
         raise BadName(f"{what} cannot be called {text!r}: some systems keep that name for a device")
     return name
@@ -59,7 +60,7 @@ MAX_NAMED: Final = 5
 
 
 def list_notes(conference: Conference) -> tuple[str, ...]:
-    """Return the notes for whoever has the turn: declared consensus, inputs of the user's, minutes that came back."""
+    """Return the notes for the role that has the turn: declared consensus, inputs of the user's, minutes that came back."""
     words = ROUNDTABLE_PROMPT[conference.opened.language]
     if conference.status == "closed":
         return ()
@@ -103,8 +104,8 @@ def extract_notes(prompt: str) -> tuple[str, ...]:
 
 def add_notes(prompt: str, notes: tuple[str, ...], longest: int) -> str:
     """Return a prompt with its notes, within so many characters: the notes are never cut."""
-    told = "".join(f"\n{NOTE} {note}" for note in notes)
-    return f"{remove_notes(prompt)[: longest - len(told)]}{told}"
+    suffix = "".join(f"\n{NOTE} {note}" for note in notes)
+    return f"{remove_notes(prompt)[: longest - len(suffix)]}{suffix}"
 
 
 MAX_PROMPT_LENGTH: Final = 2_000

@@ -147,12 +147,12 @@ def _build_agenda(timeline: RoundtableTimeline, words: RoundtableReportText) -> 
 
 
 def _list_rounds(timeline: RoundtableTimeline) -> set[int]:
-    """The rounds in which somebody spoke or was skipped."""
+    """The rounds in which a speech was given or skipped."""
     return {turn.round for turn in timeline.state.turns}
 
 
 def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -> list[Block]:
-    """Every speech round by round, with whoever was skipped in it."""
+    """Every speech round by round, with the speakers that were skipped in it."""
     blocks: list[Block] = []
     for number, lines in sorted(_group_by_round(timeline).items()):
         blocks.append(Heading(words.round.format(number=number).capitalize(), 3))
@@ -167,12 +167,12 @@ def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -
 
 def _group_by_round(timeline: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
     """What was said in each round; a word of the user's belongs to the speech that follows it."""
-    found: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(timeline)}
-    at = timeline.state.round if timeline.state.status == "open" else max(found, default=1)
+    lines_by_round: dict[int, list[RoundtableTimelineLine]] = {number: [] for number in _list_rounds(timeline)}
+    at = timeline.state.round if timeline.state.status == "open" else max(lines_by_round, default=1)
     for line in reversed(timeline.lines[1:]):
         at = at if line.speech is None else line.speech.round
-        found.setdefault(at, []).append(line)
-    return {number: lines[::-1] for number, lines in found.items()}
+        lines_by_round.setdefault(at, []).append(line)
+    return {number: lines[::-1] for number, lines in lines_by_round.items()}
 
 
 def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> Block:

@@ -1,7 +1,8 @@
 """The sections of speeches and minutes, recognised kindly: headings of any level, bold lines, lines that end with a colon.
 
 A session is replayed with the words of this module (`MinutesReturned` is computed with them): a change of them changes which
-minutes count as complete."""
+minutes count as complete.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -102,8 +103,8 @@ def extract_minutes_section(text: str, name: MinutesSection) -> str:
             sections[-1] = Section(sections[-1].title, whole, sections[-1].is_marked)
         else:
             sections.append(section)
-    found = [each for each in sections if words.search(each.title)]
-    return next((each.text for each in found if words.match(each.title)), found[0].text if found else "")
+    matching = [each for each in sections if words.search(each.title)]
+    return next((each.text for each in matching if words.match(each.title)), matching[0].text if matching else "")
 
 
 def describe_role(seat: Seat) -> str:
