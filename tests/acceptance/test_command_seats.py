@@ -170,7 +170,7 @@ def test_an_agent_may_write_the_conclusion(cli: Cli, tmp_path: Path) -> None:
     """P-15."""
     words = ["--turns", "1", "--set", "summarizer=ada", "--session", "s"]
     decided = cli.json("run", "Shall we build it?", "--seat", f"ada={agreeable(tmp_path)}", *others(tmp_path), *words)
-    assert (decided["author"], decided["decision"]) == ("ada", {"text": "The agent concludes.", "entries": [1]})
+    assert (decided["author"], decided["decision"], decided["decisionEntries"]) == ("ada", "The agent concludes.", [1])
 
 
 def test_an_agent_takes_part_in_a_debate(cli: Cli, tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_the_whole_report_is_shown_as_lines_of_a_terminal(cli: Cli) -> None:
     shown = cli("show", "s", "--report").out.splitlines()
     assert shown[:3] == ["裁员？", "", "决定"]
     # The headline says all of a decision of one sentence; the first quote is the question in the timeline.
-    assert shown[3].startswith(f"{decided['decision']['text']} · ")
+    assert shown[3].startswith(f"{decided['decision']} · ")
     assert next(line for line in shown if line.startswith("│ ")) == "│ 裁员？"
     heads = [line.removeprefix("## ") for line in cli("show", "s").out.splitlines() if line.startswith("## ")]
     assert [line for at, line in enumerate(shown) if shown[at - 1] == ""] == heads
@@ -302,7 +302,7 @@ def test_a_mailbox_seat_is_asked_and_answers_from_other_processes(cli: Cli, wait
     assert asked(cli) == ["2.stand.eve"]
     cli("answer", "s", "--seat", "eve", json.dumps(stand("oppose", 0.5, position="Why ask?")))
     decided = cli.json("resume", "s")
-    assert decided["decision"] == {"text": "Nothing to say.", "entries": [1]}
+    assert (decided["decision"], decided["decisionEntries"]) == ("Nothing to say.", [1])
     assert [(voice["seat"], voice["text"]) for voice in decided["dissent"]] == [("eve", "Why ask?")]
     line = timeline(cli("export", "s", "context").out)[1]
     assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("eve", "mailbox", "I am here.\nStill.", 1)

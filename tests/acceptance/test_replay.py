@@ -112,7 +112,8 @@ def test_a_context_ledger_becomes_a_session_that_goes_on(cli: Cli, session: str,
     other = cli.elsewhere("other")
     words = seat_words(platform, "XY")
     assert other.json("import", str(tmp_path / "context_ledger.json"), "--session", "next", *words) == {"session": "next"}
-    assert other.json("resume", "next")["decision"] == {"text": "再议。", "entries": [4, 5]}
+    decided = other.json("resume", "next")
+    assert (decided["decision"], decided["decisionEntries"]) == ("再议。", [4, 5])
     now = timeline(other("export", "next", "context").out)
     assert now[:4] == document["timeline"]
     assert [(line["id"], line["speaker"], line.get("refers_to")) for line in now[4:]] == [(5, "X", 4)]
@@ -249,7 +250,8 @@ def test_a_fork_without_an_entry_goes_back_to_just_before_the_end(cli: Cli, tmp_
     cli("run", "Fork?", "--seat", f"A={platform}", "--session", "s")
     assert cli.json("fork", "s", "--session", "f") == {"session": "f"}
     assert cli.json("list")[1]["status"] == "thinking"
-    assert cli.json("resume", "f")["decision"] == {"text": "Yes.", "entries": [1]}
+    decided = cli.json("resume", "f")
+    assert (decided["decision"], decided["decisionEntries"]) == ("Yes.", [1])
 
 
 @pytest.mark.parametrize(

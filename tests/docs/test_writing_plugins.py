@@ -128,7 +128,6 @@ def test_a_protocol_of_another_package_is_opened_over_the_wire(machine: Machine)
     told = machine.python(
         """
 import asyncio, json
-from moothall.surfaces.api.fields import ParticipantIn
 from moothall.app.deliberations import Deliberations
 from moothall.app.moot import Moot
 from moothall.app.runner import LocalRunner
@@ -212,8 +211,9 @@ def test_a_remote_caller_may_seat_only_kinds_that_say_so(machine: Machine) -> No
     told = machine.python(
         """
 from moothall.errors import BadRoster, UnknownPlatform
-from moothall.surfaces.api.deliberation import build_seat
 from moothall import Moot
+from moothall.surfaces.api.deliberation import build_seat
+from moothall.surfaces.api.fields import ParticipantIn
 from moothall.surfaces.api.method import Call, Caller, ServerContext
 
 context = ServerContext(Moot(), None)

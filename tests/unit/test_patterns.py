@@ -28,6 +28,9 @@ TEXTS = {
 
 MATCHED = {
     "moothall.codec.json_text._NUMBERED",
+    "moothall.codec.non_answers._APOLOGY",
+    "moothall.codec.non_answers._BARE",
+    "moothall.codec.value_words._STATED_NUMBER",
     "moothall.protocols.persona.answer_table._LEADING_AMOUNT",
     "moothall.domain.consult._REQUEST",
     "moothall.protocols.consultation.facts._FROM",
@@ -44,7 +47,7 @@ MATCHED = {
 
 def patterns() -> dict[str, re.Pattern[str]]:
     rooms = [
-        f"moot.{name}." for name in ("domain", "scoring", "protocols", "codec", "participants", "reports", "surfaces", "app")
+        f"moothall.{name}." for name in ("domain", "scoring", "protocols", "codec", "participants", "reports", "surfaces", "app")
     ]
     found = {}
     for module in pkgutil.walk_packages(moothall.__path__, "moothall."):
@@ -53,6 +56,11 @@ def patterns() -> dict[str, re.Pattern[str]]:
                 if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
                     found[f"{module.name}.{name}"] = value
     return found
+
+
+def test_there_are_patterns_to_look_at() -> None:
+    assert len(patterns()) > 100
+    assert patterns().keys() >= MATCHED
 
 
 @pytest.mark.timeout(60)

@@ -36,14 +36,14 @@ _RULES: Final = r"(?:guideline|polic|programming|rules\b|terms\b|training)"
 _CANNOT_HAN: Final = "(?:无法|不能|不便|不方便|不可以|没法|没办法|拒绝|难以)"
 _TASK_HAN: Final = "(?:回答|作答|答复|协助|提供|帮|参与|讨论|满足|处理|完成|回应|评论|表达|发表|表态|执行|生成|继续|从命)"
 _APOLOGY: Final = re.compile(
-    rf"\W*(?:(?:{_SORRY}|{_SELF})[^.!?]{{0,120}}?\b(?:{_CANNOT})(?: \w+ly)? {_TASK}"
+    rf"\W*+(?:(?:{_SORRY}|{_SELF})[^.!?]{{0,120}}?\b(?:{_CANNOT})(?: \w+ly)? {_TASK}"
     rf"|{_SELF}[^.!?]{{0,60}}(?:n't|not) (?:have|hold|take|form|express|possess)\b"
     rf"|{_SORRY}[^!?]{{0,30}}\b(?:can't|cannot|won't|decline)\W*$"
     rf"|(?:很|非常|十分|实在|真的?)?(?:抱歉|对不起|不好意思|遗憾)[^。！？]{{0,24}}?{_CANNOT_HAN}(?:[^。！？]{{0,8}}?{_TASK_HAN}|\W*$)"
     rf"|作为(?:一[个名款位])?[^，。]{{0,8}}(?:ai|人工智能|语言模型|助手|机器人)[^。！？]{{0,24}}(?:{_CANNOT_HAN}|没有|不具备|不持有))"
 )
 _BARE: Final = re.compile(
-    r"\W*(?:(?:(?:thank you|thanks|while|although|i understand|i appreciate|respectfully|hello|hi)\b[^.!?]{0,80}?)?"
+    r"\W*+(?:(?:(?:thank you|thanks|while|although|i understand|i appreciate|respectfully|hello|hi)\b[^.!?]{0,80}?)?"
     rf"\bi(?:'m|'d|'ll| am| would| do| will| must| have to| need to)?(?: \w+ly)? ?{_CANNOT}(?: \w+ly)? {_TASK}"
     r"|i (?:must |have to |will |respectfully |politely )*decline\W*$|no comment\W*$|request (?:denied|declined)"
     rf"|(?:th[ai][ts]|your)\b(?: \w+)? (?:may )?(?:violate|goes? against|is against|conflict)[^.]{{0,40}}{_RULES}"

@@ -15,7 +15,7 @@ _NUMBER: Final = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)")
 _SCALES: Final = frozenset({5.0, 10.0, 100.0})
 """What a share is counted out of: "8/10"."""
 _STATED_NUMBER: Final = re.compile(
-    r"[\s*\"'(]*(?:(?:my |the )?(?:confidence|probability|certainty|score|信心|把握|置信度|概率)?\s*(?:is|of|为|是|:|：|=)?\s*"
+    r"[\s*\"'(]*+(?:(?:my |the )?(?:confidence|probability|certainty|score|信心|把握|置信度|概率)?\s*(?:is|of|为|是|:|：|=)?\s*"
     r"(?:about|around|roughly|~|≈|大约|约)?\s*)(?:百分之)?[-+]?(?:\d+(?:[.,]\d+)?|\.\d+)\s*(?:%|percent|"
     r"(?:/|out of|of)\s*\d+)?(?:\s*(?:sure|certain|confident))?[\s*\"').。!]*"
 )
@@ -90,7 +90,7 @@ def _read_number(value: object) -> float | None:
         return float(value)
     if not isinstance(value, str) or len(value) > MAX_VALUE_LENGTH:
         return None
-    text = unicodedata.normalize("NFKC", value).casefold()
+    text = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
     numbers = [float(each.replace(",", ".")) for each in _NUMBER.findall(text)]
     # The whole text is the number: "less than 20 %" is not 20 %, and "50/50" is not certain.
     stated = _STATED_NUMBER.fullmatch(text)
