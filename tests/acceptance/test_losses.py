@@ -50,7 +50,7 @@ LOSSES = [
     ({"fail": "timeout"}, "timeout"),
     ({"fail": "error"}, "error"),
     ({"fail": "refused"}, "refused"),
-    ({"raw": "I would rather not say."}, "malformed"),
+    ({"raw": "I would rather not say."}, "refused"),
     ({"raw": '{"reaction_score": 7, "intent_to_speak": true}'}, "malformed"),
     ({"raw": ""}, "malformed"),
 ]
