@@ -17,7 +17,7 @@ from moothall.app.moot import Moot
 from moothall.app.panels import Panel
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import build_context, build_topic
+from moothall.domain.topic import ContextFile
 from moothall.participants.demo import find_script
 
 TRAP: Final = "window.__moot_trap=(window.__moot_trap||0)+1"
@@ -196,10 +196,13 @@ async def play_hostile(moot: Moot, name: str, number: int, seats: Any, shared: d
         )
     )
     labels = [one_line(text)[:90].strip() or "-" for text in texts]
-    options["subject"] = replace(
-        build_topic(category=labels[0], stakes="high", tags=labels, options=_pick_options(seats) if demo.form.options else ()),
-        context=build_context([(f"{text[:90]}.md", "\n\n".join(share(at))) for at, text in enumerate(texts)]),
-    )
+    options |= {
+        "category": labels[0],
+        "stakes": "high",
+        "tags": labels,
+        "options": _pick_options(seats) if demo.form.options else [],
+        "files": [ContextFile(name=f"{text[:90]}.md", text="\n\n".join(share(at))) for at, text in enumerate(texts)],
+    }
     settings = dict(options["settings"])
     for key in {"agenda", "background", "understanding"} & set(settings):
         settings[key] = "\n\n".join(TEXTS.values())[:7_900]
