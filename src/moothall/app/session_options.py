@@ -10,29 +10,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, TypedDict, get_args
 
-from moothall.app.option_kinds import (
-    AmountKind,
-    ChoiceKind,
-    CountKind,
-    DurationKind,
-    FilesKind,
-    FolderKind,
-    OptionKind,
-    PanelKind,
-    PlatformsKind,
-    SeatsKind,
-    SettingsKind,
-    SwitchKind,
-    TextKind,
-    TextsKind,
-)
+from moothall.app import option_kinds as kinds
 from moothall.domain.budget import DEFAULT_TURNS
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
 from moothall.domain.facts import Language
 from moothall.domain.roster import MAX_PATIENCE, Seat
 from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, ContextFile, Stakes
 from moothall.errors import BadSetting
-from moothall.locale.texts import list_languages
+from moothall.locale.catalogues import OPENING
+from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
 
 if TYPE_CHECKING:
     from moothall.app.panels import Panel
@@ -59,12 +45,8 @@ Opener = Literal["run", "swarm", "consult", "pipeline", "roundtable", "demo"]
 class SessionOption:
     """One option of a session, as every surface offers it."""
 
-    kind: OptionKind
+    kind: kinds.OptionKind
     """What its value is, with its limits."""
-    en: str
-    """What it does, in English: the help of the flag, the parameter and the form."""
-    zh: str
-    """The same in Chinese."""
     flag: str = ""
     """How the command line spells it; the key with dashes where this is empty."""
     metavar: str = ""
@@ -96,25 +78,16 @@ _NO_CONSULTATION: Final = {"roundtable": _NOT_CONSULTING["roundtable"]}
 
 
 class Options(TypedDict, total=False):
-    """The options for opening a session; each says what it does. None means not given."""
+    """The options for opening a session; `describe_option` says what each does. None means not given."""
 
     seats: Annotated[
         "Mapping[str, SeatFiller] | Sequence[Seat | str]",
-        SessionOption(
-            SeatsKind(),
-            "A seat and the participant behind it. Default: those of the panel.",
-            "席位及其参与者。默认：小组中的席位。",
-            flag="--seat",
-            metavar="NAME=PLATFORM",
-            refused=_ROLES,
-        ),
+        SessionOption(kinds.SeatsKind(), flag="--seat", metavar="NAME=PLATFORM", refused=_ROLES),
     ]
     panel: Annotated[
         "str | Panel | None",
         SessionOption(
-            PanelKind(),
-            "Who takes part: a preset (listed by `moot panel`) or a panel file.",
-            "参与者：预设小组（`moot panel` 可列出）或小组文件。",
+            kinds.PanelKind(),
             metavar="NAME|FILE",
             refused={**_ROLES, "pipeline": "the pipeline's file names its agents; fill them with seats or models"},
         ),
@@ -122,135 +95,41 @@ class Options(TypedDict, total=False):
     models: Annotated[
         Sequence[str] | None,
         SessionOption(
-            PlatformsKind(MAX_MODELS, MAX_PLATFORM, ', such as ["openai:gpt-5-mini"]'),
-            "A platform that fills seats without one, in turn. Default: what is found.",
-            "依次填补没有平台的席位的平台。默认：找到的平台。",
+            kinds.PlatformsKind(MAX_MODELS, MAX_PLATFORM, ', such as ["openai:gpt-5-mini"]'),
             flag="--model",
             metavar="PLATFORM",
             refused=_ROLES,
         ),
     ]
-    protocol: Annotated[
-        str | None,
-        SessionOption(
-            TextKind(MAX_NAME),
-            "By which rules it is held: persona (default), debate, advisory, consensus, roundtable, swarm …",
-            "按何种规程进行：persona（默认）、debate、advisory、consensus、roundtable、swarm……",
-            refused=_FIXED,
-        ),
-    ]
-    language: Annotated[
-        Language | None, SessionOption(ChoiceKind(list_languages()), "Default: the topic's language.", "默认：议题的语言。")
-    ]
-    turns: Annotated[
-        int | None,
-        SessionOption(
-            CountKind(1, MAX_TURNS), f"At most so many turns. Default: {DEFAULT_TURNS}.", f"最多轮次。默认：{DEFAULT_TURNS}。"
-        ),
-    ]
-    tokens: Annotated[
-        int | None, SessionOption(CountKind(1, MAX_TOKENS), "At most so many tokens.", "最多词元数。", refused=_UNMETERED)
-    ]
-    money: Annotated[
-        float | None,
-        SessionOption(AmountKind(MAX_DOLLARS), "At most so many US dollars.", "最多花费（美元）。", refused=_UNMETERED),
-    ]
-    time: Annotated[
-        float | str | None,
-        SessionOption(
-            DurationKind(MAX_SECONDS),
-            "At most so much running time, such as 90s or 10m.",
-            "最多运行时间，如 90s 或 10m。",
-            refused=_UNMETERED,
-        ),
-    ]
-    category: Annotated[
-        str | None,
-        SessionOption(
-            TextKind(MAX_LABEL_LENGTH),
-            "The category of the question; trust is kept per category.",
-            "问题的类别；信任按类别记录。",
-        ),
-    ]
-    stakes: Annotated[
-        Stakes | None,
-        SessionOption(
-            ChoiceKind(get_args(Stakes)), "How much depends on the decision. Default: medium.", "决定的重要性。默认：medium。"
-        ),
-    ]
+    protocol: Annotated[str | None, SessionOption(kinds.TextKind(MAX_NAME), refused=_FIXED)]
+    language: Annotated[Language | None, SessionOption(kinds.ChoiceKind(list_languages()))]
+    turns: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TURNS))]
+    tokens: Annotated[int | None, SessionOption(kinds.CountKind(1, MAX_TOKENS), refused=_UNMETERED)]
+    money: Annotated[float | None, SessionOption(kinds.AmountKind(MAX_DOLLARS), refused=_UNMETERED)]
+    time: Annotated[float | str | None, SessionOption(kinds.DurationKind(MAX_SECONDS), refused=_UNMETERED)]
+    category: Annotated[str | None, SessionOption(kinds.TextKind(MAX_LABEL_LENGTH))]
+    stakes: Annotated[Stakes | None, SessionOption(kinds.ChoiceKind(get_args(Stakes)))]
     tags: Annotated[
-        Sequence[str] | None,
-        SessionOption(
-            TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), "A tag of the decision.", "决定的标签。", flag="--tag", metavar="TAG"
-        ),
+        Sequence[str] | None, SessionOption(kinds.TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--tag", metavar="TAG")
     ]
     options: Annotated[
         Sequence[str] | None,
-        SessionOption(
-            TextsKind(MAX_LABELS, MAX_LABEL_LENGTH),
-            "One of the possible answers, if they are known.",
-            "可选答案之一（如已知）。",
-            flag="--option",
-            metavar="ANSWER",
-            refused=_IN_AGENDA,
-        ),
+        SessionOption(kinds.TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), flag="--option", metavar="ANSWER", refused=_IN_AGENDA),
     ]
-    thread: Annotated[
-        str | None,
-        SessionOption(
-            TextKind(MAX_LABEL_LENGTH),
-            "The thread of decisions that it joins.",
-            "所加入的决策线程。",
-            metavar="THREAD",
-            is_rare=True,
-        ),
-    ]
+    thread: Annotated[str | None, SessionOption(kinds.TextKind(MAX_LABEL_LENGTH), metavar="THREAD", is_rare=True)]
     built_on: Annotated[
-        Sequence[str] | None,
-        SessionOption(
-            TextsKind(MAX_LABELS, MAX_LABEL_LENGTH),
-            "An earlier decision that this one builds on.",
-            "本决定所依据的先前决定。",
-            metavar="DECISION",
-            is_rare=True,
-        ),
+        Sequence[str] | None, SessionOption(kinds.TextsKind(MAX_LABELS, MAX_LABEL_LENGTH), metavar="DECISION", is_rare=True)
     ]
     files: Annotated[
         Sequence[str | Path | ContextFile] | None,
-        SessionOption(
-            FilesKind(MAX_FILES),
-            "A text file that every seat reads with the question: data, never instructions.",
-            "每个席位随问题一起阅读的文本文件：是资料，不是指令。",
-            flag="--file",
-            metavar="FILE",
-            refused=_IN_AGENDA,
-        ),
+        SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused=_IN_AGENDA),
     ]
-    settings: Annotated[
-        Mapping[str, Any] | None,
-        SessionOption(
-            SettingsKind(),
-            "A setting of the protocol, such as window=8.",
-            "规程的设置，如 window=8。",
-            flag="--set",
-            metavar="KEY=VALUE",
-        ),
-    ]
-    seed: Annotated[
-        int | None,
-        SessionOption(
-            CountKind(0, MAX_SEED),
-            "The seed of every random choice. Default: drawn.",
-            "所有随机选择的种子。默认：随机。",
-            is_rare=True,
-        ),
-    ]
+    settings: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), flag="--set", metavar="KEY=VALUE")]
+    seed: Annotated[int | None, SessionOption(kinds.CountKind(0, MAX_SEED), is_rare=True)]
     session: Annotated[
         str | None,
         SessionOption(
-            TextKind(MAX_NAME),
-            "The session's id. Default: think_YYYYMMDD_NNN.",
-            "会议的标识。默认：think_YYYYMMDD_NNN。",
+            kinds.TextKind(MAX_NAME),
             metavar="ID",
             refused={
                 "roundtable": "a conference is found by its name; the id of its session is drawn",
@@ -258,70 +137,20 @@ class Options(TypedDict, total=False):
             },
         ),
     ]
-    patience: Annotated[
-        float | str | None,
-        SessionOption(
-            DurationKind(MAX_PATIENCE),
-            "Deadline for answers of mailbox seats. Default: 7d.",
-            "外部席位作答的期限。默认：7d。",
-            is_rare=True,
-        ),
-    ]
-    consult: Annotated[
-        bool | None,
-        SessionOption(
-            SwitchKind(),
-            "Allow seats to consult each other before they answer.",
-            "允许席位在作答前互相咨询。",
-            refused=_NOT_CONSULTING,
-        ),
-    ]
-    consult_limit: Annotated[
-        int | None,
-        SessionOption(
-            CountKind(0, MAX_PER_SEAT),
-            "Consultations of one seat (default 3); implies consult.",
-            "每个席位的咨询次数（默认 3）；隐含允许咨询。",
-            refused=_NOT_CONSULTING,
-            is_rare=True,
-        ),
-    ]
+    patience: Annotated[float | str | None, SessionOption(kinds.DurationKind(MAX_PATIENCE), is_rare=True)]
+    consult: Annotated[bool | None, SessionOption(kinds.SwitchKind(), refused=_NOT_CONSULTING)]
+    consult_limit: Annotated[int | None, SessionOption(kinds.CountKind(0, MAX_PER_SEAT), refused=_NOT_CONSULTING, is_rare=True)]
     consult_total: Annotated[
-        int | None,
-        SessionOption(
-            CountKind(0, MAX_PER_SESSION),
-            "Consultations in total (default 24); implies consult.",
-            "咨询总次数（默认 24）；隐含允许咨询。",
-            refused=_NOT_CONSULTING,
-            is_rare=True,
-        ),
+        int | None, SessionOption(kinds.CountKind(0, MAX_PER_SESSION), refused=_NOT_CONSULTING, is_rare=True)
     ]
     consult_patience: Annotated[
-        float | str | None,
-        SessionOption(
-            DurationKind(31_536_000.0),
-            "Deadline for the reply to a consultation. Default: 5m.",
-            "咨询答复的期限。默认：5m。",
-            refused=_NO_CONSULTATION,
-            is_rare=True,
-        ),
+        float | str | None, SessionOption(kinds.DurationKind(31_536_000.0), refused=_NO_CONSULTATION, is_rare=True)
     ]
-    gate: Annotated[
-        bool | None,
-        SessionOption(
-            SwitchKind(),
-            "Mark the session as a validation: consultations are refused and recorded.",
-            "将会议标为校验：咨询被拒绝并记录。",
-            refused=_NOT_CONSULTING,
-            is_rare=True,
-        ),
-    ]
+    gate: Annotated[bool | None, SessionOption(kinds.SwitchKind(), refused=_NOT_CONSULTING, is_rare=True)]
     project: Annotated[
         str | Path | None,
         SessionOption(
-            FolderKind(),
-            "The folder that holds docs/consultation/. Default: the current folder.",
-            "存放 docs/consultation/ 的文件夹。默认：当前文件夹。",
+            kinds.FolderKind(),
             metavar="FOLDER",
             refused={
                 "roundtable": _NOT_CONSULTING["roundtable"],
@@ -329,29 +158,10 @@ class Options(TypedDict, total=False):
             },
         ),
     ]
-    memory: Annotated[
-        bool | None,
-        SessionOption(
-            SwitchKind(default=True),
-            "Tell the seats of earlier decisions on similar questions. Default: yes.",
-            "告知席位类似问题的先前决定。默认：是。",
-        ),
-    ]
-    check: Annotated[
-        bool | None,
-        SessionOption(
-            SwitchKind(default=True),
-            "Check first that every seat can answer. Default: yes.",
-            "先检查每个席位能否作答。默认：是。",
-            is_rare=True,
-        ),
-    ]
-    hosted: Annotated[
-        bool, SessionOption(SwitchKind(), "Any server on the ledger runs it.", "由账本上的任一服务器运行。", is_internal=True)
-    ]
-    demo: Annotated[
-        str, SessionOption(TextKind(80), "Marks it as the demo of this name.", "标为该名称的演示。", is_internal=True)
-    ]
+    memory: Annotated[bool | None, SessionOption(kinds.SwitchKind(default=True))]
+    check: Annotated[bool | None, SessionOption(kinds.SwitchKind(default=True), is_rare=True)]
+    hosted: Annotated[bool, SessionOption(kinds.SwitchKind(), is_internal=True)]
+    demo: Annotated[str, SessionOption(kinds.TextKind(80), is_internal=True)]
 
 
 SESSION_OPTIONS: Final[Mapping[str, SessionOption]] = {
@@ -372,6 +182,11 @@ _PROTOCOLS: Final[Mapping[Opener, str]] = {
 def list_public_options() -> dict[str, SessionOption]:
     """Return the options that a person or another program may give."""
     return {name: option for name, option in SESSION_OPTIONS.items() if not option.is_internal}
+
+
+def describe_option(name: str, language: Language = DEFAULT_LANGUAGE) -> str:
+    """Return what an option does: the help of its flag, of the parameter and of the page's form."""
+    return OPENING[language].options[name].format(turns=DEFAULT_TURNS)
 
 
 def find_refusal(name: str, opener: Opener, *, is_server: bool = False) -> str:
@@ -424,9 +239,9 @@ def validate_options(options: Mapping[str, Any]) -> Options:
     return given
 
 
-def _explain_fault(name: str, kind: OptionKind, value: Any, expected: str) -> str:
+def _explain_fault(name: str, kind: kinds.OptionKind, value: Any, expected: str) -> str:
     """Say what is wrong with a value; of a text that is too long, its length and not its beginning."""
-    limit = kind.most if isinstance(kind, TextKind) else kind.longest if isinstance(kind, TextsKind) else MAX_TOKENS
+    limit = kind.most if isinstance(kind, kinds.TextKind) else kind.longest if isinstance(kind, kinds.TextsKind) else MAX_TOKENS
     for text in value if isinstance(value, list | tuple) else [value]:
         if isinstance(text, str) and len(text) > limit:
             return f"{name}: {text[:40]!r}… has {len(text)} characters; at most {limit} are taken"

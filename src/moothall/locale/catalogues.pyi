@@ -405,6 +405,7 @@ class OpeningText(Texts):
     titles: Mapping[str, str]
     summaries: Mapping[str, str]
     settings: Mapping[str, str]
+    options: Mapping[str, str]
 
 OPENING: Catalogue[OpeningText]
 

@@ -10,22 +10,14 @@ from urllib.parse import urlsplit
 from pydantic import Field, TypeAdapter
 from pydantic.alias_generators import to_camel
 
+from moothall.app import option_kinds as kinds
 from moothall.app.demos import build_demo_options, list_demos, load_demo
 from moothall.app.estimates import Range, estimate_session
 from moothall.app.opening import check_invitation
-from moothall.app.option_kinds import (
-    AmountKind,
-    ChoiceKind,
-    CountKind,
-    DurationKind,
-    SwitchKind,
-    TextKind,
-    TextsKind,
-)
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import find_plugin, load_protocols
 from moothall.app.seats import discover_platforms
-from moothall.app.session_options import find_refusal, list_public_options
+from moothall.app.session_options import describe_option, find_refusal, list_public_options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.domain.ids import parse_session_id
@@ -46,13 +38,13 @@ METHODS = Operations()
 LOCAL_URL: Final = "http://127.0.0.1:8760"
 INVITE_HOURS: Final = 168.0
 _FIELD_TYPES: Final[Mapping[type, str]] = {
-    SwitchKind: "boolean",
-    CountKind: "integer",
-    AmountKind: "number",
-    DurationKind: "duration",
-    ChoiceKind: "choice",
-    TextKind: "text",
-    TextsKind: "texts",
+    kinds.SwitchKind: "boolean",
+    kinds.CountKind: "integer",
+    kinds.AmountKind: "number",
+    kinds.DurationKind: "duration",
+    kinds.ChoiceKind: "choice",
+    kinds.TextKind: "text",
+    kinds.TextsKind: "texts",
 }
 """How a form asks for an option; seats, files and settings have a part of the form to themselves."""
 
@@ -211,8 +203,8 @@ def _build_options(language: Language) -> list[OptionOut]:
         OptionOut(
             name=to_camel(name),
             type=type_name,
-            help=option.zh if language == "zh" else option.en,
-            choices=list(option.kind.values) if isinstance(option.kind, ChoiceKind) else [],
+            help=describe_option(name, language),
+            choices=list(option.kind.values) if isinstance(option.kind, kinds.ChoiceKind) else [],
             refused_by={plugin.name: plugin.refuses[name] for plugin in protocols if name in plugin.refuses},
         )
         for name, option in list_public_options().items()
@@ -229,15 +221,15 @@ def _build_settings(settings: type, told: Mapping[str, str]) -> list[SettingOut]
     found = []
     for each in fields(settings):
         schema = shape.get(each.name, {})
-        kinds = [schema, *schema.get("anyOf", ())]
-        choices = next(([str(one) for one in kind["enum"]] for kind in kinds if "enum" in kind), [])
+        schemas = [schema, *schema.get("anyOf", ())]
+        choices = next(([str(one) for one in kind["enum"]] for kind in schemas if "enum" in kind), [])
         default = None if each.default is MISSING else TypeAdapter(Any).dump_python(each.default, mode="json")
         found.append(
             SettingOut(
                 name=to_camel(each.name),
                 type="choice"
                 if choices
-                else next((kind["type"] for kind in kinds if kind.get("type") not in {None, "null"}), "any"),
+                else next((kind["type"] for kind in schemas if kind.get("type") not in {None, "null"}), "any"),
                 default=default,
                 help=told.get(each.name) or next((one for one in sentences if f"`{each.name}`" in one), "").replace("`", ""),
                 choices=choices,

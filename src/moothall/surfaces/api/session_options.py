@@ -5,24 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, asse
 from pydantic import Field, create_model, model_validator
 from pydantic.alias_generators import to_camel, to_snake
 
-from moothall.app.option_kinds import (
-    AmountKind,
-    ChoiceKind,
-    CountKind,
-    DurationKind,
-    FilesKind,
-    FolderKind,
-    OptionKind,
-    PanelKind,
-    PlatformsKind,
-    SeatsKind,
-    SettingsKind,
-    SwitchKind,
-    TextKind,
-    TextsKind,
-)
+from moothall.app import option_kinds as kinds
 from moothall.app.panels import list_presets
-from moothall.app.session_options import Opener, Options, find_refusal, list_public_options
+from moothall.app.session_options import Opener, Options, describe_option, find_refusal, list_public_options
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS
 from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile
 from moothall.errors import BadSetting
@@ -57,7 +42,7 @@ class OpenerParams(ApiModel):
 
 def _build_params(opener: Opener) -> type[OpenerParams]:
     fields: dict[str, Any] = {
-        name: (_choose_type(option.kind) | None, Field(default=None, description=option.en))
+        name: (_choose_type(option.kind) | None, Field(default=None, description=describe_option(name)))
         for name, option in list_public_options().items()
         if not find_refusal(name, opener, is_server=True)
     }
@@ -66,31 +51,31 @@ def _build_params(opener: Opener) -> type[OpenerParams]:
     return made
 
 
-def _choose_type(kind: OptionKind) -> Any:
+def _choose_type(kind: kinds.OptionKind) -> Any:
     match kind:
-        case SwitchKind():
+        case kinds.SwitchKind():
             return bool
-        case CountKind():
+        case kinds.CountKind():
             return Annotated[int, Field(ge=kind.least, le=kind.most)]
-        case AmountKind():
+        case kinds.AmountKind():
             return Annotated[float, Field(gt=0, le=kind.most)]
-        case DurationKind():
+        case kinds.DurationKind():
             return Annotated[float, Field(gt=0, le=kind.most)] | Annotated[str, Field(max_length=20)]
-        case ChoiceKind():
+        case kinds.ChoiceKind():
             return Literal[kind.values]
-        case TextKind():
+        case kinds.TextKind():
             return Annotated[str, Field(max_length=kind.most)]
-        case TextsKind():
+        case kinds.TextsKind():
             return Annotated[list[Annotated[str, Field(max_length=kind.longest)]], Field(max_length=kind.most)]
-        case SeatsKind():
+        case kinds.SeatsKind():
             return Annotated[list[str | ParticipantIn], Field(max_length=MAX_SEATS + HELPING_SEATS)]
-        case PanelKind():
+        case kinds.PanelKind():
             return Annotated[str, Field(max_length=64)]
-        case FilesKind():
+        case kinds.FilesKind():
             return Annotated[list[ContextFileIn], Field(max_length=kind.most)]
-        case SettingsKind():
+        case kinds.SettingsKind():
             return Annotated[dict[str, Any], Field(max_length=MAX_SETTINGS)]
-        case FolderKind():
+        case kinds.FolderKind():
             raise AssertionError("no server opens a folder that a caller names")
         case _:
             assert_never(kind)
@@ -124,16 +109,16 @@ def collect_options(call: Call, params: OpenerParams) -> Options:
     return options
 
 
-def _read_value(call: Call, name: str, kind: OptionKind, value: Any) -> Any:
-    if isinstance(kind, SeatsKind):
+def _read_value(call: Call, name: str, kind: kinds.OptionKind, value: Any) -> Any:
+    if isinstance(kind, kinds.SeatsKind):
         return [build_seat(call, each) for each in value]
-    if isinstance(kind, SettingsKind):
+    if isinstance(kind, kinds.SettingsKind):
         return {to_snake(key): each for key, each in value.items()}
-    if isinstance(kind, FilesKind):
+    if isinstance(kind, kinds.FilesKind):
         return [ContextFile(name=each.name, text=each.text) for each in value]
-    if isinstance(kind, PanelKind) and value not in list_presets():
+    if isinstance(kind, kinds.PanelKind) and value not in list_presets():
         # A file's name is refused as well: no caller chooses what the server reads.
         raise BadSetting(f"{name}: no panel is called {value!r}; the panels are: {', '.join(list_presets())}")
-    if isinstance(kind, PlatformsKind):
+    if isinstance(kind, kinds.PlatformsKind):
         return [build_seat(call, ParticipantIn(id="model", platform=each)).platform for each in value]
     return value

@@ -8,25 +8,12 @@ from typing import Any, Final, assert_never
 
 import click
 
-from moothall.app.option_kinds import (
-    AmountKind,
-    ChoiceKind,
-    CountKind,
-    DurationKind,
-    FilesKind,
-    FolderKind,
-    OptionKind,
-    PanelKind,
-    SeatsKind,
-    SettingsKind,
-    SwitchKind,
-    TextKind,
-    TextsKind,
-)
+from moothall.app import option_kinds as kinds
 from moothall.app.session_options import (
     Opener,
     Options,
     SessionOption,
+    describe_option,
     find_refusal,
     list_public_options,
     refuse_options,
@@ -140,10 +127,10 @@ def _spell_given(name: str, option: SessionOption, given: Options) -> str:
 
 def _build_option(name: str, option: SessionOption, opener: Opener) -> Decorator:
     flag, kind = _spell_flag(name, option), option.kind
-    is_repeated = isinstance(kind, SeatsKind | TextsKind | FilesKind | SettingsKind)
-    is_switch = isinstance(kind, SwitchKind)
+    is_repeated = isinstance(kind, kinds.SeatsKind | kinds.TextsKind | kinds.FilesKind | kinds.SettingsKind)
+    is_switch = isinstance(kind, kinds.SwitchKind)
     return click.option(
-        f"{flag}/--no-{flag[2:]}" if isinstance(kind, SwitchKind) and kind.default else flag,
+        f"{flag}/--no-{flag[2:]}" if isinstance(kind, kinds.SwitchKind) and kind.default else flag,
         name,
         type=_choose_type(kind),
         is_flag=is_switch,
@@ -151,34 +138,34 @@ def _build_option(name: str, option: SessionOption, opener: Opener) -> Decorator
         multiple=is_repeated,
         metavar=option.metavar or None,
         hidden=bool(find_refusal(name, opener)),
-        help=f"{option.en} Can be repeated." if is_repeated else option.en,
+        help=f"{describe_option(name)} Can be repeated." if is_repeated else describe_option(name),
     )
 
 
-def _choose_type(kind: OptionKind) -> click.ParamType[Any]:
+def _choose_type(kind: kinds.OptionKind) -> click.ParamType[Any]:
     match kind:
-        case SwitchKind():
+        case kinds.SwitchKind():
             return click.BOOL
-        case CountKind():
+        case kinds.CountKind():
             return click.IntRange(kind.least, kind.most)
-        case AmountKind():
+        case kinds.AmountKind():
             return click.FloatRange(0, kind.most, min_open=True)
-        case DurationKind():
+        case kinds.DurationKind():
             return Duration()
-        case ChoiceKind():
+        case kinds.ChoiceKind():
             return click.Choice(kind.values)
-        case FilesKind():
+        case kinds.FilesKind():
             return click.Path(exists=True, dir_okay=False, path_type=Path)
-        case FolderKind():
+        case kinds.FolderKind():
             return click.Path()
-        case TextKind() | TextsKind() | SeatsKind() | PanelKind() | SettingsKind():
+        case kinds.TextKind() | kinds.TextsKind() | kinds.SeatsKind() | kinds.PanelKind() | kinds.SettingsKind():
             return click.STRING
         case _:
             assert_never(kind)
 
 
 def _read_value(option: SessionOption, value: Any) -> Any:
-    return parse_pairs(value) if isinstance(option.kind, SettingsKind) else value
+    return parse_pairs(value) if isinstance(option.kind, kinds.SettingsKind) else value
 
 
 def parse_pairs(words: Sequence[str]) -> dict[str, str]:
