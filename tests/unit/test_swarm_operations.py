@@ -36,7 +36,7 @@ def test_a_deposit_keeps_who_and_adds_up(bench: BlackboardEditor) -> None:
     for _ in range(3):
         last = do(bench, "deposit_pheromone", direction="caching", amount=0.3)
     assert last.after == 1.0
-    found = bench.board().pheromones["caching"]
+    found = bench.board.pheromones["caching"]
     assert (found.deposited_by, bench.agents[ADA].deposits, bench.agents[BOB].deposits) == ((ADA, BOB), 4, 1)
 
 
@@ -68,7 +68,7 @@ def test_a_deposit_that_is_wrong_or_forged_is_refused_and_changes_nothing(
     result = do(bench, "deposit_pheromone", **params)
     assert (result.success, result.error) == (False, "invalid_params")
     assert result.detail
-    assert bench.board().pheromones == {}
+    assert bench.board.pheromones == {}
 
 
 def test_a_stop_signal_takes_thirty_percent_at_once(bench: BlackboardEditor) -> None:
@@ -96,8 +96,8 @@ def test_a_stop_signal_that_is_wrong_or_forged_is_refused(bench: BlackboardEdito
     do(bench, "deposit_pheromone", direction="caching")
     result = do(bench, "send_stop_signal", **{**params, "reason": params.get("reason")})
     assert (result.success, result.error) == (False, "invalid_params")
-    assert bench.board().pheromones["caching"].concentration == 0.1
-    assert bench.board().signals == ()
+    assert bench.board.pheromones["caching"].concentration == 0.1
+    assert bench.board.signals == ()
 
 
 def test_a_subtask_takes_three_agents(bench: BlackboardEditor) -> None:
@@ -106,7 +106,7 @@ def test_a_subtask_takes_three_agents(bench: BlackboardEditor) -> None:
     results = [do(bench, "claim_subtask", seat, description="Measure the cache.") for seat in (*seats[:3], seats[0], seats[3])]
     assert [each.success for each in results] == [True, True, True, True, False]
     assert results[-1].error == "max_agents_reached"
-    (claim,) = bench.board().claims.values()
+    (claim,) = bench.board.claims.values()
     assert claim.claimed_by == tuple(seats[:3])
     assert bench.agents[seats[0]].subtask == claim.id
     assert do(bench, "claim_subtask", description="").error == "invalid_params"
@@ -128,9 +128,9 @@ def test_a_finding_is_kept_with_its_marks(bench: BlackboardEditor) -> None:
     )
     nested = do(bench, "update_finding", BOB, finding={"coreIdea": "Buy more.", "perspective": "cost"})
     assert (flat.target, nested.target) == ("finding-001", "finding-002")
-    first = bench.board().findings[0]
+    first = bench.board.findings[0]
     assert (first.confidence, first.needs_validation, first.search_attempted) == ("medium", True, True)
-    assert bench.board().perspectives == {"cost"}
+    assert bench.board.perspectives == {"cost"}
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_finding_that_is_wrong_or_forged_is_refused(bench: BlackboardEditor, p
     if params == {"coreIdea": "…"}:
         params = {"coreIdea": "..."}
     assert do(bench, "update_finding", **params).error == "invalid_params"
-    assert bench.board().findings == ()
+    assert bench.board.findings == ()
 
 
 def test_a_role_is_requested_and_not_taken(bench: BlackboardEditor) -> None:
@@ -215,7 +215,7 @@ def test_every_operation_is_numbered_and_answered(bench: BlackboardEditor) -> No
     ]
     assert [each.error for each in results] == ["unknown_operation", "agent_not_found", "", "invalid_params", "unknown_operation"]
     assert [each.number for each in results] == [1, 2, 3, 4, 5]
-    board = bench.board()
+    board = bench.board
     assert (board.operations, board.refused) == (1, 4)
     assert len(OPERATIONS) == 6
 

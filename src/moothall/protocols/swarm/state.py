@@ -22,6 +22,9 @@ from moothall.scoring.likeness import normalize_idea
 SILENT_ROUNDS: Final = 2
 """Rounds in a row without output after which an agent counts as silent."""
 
+ASKED: Final[tuple[facts.Status, ...]] = ("active", "interrupted", "degraded")
+"""The agents that are asked to explore: a degraded one continues to work, but the quorum does not count it."""
+
 RoundStage = Literal["begin", "explore", "process", "review", "settle", "measure"]
 EndStage = Literal["vote", "notice", "graceful", "terminate", "close", "closed"]
 Stage = Literal["init", RoundStage, EndStage]
@@ -164,8 +167,8 @@ class Agent:
 
     @property
     def is_asked(self) -> bool:
-        """Whether it is asked to explore: a degraded agent continues to work, but the quorum does not count it."""
-        return self.status in {"active", "interrupted", "degraded"}
+        """Whether it is asked to explore."""
+        return self.status in ASKED
 
 
 @dataclass(frozen=True, kw_only=True)

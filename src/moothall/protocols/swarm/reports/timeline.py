@@ -15,7 +15,7 @@ from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import Operation, RoundReport
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.events import describe_fact, list_events, translate_term
-from moothall.protocols.swarm.rules.operations import list_operations, rotate_seats
+from moothall.protocols.swarm.rules.operations import list_operations, list_reports_in_turn
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
@@ -147,12 +147,7 @@ class SwarmTimeline(TimelineBase[Swarm]):
         return [(seq, self.words.round.format(number=number)) for seq, number in self.round_entries]
 
     def _log_operations(self, entry: Entry, before: Swarm, fact: facts.OperationsProcessed) -> None:
-        wanted = [
-            operation
-            for seat in rotate_seats(before.explorers, before.round)
-            if seat in before.answered
-            for operation in list_operations(before.answered[seat])
-        ]
+        wanted = [operation for _, report in list_reports_in_turn(before) for operation in list_operations(report)]
         self.signals |= {signal.id: signal for signal in self.state.board.signals}
         for operation, result in zip(wanted, fact.results, strict=False):
             done = LoggedOperation(round=fact.round, timestamp=format_time(entry.at), wanted=operation, result=result)

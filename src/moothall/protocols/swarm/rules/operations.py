@@ -5,7 +5,8 @@ otherwise only what its operation is for. No operation sets a concentration dire
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from typing import Final, NamedTuple, get_args
@@ -18,7 +19,7 @@ from moothall.protocols.swarm.answers import Confidence, Operation, RoundReport
 from moothall.protocols.swarm.facts import OperationResult, Role, SwarmSettings
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.rules.directions import direction_key
-from moothall.protocols.swarm.state import Agent, Board, Finding, Pheromone, Signal, SubtaskClaim, Swarm
+from moothall.protocols.swarm.state import Agent, Finding, Pheromone, Signal, SubtaskClaim, Swarm
 from moothall.scoring.likeness import normalize_idea
 from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
 
@@ -48,74 +49,43 @@ class OperationEffect(NamedTuple):
 
 
 class BlackboardEditor:
-    """The blackboard while the operations of one round are executed: copied once per round, not once per operation."""
+    """The blackboard and its agents while the operations of one round are executed."""
 
     def __init__(self, state: Swarm) -> None:
         self._state = state
         self._settings = state.settings
         self.agents = dict(state.agents)
-        self._board = state.board
-        self._pheromones = dict(state.board.pheromones)
-        self._claims = dict(state.board.claims)
-        self._signals = list(state.board.signals)
-        self._signals_made = state.board.signals_made
-        self._findings = list(state.board.findings)
-        self._perspectives = set(state.board.perspectives)
-        self._readings = dict(state.board.readings)
+        self.board = state.board
         self.results: list[OperationResult] = []
-        self._recorded: OperationResult | None = None
 
     def execute(self, seat: SeatId, wanted: Operation) -> OperationResult:
         """Execute one operation, or refuse it; in both cases it is numbered and answered."""
-        number = self._board.operations + self._board.refused + len(self.results) + 1
+        number = self.board.operations + self.board.refused + 1
         name = one_line(wanted.operation)[:100]
         result = OperationResult(number=number, seat=seat, operation=name, success=True)
         try:
             result = replace(result, **self._handle(seat, name, wanted.params or {})._asdict())
         except OperationRefused as refused:
             result = replace(result, success=False, error=refused.error, detail=refused.detail)
-        self.results.append(result)
+        self.add_result(result)
         return result
 
     def replay(self, seat: SeatId, wanted: Operation, recorded: OperationResult) -> None:
         """Apply one operation as it was recorded: its result is read from the record, not computed again."""
-        self.results.append(recorded)
-        if not recorded.success:
-            return
-        self._recorded = recorded
-        try:
-            self._handle(seat, recorded.operation, wanted.params or {})
-        except OperationRefused:
-            # An earlier rulebook accepted what this one refuses: the recorded result stands; `moot replay` shows the difference.
-            pass
-        finally:
-            self._recorded = None
+        self.add_result(recorded)
+        if recorded.success:
+            # Where the record accepted what these rules refuse, it stands; `moot replay` shows the difference.
+            with suppress(OperationRefused):
+                self._handle(seat, recorded.operation, wanted.params or {})
+        pheromone = self.board.pheromones.get(direction_key(recorded.target))
+        if recorded.after is not None and pheromone is not None:
+            self._set_pheromone(replace(pheromone, concentration=recorded.after))
 
-    def _choose_concentration(self, computed: float) -> float:
-        return computed if self._recorded is None or self._recorded.after is None else self._recorded.after
-
-    def _find_direction_key(self, direction: str) -> str:
-        """Return the key of a direction; while replaying, the key of the recorded direction."""
-        if self._recorded is not None:
-            known = next((key for key, each in self._pheromones.items() if each.direction == self._recorded.target), None)
-            return known or direction_key(self._recorded.target or direction)
-        return direction_key(direction)
-
-    def board(self) -> Board:
-        """Return the blackboard after all operations."""
-        failed = sum(not result.success for result in self.results)
-        return fast_replace(
-            self._board,
-            pheromones=self._pheromones,
-            claims=self._claims,
-            signals=tuple(self._signals),
-            signals_made=self._signals_made,
-            findings=tuple(self._findings),
-            perspectives=frozenset(self._perspectives),
-            readings=self._readings,
-            operations=self._board.operations + len(self.results) - failed,
-            refused=self._board.refused + failed,
-        )
+    def add_result(self, result: OperationResult) -> None:
+        """Count what became of an operation."""
+        self.results.append(result)
+        operations, refused = self.board.operations + result.success, self.board.refused + (not result.success)
+        self._change_board(operations=operations, refused=refused)
 
     def _handle(self, seat: SeatId, name: str, params: Mapping[str, object]) -> OperationEffect:
         handler = _HANDLERS.get(name)
@@ -132,35 +102,31 @@ class BlackboardEditor:
         amount = read_amount(params, self._settings)
         if not 0 < amount <= self._settings.max_deposit:
             raise OperationRefused(f"amount must be more than 0 and at most {self._settings.max_deposit:g}")
-        key = self._find_direction_key(direction)
-        pheromone = self._pheromones.get(key)
-        if pheromone is None and len(self._pheromones) >= MAX_DIRECTIONS:
+        key = direction_key(direction)
+        if key not in self.board.pheromones and len(self.board.pheromones) >= MAX_DIRECTIONS:
             raise OperationRefused(f"the blackboard has {MAX_DIRECTIONS} directions already")
-        before = pheromone.concentration if pheromone is not None else 0.0
-        after = self._choose_concentration(add_deposit(before, amount))
-        self._set_pheromone(key, direction, agent.seat, after)
-        count, total = self._readings.get(key, {}).get(agent.seat, (0, 0.0))
-        self._readings[key] = {**self._readings.get(key, {}), agent.seat: (count + 1, total + amount)}
+        effect = self._add_deposit(direction, agent.seat, amount)
+        readings = self.board.readings.get(key, {})
+        count, total = readings.get(agent.seat, (0, 0.0))
+        self._change_board(readings={**self.board.readings, key: {**readings, agent.seat: (count + 1, total + amount)}})
         self._change_agent(agent, deposits=agent.deposits + 1, read=_add_once(self.agents[agent.seat].read, key))
-        return OperationEffect(self._pheromones[key].direction, before, after)
+        return effect
 
-    def _set_pheromone(self, key: str, direction: str, by: SeatId, after: float) -> None:
-        pheromone = self._pheromones.get(key)
-        if pheromone is None:
-            self._pheromones[key] = Pheromone(
-                direction=direction, concentration=after, deposited_by=(by,), round=self._state.round
-            )
-            return
-        others = pheromone.deposited_by if by in pheromone.deposited_by else (*pheromone.deposited_by, by)
-        self._pheromones[key] = replace(pheromone, concentration=after, deposited_by=others)
+    def _add_deposit(self, direction: str, by: SeatId, amount: float) -> OperationEffect:
+        new = Pheromone(direction=direction, concentration=0.0, deposited_by=(), round=self._state.round)
+        pheromone = self.board.pheromones.get(direction_key(direction), new)
+        after, others = add_deposit(pheromone.concentration, amount), (*pheromone.deposited_by, by)
+        self._set_pheromone(replace(pheromone, concentration=after, deposited_by=tuple(dict.fromkeys(others))))
+        return OperationEffect(pheromone.direction, pheromone.concentration, after)
+
+    def _set_pheromone(self, pheromone: Pheromone) -> None:
+        self._change_board(pheromones={**self.board.pheromones, direction_key(pheromone.direction): pheromone})
 
     def seed(self, direction: str, by: SeatId) -> None:
         """Put one of the user's directions on the blackboard."""
         words = one_line(direction)[:MAX_DIRECTION_LENGTH]
         if words:
-            key = direction_key(words)
-            before = self._pheromones[key].concentration if key in self._pheromones else 0.0
-            self._set_pheromone(key, words, by, add_deposit(before, self._settings.deposit))
+            self._add_deposit(words, by, self._settings.deposit)
 
     def _send_stop_signal(self, agent: Agent, params: Mapping[str, object]) -> OperationEffect:
         _validate_names(params, "targetDirection", "reason", "evidence")
@@ -171,17 +137,17 @@ class BlackboardEditor:
         evidence = _read_text(params, "evidence", 4_000)
         if not self._settings.stop_signals:
             raise OperationRefused("stop signals are switched off in this run")
-        key = self._find_direction_key(direction)
-        pheromone = self._pheromones.get(key)
+        key = direction_key(direction)
+        pheromone = self.board.pheromones.get(key)
         if pheromone is None:
             raise OperationRefused("targetDirection is not on the blackboard")
         # One agent cuts a direction once: repeated signals of one mind would weigh like those of several.
         if key in self.agents[agent.seat].cuts:
             raise OperationRefused("you have sent a stop signal against this direction already")
         # Signals are numbered over the whole run: expired ones are removed from the list, so its length would repeat ids.
-        self._signals_made += 1
+        number = self.board.signals_made + 1
         signal = Signal(
-            id=f"signal-{self._signals_made}",
+            id=f"signal-{number}",
             sender=agent.seat,
             target=key,
             reason=str(reason),
@@ -190,9 +156,9 @@ class BlackboardEditor:
             round=self._state.round,
             at=self._state.clock,
         )
-        self._signals.append(signal)
-        after = self._choose_concentration(apply_stop_signal(pheromone.concentration, signal.strength))
-        self._pheromones[key] = replace(pheromone, concentration=after)
+        after = apply_stop_signal(pheromone.concentration, signal.strength)
+        self._set_pheromone(replace(pheromone, concentration=after))
+        self._change_board(signals=(*self.board.signals, signal), signals_made=number)
         self._change_agent(agent, signals_sent=agent.signals_sent + 1, cuts=self.agents[agent.seat].cuts | {key})
         # Agents on the inhibited direction are counted as receivers, because their next order may tell them to switch.
         for seat, other in self.agents.items():
@@ -205,18 +171,16 @@ class BlackboardEditor:
         description = _read_text(params, "description", 500)
         # The id is a hash of the normalized text: two agents that describe the same subtask share its claim.
         name = f"subtask-{sha256(normalize_label(description).encode()).hexdigest()[:8]}"
-        if self._recorded is not None:
-            name = self._recorded.target or name
-        claim = self._claims.get(name)
+        claim = self.board.claims.get(name)
         if claim is None:
-            if len(self._claims) >= MAX_CLAIMS:
+            if len(self.board.claims) >= MAX_CLAIMS:
                 raise OperationRefused(f"the blackboard has {MAX_CLAIMS} subtasks already")
             claim = SubtaskClaim(id=name, description=description, claimed_by=(), round=self._state.round)
         if agent.seat not in claim.claimed_by:
             if len(claim.claimed_by) >= self._settings.agents_per_task:
                 raise OperationRefused(f"{self._settings.agents_per_task} agents work on it already", "max_agents_reached")
             claim = replace(claim, claimed_by=(*claim.claimed_by, agent.seat))
-        self._claims[name] = claim
+        self._change_board(claims={**self.board.claims, name: claim})
         self._change_agent(agent, subtask=name)
         return OperationEffect(name)
 
@@ -236,7 +200,7 @@ class BlackboardEditor:
         if confidence is None and params.get("confidence") is not None:
             raise OperationRefused("confidence must be high, medium or low")
         finding = Finding(
-            number=len(self._findings) + 1,
+            number=len(self.board.findings) + 1,
             seat=agent.seat,
             round=self._state.round,
             direction=agent.direction,
@@ -248,9 +212,8 @@ class BlackboardEditor:
             needs_validation=_read_flag(params, "needsValidation"),
             search_attempted=_read_flag(params, "searchAttempted"),
         )
-        self._findings.append(finding)
-        if finding.perspective:
-            self._perspectives.add(normalize_label(finding.perspective))
+        views = {normalize_label(finding.perspective)} if finding.perspective else set()
+        self._change_board(findings=(*self.board.findings, finding), perspectives=self.board.perspectives | views)
         self._change_agent(agent, findings=agent.findings + 1)
         return OperationEffect(finding.id)
 
@@ -280,7 +243,7 @@ class BlackboardEditor:
             direction = "" if updates[OWN_FIELDS[0]] is None else _read_text(updates, OWN_FIELDS[0], MAX_DIRECTION_LENGTH)
         if OWN_FIELDS[1] in updates:
             subtask = "" if updates[OWN_FIELDS[1]] is None else _read_text(updates, OWN_FIELDS[1], 100)
-            claim = self._claims.get(subtask)
+            claim = self.board.claims.get(subtask)
             # Claims are limited per subtask, so an agent cannot take one by writing it into its own state.
             if subtask and (claim is None or agent.seat not in claim.claimed_by):
                 raise OperationRefused("claimedSubtask must be null or one that you have claimed")
@@ -293,6 +256,9 @@ class BlackboardEditor:
         if words and seat in self.agents:
             read = _add_once(self.agents[seat].read, direction_key(words))
             self._change_agent(self.agents[seat], direction=words, read=read)
+
+    def _change_board(self, **changes: object) -> None:
+        self.board = fast_replace(self.board, **changes)  # type: ignore[arg-type]  # fields of Board
 
     def _change_agent(self, agent: Agent, **changes: object) -> None:
         # From `self.agents` and not from the argument: an earlier operation of the round may have changed the agent.
@@ -326,16 +292,10 @@ def list_operations(report: RoundReport) -> Iterator[Operation]:
         yield Operation(operation="update_finding", params=take_fields(finding, _FINDING))
 
 
-def rotate_seats(seats: Sequence[SeatId], number: int) -> tuple[SeatId, ...]:
-    """Return whose operations come first. The order rotates with the round, and never depends on who answered first."""
-    at = (number - 1) % len(seats) if seats else 0
-    return (*seats[at:], *seats[:at])
-
-
 def run_operations(state: Swarm) -> BlackboardEditor:
     """Execute all operations of the round, agent by agent."""
     editor = BlackboardEditor(state)
-    for seat, report in _list_reports_in_turn(state):
+    for seat, report in list_reports_in_turn(state):
         editor.set_direction(seat, report.direction)
         for wanted in list_operations(report):
             editor.execute(seat, wanted)
@@ -346,21 +306,22 @@ def replay_operations(state: Swarm, results: Iterable[OperationResult]) -> Black
     """Apply all operations of the round as they were recorded."""
     editor = BlackboardEditor(state)
     recorded = iter(results)
-    for seat, report in _list_reports_in_turn(state):
+    for seat, report in list_reports_in_turn(state):
         editor.set_direction(seat, report.direction)
         # `zip` stops at the shorter side without taking from `recorded`, because the operations are its first argument.
         for wanted, result in zip(list_operations(report), recorded, strict=False):
             editor.replay(seat, wanted, result)
     # Results beyond the reports are kept, so that the counts equal the record.
-    editor.results.extend(recorded)
+    for result in recorded:
+        editor.add_result(result)
     return editor
 
 
-def _list_reports_in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
-    for seat in rotate_seats(state.explorers, state.round):
-        report = state.answered.get(seat)
-        if report is not None:
-            yield seat, report
+def list_reports_in_turn(state: Swarm) -> Iterator[tuple[SeatId, RoundReport]]:
+    """Yield the reports of the round. Whose operations come first rotates with the round; who answered first does not matter."""
+    at = (state.round - 1) % len(state.explorers)
+    seats = (*state.explorers[at:], *state.explorers[:at])
+    yield from ((seat, state.answered[seat]) for seat in seats if seat in state.answered)
 
 
 def _validate_names(params: Mapping[str, object], *known: str) -> None:

@@ -1,6 +1,6 @@
 """The start of a round and its barrier: the order of each explorer, who is asked again, and who is given up."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from moothall.domain.facts import Loss
@@ -23,7 +23,7 @@ from moothall.protocols.swarm.rules.compliance import SCORES, TERMINATED_AT, fin
 from moothall.protocols.swarm.rules.directions import direction_key, weigh_directions
 from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
-from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
+from moothall.protocols.swarm.state import ASKED, SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 
 MAX_WAKES: Final = 3
 PINGS: Final = 3
@@ -36,14 +36,11 @@ BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up", "unreachable
 """Losses after which an agent counts as interrupted: its connection or process broke off."""
 
 
-StatusSetter = Callable[[SeatId, Status, str], None]
-"""Changes the status of an agent: its seat, the new status, the reason."""
-
-
-def draw_parameters(state: Swarm) -> tuple[DrawnParameters, ...]:
-    """Draw the parameters of each explorer: θ in [0.3, 0.6), the probability of random exploration in [0.1, 0.2)."""
-    seed = state.opened.seed
-    return tuple(
+def build_formation(state: Swarm) -> SwarmFormed:
+    """Build the fact with the seeds and the agents: θ in [0.3, 0.6), the chance of random exploration in [0.1, 0.2)."""
+    seed, seeds = state.opened.seed, state.settings.directions if state.settings.mode == "hybrid" else ()
+    laid = _seed_board(state, seeds).pheromones.values()
+    drawn = (
         DrawnParameters(
             seat=seat,
             threshold=0.3 + 0.3 * random_unit(seed, "threshold", seat),
@@ -51,21 +48,15 @@ def draw_parameters(state: Swarm) -> tuple[DrawnParameters, ...]:
         )
         for seat in state.explorers
     )
-
-
-def build_formation(state: Swarm) -> SwarmFormed:
-    """Build the fact with the agents and the user's seed directions."""
-    seeds = state.settings.directions if state.settings.mode == "hybrid" else ()
-    laid = _seed_board(state, seeds).pheromones.values()
-    changes = tuple(ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
-    return SwarmFormed(agents=draw_parameters(state), seeded=seeds, deposited=changes)
+    changes = (ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
+    return SwarmFormed(agents=tuple(drawn), seeded=seeds, deposited=tuple(changes))
 
 
 def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
     editor = BlackboardEditor(state)
     for direction in seeds:
         editor.seed(direction, USER)
-    return editor.board()
+    return editor.board
 
 
 def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
@@ -169,40 +160,52 @@ def is_ping(state: Swarm, seat: SeatId) -> bool:
 
 def build_barrier(state: Swarm) -> BarrierPassed:
     """Build the barrier: who answered, who was lost, who broke rules, and the resulting status of each agent."""
-    agents = dict(state.agents)
-    changes: list[StatusChange] = []
     broken: list[Violation] = []
-
-    def set_status(seat: SeatId, status: Status, reason: str) -> None:
-        agent = agents[seat]
-        if agent.status != status:
-            changes.append(StatusChange(seat=seat, old=agent.status, new=status, reason=reason))
-            agents[seat] = fast_replace(agent, status=status)
-
+    changes: list[StatusChange] = []
     for seat in state.orders:
-        report, agent = state.answered.get(seat), agents[seat]
+        report, agent = state.answered.get(seat), state.agents[seat]
         violations = find_violations(state, agent, report) if report is not None else []
         broken += violations
-        agents[seat] = after = _count_round(state, agent, violations)
-        if report is None:
-            _give_up(state, after, set_status)
-        else:
-            if agent.status == "interrupted":
-                set_status(seat, "active", "recovered")
-            _punish(agents, agent, violations, set_status)
-        # After the punishment: an agent that was degraded or terminated above does not get a second reason.
-        if after.wakes >= MAX_WAKES and agents[seat].status == "active":
-            set_status(seat, "degraded", "prolonged_silence")
-    answered = tuple(seat for seat in state.orders if seat in state.answered)
+        changes += _list_status_changes(state, agent, _count_round(state, agent, violations))
     lost = tuple(seat for seat in state.orders if seat not in state.answered)
     return BarrierPassed(
         round=state.round,
-        answered=answered,
+        answered=tuple(seat for seat in state.orders if seat in state.answered),
         lost=lost,
         is_degraded=2 * len(lost) > len(state.orders),
         violations=tuple(broken),
         changes=tuple(changes),
     )
+
+
+def _list_status_changes(state: Swarm, before: Agent, after: Agent) -> Iterator[StatusChange]:
+    """Yield the changes of an agent's status by a round, one after another."""
+    status = before.status
+    for old, new, reason in _list_consequences(state, before, after):
+        if status in old and status != new:
+            yield StatusChange(seat=before.seat, old=status, new=new, reason=reason)
+            status = new
+
+
+def _list_consequences(state: Swarm, before: Agent, after: Agent) -> Iterator[tuple[Sequence[Status], Status, str]]:
+    """Yield what a round may do to an agent: from which status, to which, and why."""
+    if after.seat in state.answered:
+        yield ("interrupted",), "active", "recovered"
+        counted = after.violations[len(before.violations) :]
+        yield from ((("active",), "degraded", each.violation) for each in counted if each.severity == "MAJOR")
+        if counted and _is_over(counted[-1], after.score):
+            yield ASKED, "terminated", "compliance_violation"
+    # Without a loss the run was stopped before it could answer: nobody's fault.
+    elif state.lost.get(after.seat):
+        if after.strikes >= REMOVED_AT:
+            yield ASKED, "removed", f"timeout ({after.strikes})"
+        elif after.strikes >= DEGRADED_AT:
+            yield ("interrupted",), "degraded", "interrupted for too long"
+            yield ("active",), "degraded", f"timeout ({after.strikes})"
+        else:
+            yield ("interrupted",), "active", "the round ended before it was back"
+    if after.wakes >= MAX_WAKES:
+        yield ("active",), "degraded", "prolonged_silence"
 
 
 def apply_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
@@ -227,7 +230,7 @@ def _count_round(state: Swarm, agent: Agent, violations: Sequence[Violation]) ->
     agent = _count_misses(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
     for each in violations:
         agent = fast_replace(agent, violations=(*agent.violations, each), score=agent.score + SCORES[each.severity])
-        # Later violations do not count once the agent is terminated; `_punish` stops at the same one.
+        # Later violations do not count once the agent is terminated.
         if _is_over(each, agent.score):
             break
     if report is not None and not report.is_silent:
@@ -250,28 +253,3 @@ def _count_misses(state: Swarm, agent: Agent) -> Agent:
     else:
         strikes = agent.strikes + late
     return fast_replace(agent, strikes=strikes, missed=bool(losses))
-
-
-def _give_up(state: Swarm, agent: Agent, set_status: StatusSetter) -> None:
-    losses = state.lost.get(agent.seat, ())
-    if not losses:
-        # The run was stopped before it could answer: nobody's fault.
-        return
-    if agent.strikes >= REMOVED_AT:
-        set_status(agent.seat, "removed", f"timeout ({agent.strikes})")
-    elif agent.strikes >= DEGRADED_AT and agent.status != "degraded":
-        why = "interrupted for too long" if agent.status == "interrupted" else f"timeout ({agent.strikes})"
-        set_status(agent.seat, "degraded", why)
-    elif agent.status == "interrupted":
-        set_status(agent.seat, "active", "the round ended before it was back")
-
-
-def _punish(agents: Mapping[SeatId, Agent], before: Agent, violations: Sequence[Violation], set_status: StatusSetter) -> None:
-    score = before.score
-    for each in violations:
-        score += SCORES[each.severity]
-        if each.severity == "MAJOR" and agents[before.seat].status == "active":
-            set_status(before.seat, "degraded", each.violation)
-        if _is_over(each, score):
-            set_status(before.seat, "terminated", "compliance_violation")
-            return

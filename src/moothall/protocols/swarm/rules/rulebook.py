@@ -325,7 +325,7 @@ def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
         # Agents may confirm these ids in a later report (compliance check C1).
         done = agents[seat].done | {f"op-{result.number}" for result in results}
         agents[seat] = fast_replace(agents[seat], results=results, done=done)
-    state = fast_replace(state, agents=agents, board=fast_replace(editor.board(), requests=state.wanted))
+    state = fast_replace(state, agents=agents, board=fast_replace(editor.board, requests=state.wanted))
     # After the operations, because they add the findings that are compared and collided with.
     review = fast_replace(
         ideas.start_review(state),
