@@ -4,28 +4,16 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeVar
 
+from moothall.domain import facts
 from moothall.domain.budget import BudgetKind
-from moothall.domain.facts import (
-    AsksSent,
-    BudgetExhausted,
-    CloseCalled,
-    Closed,
-    Entry,
-    FamilyStated,
-    Loss,
-    Opened,
-    Reply,
-    SeatLost,
-    SeatsSwapped,
-    SessionForked,
-)
+from moothall.domain.facts import Entry
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat, state_family, swap_seats
 
 StopReason = BudgetKind | Literal["called"]
 
-_ORDINARY: Final = (Reply, AsksSent)
+_ORDINARY: Final = (facts.Reply, facts.AsksSent)
 """What most entries hold; nothing that all protocols share follows from them."""
 
 
@@ -34,7 +22,7 @@ class Losses:
     """How often a seat failed, and the reason of the last failure."""
 
     times: int
-    last: Loss
+    last: facts.Loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +32,7 @@ class LostSeat:
     seat: SeatId
     times: int
     """How often it failed."""
-    last: Loss
+    last: facts.Loss
     """The reason of its last failure."""
     weight_share: float
     """Its share of the bias weight of all seats."""
@@ -59,7 +47,7 @@ class ProtocolState:
     `evolve` of a rulebook calls `evolve_shared` first, which keeps these fields; what a protocol does about them is its own.
     """
 
-    opened: Opened
+    opened: facts.Opened
     """The first fact of the session; a protocol narrows its type."""
     seats: tuple[Seat, ...]
     """The seats as they are filled now: swaps, forks and stated families are applied."""
@@ -89,23 +77,23 @@ def evolve_shared(state: P, entry: Entry) -> P:
     if isinstance(fact, _ORDINARY):
         return state
     match fact:
-        case SeatLost():
+        case facts.SeatLost():
             return fast_replace(state, losses=count_loss(state.losses, fact))
-        case SessionForked(swaps=swaps) | SeatsSwapped(swaps=swaps):
+        case facts.SessionForked(swaps=swaps) | facts.SeatsSwapped(swaps=swaps):
             return fast_replace(state, seats=swap_seats(state.seats, swaps))
-        case FamilyStated(seat=seat, family=family):
+        case facts.FamilyStated(seat=seat, family=family):
             return fast_replace(state, seats=state_family(state.seats, seat, family))
-        case BudgetExhausted(budget=budget):
+        case facts.BudgetExhausted(budget=budget):
             return fast_replace(state, exhausted=state.exhausted or budget)
-        case CloseCalled():
+        case facts.CloseCalled():
             return fast_replace(state, is_close_called=True)
-        case Closed():
+        case facts.Closed():
             return fast_replace(state, is_closed=True)
         case _:
             return state
 
 
-def count_loss(losses: Mapping[SeatId, Losses], fact: SeatLost) -> dict[SeatId, Losses]:
+def count_loss(losses: Mapping[SeatId, Losses], fact: facts.SeatLost) -> dict[SeatId, Losses]:
     """Return the losses with one more failure counted."""
     before = losses.get(fact.seat)
     return {**losses, fact.seat: Losses(1 if before is None else before.times + 1, fact.reason)}

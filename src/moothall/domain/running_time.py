@@ -5,26 +5,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from moothall.domain.facts import (
-    AsksSent,
-    AsksWithdrawn,
-    CloseCalled,
-    Closed,
-    Entry,
-    Fact,
-    FamilyStated,
-    InputGiven,
-    Reply,
-    SeatLost,
-    SeatsSwapped,
-    SessionCancelled,
-    SessionForked,
-    SessionParked,
-    SessionResumed,
-)
+from moothall.domain import facts
+from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import AskId
 
-_FROM_OUTSIDE: Final = (InputGiven, CloseCalled, SeatsSwapped, FamilyStated, SessionCancelled, SessionForked)
+_FROM_OUTSIDE: Final = (
+    facts.InputGiven,
+    facts.CloseCalled,
+    facts.SeatsSwapped,
+    facts.FamilyStated,
+    facts.SessionCancelled,
+    facts.SessionForked,
+)
 """Facts that a process which does not run the session may write, beside answers."""
 
 
@@ -70,31 +62,31 @@ def compute_running_time(ran_at: datetime, pending: Mapping[AskId, PendingAsk], 
     if _is_from_outside(pending, entry.fact):
         return RunningTime(ran_at)
     # SessionResumed is the first entry after a pause: the gap before it is time without a process.
-    return RunningTime(entry.at, seconds=0.0 if isinstance(entry.fact, SessionResumed) else gap)
+    return RunningTime(entry.at, seconds=0.0 if isinstance(entry.fact, facts.SessionResumed) else gap)
 
 
 def update_pending(pending: Mapping[AskId, PendingAsk], fact: Fact, at: datetime | None = None) -> Mapping[AskId, PendingAsk]:
     """Return the pending asks after a fact that was recorded `at` a time."""
     # The facts of every turn come first, and without a pattern.
-    if isinstance(fact, Reply):
+    if isinstance(fact, facts.Reply):
         left = dict(pending)
         left.pop(fact.ask, None)
         return left
-    if isinstance(fact, AsksSent):
+    if isinstance(fact, facts.AsksSent):
         return {**pending, **dict.fromkeys(fact.asks, PendingAsk(fact.deadline, fact.outside, put_at=at))}
     match fact:
-        case SeatLost(ask=ask):
+        case facts.SeatLost(ask=ask):
             return remove_asks(pending, (ask,))
-        case AsksWithdrawn(asks=asks):
+        case facts.AsksWithdrawn(asks=asks):
             return remove_asks(pending, asks)
         # No process holds them any more: whoever resumes the session puts them again, with deadlines of its own.
-        case SessionParked():
+        case facts.SessionParked():
             return {key: value for key, value in pending.items() if value.outside}
-        case SeatsSwapped(swaps=swaps):
+        case facts.SeatsSwapped(swaps=swaps):
             swapped = {swap.seat for swap in swaps}
             return {key: value for key, value in pending.items() if key.split(".", 2)[-1] not in swapped}
         # A fork does not inherit its source's asks: its own process sends them again, with deadlines of its own.
-        case SessionForked() | Closed():
+        case facts.SessionForked() | facts.Closed():
             return {}
         case _:
             return pending
@@ -106,7 +98,7 @@ def remove_asks(pending: Mapping[AskId, PendingAsk], asks: tuple[AskId, ...]) ->
 
 def _is_from_outside(pending: Mapping[AskId, PendingAsk], fact: Fact) -> bool:
     """Whether a process that does not run the session may have written this entry."""
-    if isinstance(fact, Reply):
+    if isinstance(fact, facts.Reply):
         put = pending.get(fact.ask)
         return put is not None and put.outside
     return isinstance(fact, _FROM_OUTSIDE)

@@ -5,22 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from moothall.domain import facts
 from moothall.domain.budget import Spent
-from moothall.domain.facts import (
-    OUTAGES,
-    AsksSent,
-    Closed,
-    Entry,
-    Fact,
-    InputGiven,
-    Opened,
-    Reply,
-    SeatLost,
-    SeatsSwapped,
-    SessionForked,
-    SessionParked,
-    SessionResumed,
-)
+from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import ProtocolState, evolve_shared
 from moothall.domain.replace import fast_replace
@@ -34,7 +21,7 @@ REMEMBERED_KEYS: Final = 64
 REMEMBERED_ANSWERS: Final = 1_024
 """How many answer keys are remembered: the newest, counted over all seats."""
 
-_CHARGED: Final = (Reply, SeatLost, SessionParked)
+_CHARGED: Final = (facts.Reply, facts.SeatLost, facts.SessionParked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,9 +41,9 @@ class SessionState(ProtocolState):
     """The keys of the newest inputs; a retried call with one of them counts once."""
     answer_keys: Mapping[tuple[SeatId, str], int] = field(default_factory=dict)
     """The entries of the newest answers by seat and key."""
-    closed: Closed | None = None
+    closed: facts.Closed | None = None
     """The last fact of the session."""
-    parked: SessionParked | None = None
+    parked: facts.SessionParked | None = None
     """The outage that the session waits out."""
     unavailable: frozenset[SeatId] = frozenset()
     """The seats whose last ask failed by an outage."""
@@ -70,7 +57,7 @@ class SessionState(ProtocolState):
         return next(seat for seat in (*self.seats, DIRECTOR) if seat.id == name)
 
 
-def build_session_state(entry: Entry, opened: Opened) -> SessionState:
+def build_session_state(entry: Entry, opened: facts.Opened) -> SessionState:
     """Return the state after the first entry."""
     return SessionState(opened=opened, seats=opened.seats, seq=entry.seq, at=entry.at, ran_at=entry.at)
 
@@ -87,12 +74,14 @@ def apply(session_state: SessionState, entry: Entry) -> SessionState:
         spent = spent.plus(fact.usage)
     after = fast_replace(session_state, seq=entry.seq, at=entry.at, ran_at=time.at, pending=pending, spent=spent)
     # Most entries are asks and plain answers: nothing else follows from them.
-    if isinstance(fact, AsksSent) or (isinstance(fact, Reply) and not fact.key and fact.seat not in after.unavailable):
+    if isinstance(fact, facts.AsksSent) or (
+        isinstance(fact, facts.Reply) and not fact.key and fact.seat not in after.unavailable
+    ):
         return after
     return _apply_rare_fact(evolve_shared(after, entry), fact, (entry.at - session_state.ran_at).total_seconds())
 
 
-def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:
+def _with_answer_key(session_state: SessionState, fact: facts.Reply) -> SessionState:
     keys = {**session_state.answer_keys, (fact.seat, fact.key): session_state.seq}
     # Dicts keep insertion order, so the first key is the oldest. The bound keeps a state small in a session of any length.
     if len(keys) > REMEMBERED_ANSWERS:
@@ -102,28 +91,28 @@ def _with_answer_key(session_state: SessionState, fact: Reply) -> SessionState:
 
 def _apply_rare_fact(session_state: SessionState, fact: Fact, gap: float) -> SessionState:
     match fact:
-        case Reply(seat=seat) if seat in session_state.unavailable:
+        case facts.Reply(seat=seat) if seat in session_state.unavailable:
             return _apply_rare_fact(_with_available(session_state, {seat}), fact, gap)
-        case Reply(key=key) if key:
+        case facts.Reply(key=key) if key:
             return _with_answer_key(session_state, fact)
-        case SeatLost(seat=seat, reason=reason) if reason in OUTAGES:
+        case facts.SeatLost(seat=seat, reason=reason) if reason in facts.OUTAGES:
             return fast_replace(session_state, unavailable=session_state.unavailable | {seat})
-        case SessionParked():
+        case facts.SessionParked():
             return fast_replace(session_state, parked=fact)
-        case SeatsSwapped(swaps=swaps):
+        case facts.SeatsSwapped(swaps=swaps):
             # Another participant has not failed yet.
             return _with_available(session_state, {swap.seat for swap in swaps})
-        case SessionResumed():
+        case facts.SessionResumed():
             return fast_replace(
                 session_state,
                 parked=None,
                 pending={key: _renew_pending(value, gap, session_state.at) for key, value in session_state.pending.items()},
             )
-        case InputGiven(key=key) if key:
+        case facts.InputGiven(key=key) if key:
             return fast_replace(session_state, input_keys=(*session_state.input_keys, key)[-REMEMBERED_KEYS:])
-        case SessionForked(swaps=swaps):
+        case facts.SessionForked(swaps=swaps):
             return fast_replace(_with_available(session_state, {swap.seat for swap in swaps}), parked=None)
-        case Closed():
+        case facts.Closed():
             return fast_replace(session_state, closed=fact, parked=None)
         case _:
             return session_state

@@ -16,49 +16,10 @@ from moothall.domain.limits import Count, Share, validate_limits, validate_value
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import BadSetting
-from moothall.memory import amplification, breakers, lineage, threads, track_records
+from moothall.memory import amplification, breakers, commands, facts, lineage, threads, track_records
 from moothall.memory.amplification import Amplification
 from moothall.memory.breakers import CircuitView, Policy, SoloRequest, validate_policy
-from moothall.memory.commands import (
-    KeyedCall,
-    Permission,
-    SoloResult,
-    build_permission,
-    build_review_facts,
-    build_settlement_facts,
-    build_solo_facts,
-    build_thread_facts,
-    describe_catch_up,
-    find_earlier_use,
-    get_decision,
-    get_thread,
-    has_open_question,
-    rebuild_catch_up,
-)
 from moothall.memory.decision_search import DecisionSearch
-from moothall.memory.facts import (
-    MEMORY_KINDS,
-    CircuitReset,
-    DecisionRecorded,
-    KeyUsed,
-    Labels,
-    Name,
-    ObligationSettled,
-    ObligationState,
-    Outcome,
-    OutcomeReviewed,
-    PolicySet,
-    RequiredLine,
-    RequiredText,
-    SoloDecided,
-    ThreadCreated,
-    ThreadJoined,
-    ThreadQuestioned,
-    ThreadQuestionSettled,
-    ThreadStatus,
-    ThreadStatusSet,
-    ThreadVisited,
-)
 from moothall.memory.lineage import Lineage
 from moothall.memory.memory_state import MemoryState, evolve
 from moothall.memory.register import Register
@@ -92,13 +53,13 @@ class DecisionMemory:
         """`meaning` holds the topics by meaning; without it search is by words alone. `index` is the file of its index."""
         self._clock = clock
         self._search = DecisionSearch(ledger, clock, meaning, index)
-        self._register = Register(ledger, clock, NAME, kinds=MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
+        self._register = Register(ledger, clock, NAME, kinds=facts.MEMORY_KINDS, initial=MemoryState(), evolve=evolve)
         # Sessions that end at the same time share a read and an append.
         self._keeps = GroupedCalls(self._keep_all)
 
     # Decisions
 
-    async def keep(self, fact: DecisionRecorded) -> RememberedDecision:
+    async def keep(self, fact: facts.DecisionRecorded) -> RememberedDecision:
         """Remember what a session decided; an existing record stays unchanged. Raises BadSetting or BadName."""
         parse_session_id(fact.session)
         validate_limits(fact)
@@ -106,12 +67,12 @@ class DecisionMemory:
         self._register.check_fact(fact)
         return await self._keeps.call(fact)
 
-    async def _keep_all(self, facts: list[DecisionRecorded]) -> list[RememberedDecision]:
-        given = dict[str, DecisionRecorded]()
-        for fact in facts:
+    async def _keep_all(self, records: list[facts.DecisionRecorded]) -> list[RememberedDecision]:
+        given = dict[str, facts.DecisionRecorded]()
+        for fact in records:
             given.setdefault(fact.session, fact)
         book = await self._register.append(lambda book: [fact for name, fact in given.items() if name not in book.decisions])
-        return [book.decisions[fact.session] for fact in facts]
+        return [book.decisions[fact.session] for fact in records]
 
     async def has(self, decision: str) -> bool:
         return decision in (await self._register.state()).decisions
@@ -125,18 +86,18 @@ class DecisionMemory:
         *,
         category: str | None = None,
         protocol: str | None = None,
-        outcome: Outcome | Literal["unreviewed"] | None = None,
+        outcome: facts.Outcome | Literal["unreviewed"] | None = None,
         source: str | None = None,
         limit: int = 50,
         before: str | None = None,
     ) -> list[RememberedDecision]:
         """Return decisions, newest first, starting after `before` in that order; raises UnknownDecision."""
         validate_value("limit", limit, Count)
-        validate_value("outcome", outcome, Outcome | Literal["unreviewed"] | None)
+        validate_value("outcome", outcome, facts.Outcome | Literal["unreviewed"] | None)
         book = await self._register.state()
         listed: list[RememberedDecision] = []
         # Numbers count from 1 in the order of recording, so number − 1 is the index of the decision itself.
-        end = len(book.order) if before is None else get_decision(book, before).number - 1
+        end = len(book.order) if before is None else commands.get_decision(book, before).number - 1
         for decision in reversed(book.order[:end]):
             kept = book.decisions[decision]
             if (
@@ -157,44 +118,46 @@ class DecisionMemory:
 
     async def search(self, query: str, *, limit: int = 10, category: str | None = None) -> list[SearchHit]:
         """Return the decisions that match the query by words or by meaning, best first."""
-        validate_value("query", query, RequiredLine)
+        validate_value("query", query, facts.RequiredLine)
         validate_value("limit", limit, Count)
         return await self._search.search(query, limit, category)
 
     async def find_similar(self, topic: str, *, limit: int = 3, category: str | None = None) -> list[SearchHit]:
         """Return earlier decisions on a similar topic, best first; empty if none is similar enough (D-16)."""
-        validate_value("topic", topic, RequiredText)
+        validate_value("topic", topic, facts.RequiredText)
         validate_value("limit", limit, Count)
         return await self._search.find_similar(topic, limit, category)
 
     async def find_lineage(self, decision: str) -> Lineage:
         """Return what a decision was built on, and what was built on it; raises UnknownDecision."""
         book = await self._register.state()
-        return lineage.build_lineage(get_decision(book, decision).decision, book.decisions, book.children)
+        return lineage.build_lineage(commands.get_decision(book, decision).decision, book.decisions, book.children)
 
     # Outcomes
 
     async def review(
-        self, decision: str, outcome: Outcome, *, choice: str = "", note: str = "", by: str = "", key: str = ""
+        self, decision: str, outcome: facts.Outcome, *, choice: str = "", note: str = "", by: str = "", key: str = ""
     ) -> RememberedDecision:
         """Record how a decision turned out. A later review replaces an earlier one; the same `key` counts once.
 
         Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
         """
-        fact = OutcomeReviewed(decision_id=decision, outcome=outcome, choice=choice, note=note, by=by, key=key)
+        fact = facts.OutcomeReviewed(decision_id=decision, outcome=outcome, choice=choice, note=note, by=by, key=key)
         validate_limits(fact)
-        call = KeyedCall(call="review", by=by, key=key, words=(decision, outcome, choice, note))
-        return (await self._record_once(call, lambda book: (None, build_review_facts(book, fact)))).book.decisions[decision]
+        call = commands.KeyedCall(call="review", by=by, key=key, words=(decision, outcome, choice, note))
+        return (await self._record_once(call, lambda book: (None, commands.build_review_facts(book, fact)))).book.decisions[
+            decision
+        ]
 
     async def may_decide_alone(
         self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
-    ) -> Permission:
+    ) -> commands.Permission:
         """Return whether a source may decide this alone now, and who would review it if not; nothing is recorded (D-17)."""
         names = _list_names("tags", tags)
         ask = SoloRequest(source=source, confidence=confidence, category=category, stakes=stakes, tags=names)
         validate_limits(ask)
         book = await self._register.state()
-        return build_permission(book, ask, self._now(book))
+        return commands.build_permission(book, ask, self._now(book))
 
     # Obligations
 
@@ -204,20 +167,20 @@ class DecisionMemory:
         """Return the obligations of one decision, or of all, the newest decision first (D-22); raises UnknownDecision."""
         validate_value("limit", limit, Count)
         book = await self._register.state()
-        names = reversed(book.obliged) if decision is None else [get_decision(book, decision).decision]
+        names = reversed(book.obliged) if decision is None else [commands.get_decision(book, decision).decision]
         found = (each for name in names for each in list_obligations(book.decisions[name]))
         return list(islice((each for each in found if not only_open or each.state == "open"), limit))
 
     async def settle_obligation(
-        self, decision: str, number: int, state: ObligationState, *, note: str = "", by: str = "", key: str = ""
+        self, decision: str, number: int, state: facts.ObligationState, *, note: str = "", by: str = "", key: str = ""
     ) -> RememberedObligation:
         """Record that an obligation was met, waived or failed, or is open again; the same `key` counts once.
 
         Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
         """
-        fact = ObligationSettled(decision_id=decision, number=number, state=state, note=note, by=by, key=key)
+        fact = facts.ObligationSettled(decision_id=decision, number=number, state=state, note=note, by=by, key=key)
         validate_limits(fact)
-        book = await self._register.append(lambda book: build_obligation_facts(get_decision(book, decision), fact))
+        book = await self._register.append(lambda book: build_obligation_facts(commands.get_decision(book, decision), fact))
         return list_obligations(book.decisions[decision])[number - 1]
 
     async def decide_alone(
@@ -235,7 +198,7 @@ class DecisionMemory:
         deliberation: str = "",
         reviewers: Sequence[str] = (),
         via: str = "",
-    ) -> SoloResult:
+    ) -> commands.SoloResult:
         """Decide alone, or get the reasons why not; both are recorded (D-17).
 
         `deliberation` is the session that decides instead if necessary, `reviewers` are those whom the caller wants there, `via`
@@ -243,7 +206,7 @@ class DecisionMemory:
         for what it is built on, KeyReused, BadSetting, BadRoster for reviewers who failed themselves.
         """
         validate_value("confidence", confidence, Share)
-        wanted = SoloDecided(
+        wanted = facts.SoloDecided(
             decision_id="",
             source=source,
             topic=topic,
@@ -261,12 +224,12 @@ class DecisionMemory:
             parse_session_id(deliberation)
         # Whom else to ask is no part of the decision, yet other reviewers under the same key are other words.
         words = (topic, decided, wanted.confidence, category, stakes, wanted.tags, wanted.built_on, tuple(reviewers))
-        call = KeyedCall(call="decide_alone", by=source, key=key, words=words)
+        call = commands.KeyedCall(call="decide_alone", by=source, key=key, words=words)
         done = await self._record_once(
-            call, lambda book: build_solo_facts(book, wanted, deliberation, self._now(book), reviewers)
+            call, lambda book: commands.build_solo_facts(book, wanted, deliberation, self._now(book), reviewers)
         )
         # A repeated call finds its first result in the memory.
-        return done.result or build_solo_facts(done.book, wanted, deliberation, self._now(done.book))[0]
+        return done.result or commands.build_solo_facts(done.book, wanted, deliberation, self._now(done.book))[0]
 
     # Trust
 
@@ -315,17 +278,17 @@ class DecisionMemory:
 
     async def create_thread(self, title: str, *, category: str = "", by: str = "", thread: str = "", key: str = "") -> ThreadView:
         """Create a thread, by default named `thread-N`. The same name and title again is the same thread; raises KeyReused."""
-        wanted = ThreadCreated(thread=thread, title=title, category=category, by=by)
+        wanted = facts.ThreadCreated(thread=thread, title=title, category=category, by=by)
         validate_limits(wanted)
-        call = KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
-        done = await self._record_once(call, lambda book: build_thread_facts(book, wanted), describe=str)
+        call = commands.KeyedCall(call="create_thread", by=by, key=key, words=(title, category, thread))
+        done = await self._record_once(call, lambda book: commands.build_thread_facts(book, wanted), describe=str)
         return threads.build_thread_view(done.book.threads.threads[done.result or done.earlier], done.book.decisions)
 
     async def join_thread(self, thread: str, decision: str, *, by: str = "", key: str = "") -> ThreadView:
         """Add a session to a thread, while it runs or later; raises UnknownThread."""
-        fact = ThreadJoined(thread=thread, session=decision)
+        fact = facts.ThreadJoined(thread=thread, session=decision)
         validate_limits(fact)
-        call = KeyedCall(call="join_thread", by=by, key=key, words=(thread, decision))
+        call = commands.KeyedCall(call="join_thread", by=by, key=key, words=(thread, decision))
         return await self._record_in_thread(thread, call, lambda current: () if decision in current.decisions else (fact,))
 
     async def resume_thread(self, thread: str, seat: str, *, key: str = "") -> ThreadCatchUp:
@@ -333,52 +296,54 @@ class DecisionMemory:
 
         With the same `key` it is the same visit: what was missed before it is told again.
         """
-        visited = ThreadVisited(thread=thread, seat=seat)
+        visited = facts.ThreadVisited(thread=thread, seat=seat)
         validate_limits(visited)
-        active = ThreadStatusSet(thread=thread, status="active", by=seat)
+        active = facts.ThreadStatusSet(thread=thread, status="active", by=seat)
 
         def choose_visit(book: MemoryState) -> tuple[ThreadCatchUp, Sequence[Fact]]:
-            current = get_thread(book, thread)
+            current = commands.get_thread(book, thread)
             # Built from the state before the visit: afterwards nothing would count as missed.
             found = threads.build_catch_up(current, seat, book.decisions)
             return found, (active, visited) if current.status == "paused" else (visited,)
 
-        call = KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
-        done = await self._record_once(call, choose_visit, describe=describe_catch_up)
-        current = get_thread(done.book, thread)
+        call = commands.KeyedCall(call="resume_thread", by=seat, key=key, words=(thread,))
+        done = await self._record_once(call, choose_visit, describe=commands.describe_catch_up)
+        current = commands.get_thread(done.book, thread)
         if done.result is None:
-            return rebuild_catch_up(done.book, current, seat, done.earlier)
+            return commands.rebuild_catch_up(done.book, current, seat, done.earlier)
         return replace(done.result, view=threads.build_thread_view(current, done.book.decisions))
 
     async def thread_status(self, thread: str) -> ThreadView:
         """Return the current state of a thread; raises UnknownThread."""
         book = await self._register.state()
-        return threads.build_thread_view(get_thread(book, thread), book.decisions)
+        return threads.build_thread_view(commands.get_thread(book, thread), book.decisions)
 
     async def set_thread_status(
-        self, thread: str, status: ThreadStatus, *, note: str = "", by: str = "", key: str = ""
+        self, thread: str, status: facts.ThreadStatus, *, note: str = "", by: str = "", key: str = ""
     ) -> ThreadView:
         """Pause, complete, block or reactivate a thread; raises UnknownThread, KeyReused."""
-        fact = ThreadStatusSet(thread=thread, status=status, note=note, by=by)
+        fact = facts.ThreadStatusSet(thread=thread, status=status, note=note, by=by)
         validate_limits(fact)
-        call = KeyedCall(call="set_thread_status", by=by, key=key, words=(thread, status, note))
+        call = commands.KeyedCall(call="set_thread_status", by=by, key=key, words=(thread, status, note))
         return await self._record_in_thread(
             thread, call, lambda current: () if (current.status, current.note) == (status, note) else (fact,)
         )
 
     async def ask_in_thread(self, thread: str, question: str, *, by: str = "", key: str = "") -> ThreadView:
         """Record an open question in a thread; asking it again while it is open is the same question."""
-        fact = ThreadQuestioned(thread=thread, question=question, by=by)
+        fact = facts.ThreadQuestioned(thread=thread, question=question, by=by)
         validate_limits(fact)
-        call = KeyedCall(call="ask_in_thread", by=by, key=key, words=(thread, question))
-        return await self._record_in_thread(thread, call, lambda current: () if has_open_question(current, question) else (fact,))
+        call = commands.KeyedCall(call="ask_in_thread", by=by, key=key, words=(thread, question))
+        return await self._record_in_thread(
+            thread, call, lambda current: () if commands.has_open_question(current, question) else (fact,)
+        )
 
     async def settle_question(self, thread: str, number: int, *, by: str = "", key: str = "") -> ThreadView:
         """Record that a question is answered; raises BadSetting if the thread has no such number."""
-        fact = ThreadQuestionSettled(thread=thread, number=number, by=by)
+        fact = facts.ThreadQuestionSettled(thread=thread, number=number, by=by)
         validate_limits(fact)
-        call = KeyedCall(call="settle_question", by=by, key=key, words=(thread, number))
-        return await self._record_in_thread(thread, call, lambda current: build_settlement_facts(current, fact))
+        call = commands.KeyedCall(call="settle_question", by=by, key=key, words=(thread, number))
+        return await self._record_in_thread(thread, call, lambda current: commands.build_settlement_facts(current, fact))
 
     async def threads(self) -> list[ThreadView]:
         """Return all threads, the one that changed last first."""
@@ -402,9 +367,9 @@ class DecisionMemory:
     async def reset_circuit(self, scope: str, *, by: str = "", note: str = "", key: str = "") -> CircuitView:
         """Close a circuit by hand and forget its failures; an unknown one is left unchanged."""
         name = breakers.parse_scope(scope)
-        fact = CircuitReset(scope=name, by=by, note=note)
+        fact = facts.CircuitReset(scope=name, by=by, note=note)
         validate_limits(fact)
-        call = KeyedCall(call="reset_circuit", by=by, key=key, words=(name, note))
+        call = commands.KeyedCall(call="reset_circuit", by=by, key=key, words=(name, note))
         done = await self._record_once(call, lambda book: (None, (fact,) if name in book.breakers.circuits else ()))
         return breakers.build_circuit_view(done.book.breakers, name, self._now(done.book))
 
@@ -417,22 +382,22 @@ class DecisionMemory:
         known = [one.name for one in fields(Policy)]
         if unknown := [name for name in changes if name not in known]:
             raise BadSetting(f"the policy has no {unknown[0][:100]!r}; it has: {', '.join(known)}")
-        validate_value("by", by, Name)
+        validate_value("by", by, facts.Name)
 
         def choose(book: MemoryState) -> tuple[None, Sequence[Fact]]:
             policy = validate_policy(replace(book.breakers.policy, **changes))
-            return None, () if policy == book.breakers.policy else (PolicySet(policy=policy, by=by),)
+            return None, () if policy == book.breakers.policy else (facts.PolicySet(policy=policy, by=by),)
 
-        call = KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
+        call = commands.KeyedCall(call="change_policy", by=by, key=key, words=tuple(sorted(changes.items())))
         return (await self._record_once(call, choose)).book.breakers.policy
 
-    async def use_key(self, call: KeyedCall, result: str = "") -> None:
+    async def use_key(self, call: commands.KeyedCall, result: str = "") -> None:
         """Take a key for a write that is recorded elsewhere, with what its first call returned; raises KeyReused."""
         await self._record_once(call, lambda book: (result, ()), describe=str)
 
-    async def find_keyed_result(self, call: KeyedCall) -> str | None:
+    async def find_keyed_result(self, call: commands.KeyedCall) -> str | None:
         """Return what the first call with this key returned, None if there was none; raises KeyReused for other words."""
-        earlier = find_earlier_use(await self._register.state(), call)
+        earlier = commands.find_earlier_use(await self._register.state(), call)
         return None if earlier is None else earlier.result
 
     async def policy(self) -> Policy:
@@ -447,7 +412,7 @@ class DecisionMemory:
 
     async def _record_once(
         self,
-        call: KeyedCall,
+        call: commands.KeyedCall,
         choose: Callable[[MemoryState], tuple[T, Sequence[Fact]]],
         *,
         describe: Callable[[T], str] = lambda result: "",
@@ -456,31 +421,33 @@ class DecisionMemory:
 
         The use of a key is a fact of its own, so that also a write that changes nothing takes its key. Raises KeyReused.
         """
-        validate_value("key", call.key, Name)
+        validate_value("key", call.key, facts.Name)
         results: list[T | None] = []
         earlier: list[str] = [""]
 
         def choose_facts(book: MemoryState) -> Sequence[Fact]:
-            before = find_earlier_use(book, call)
+            before = commands.find_earlier_use(book, call)
             if before is not None:
                 results.append(None)
                 earlier.append(before.result)
                 return ()
-            result, facts = choose(book)
+            result, chosen = choose(book)
             results.append(result)
-            used = KeyUsed(call=call.call, by=call.by, key=call.key, digest=call.digest, result=describe(result))
-            return (*facts, used) if call.key else facts
+            used = facts.KeyUsed(call=call.call, by=call.by, key=call.key, digest=call.digest, result=describe(result))
+            return (*chosen, used) if call.key else chosen
 
         book = await self._register.append(choose_facts)
         # `choose` runs again after every lost append race: only the last result belongs to what was written.
         return _Recorded(book=book, result=results[-1], earlier=earlier[-1])
 
-    async def _record_in_thread(self, thread: str, call: KeyedCall, choose: Callable[[Thread], Sequence[Fact]]) -> ThreadView:
-        done = await self._record_once(call, lambda book: (None, choose(get_thread(book, thread))))
+    async def _record_in_thread(
+        self, thread: str, call: commands.KeyedCall, choose: Callable[[Thread], Sequence[Fact]]
+    ) -> ThreadView:
+        done = await self._record_once(call, lambda book: (None, choose(commands.get_thread(book, thread))))
         return threads.build_thread_view(done.book.threads.threads[thread], done.book.decisions)
 
 
 def _list_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     """Each name once, in the given order; raises BadSetting."""
-    validate_value(what, names, Labels)
+    validate_value(what, names, facts.Labels)
     return tuple(dict.fromkeys(names))

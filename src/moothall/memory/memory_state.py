@@ -9,19 +9,8 @@ from sys import intern
 from typing import Final
 
 from moothall.domain.facts import Entry
-from moothall.memory import breakers, threads
+from moothall.memory import breakers, facts, threads
 from moothall.memory.breakers import Breakers, collect_scopes
-from moothall.memory.facts import (
-    CircuitReset,
-    DecisionRecorded,
-    KeyUsed,
-    Member,
-    ObligationSettled,
-    OutcomeReviewed,
-    PolicySet,
-    SoloBlocked,
-    SoloDecided,
-)
 from moothall.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
 from moothall.memory.threads import Threads
 
@@ -43,8 +32,8 @@ class MemoryState:
         self.reviewed: dict[str, dict[str, None]] = {}
         self.children: dict[str, list[str]] = {}
         self.obliged: dict[str, None] = {}
-        self.asked: dict[tuple[str, str], SoloDecided | SoloBlocked] = {}
-        self.keys: dict[tuple[str, str, str], KeyUsed] = {}
+        self.asked: dict[tuple[str, str], facts.SoloDecided | facts.SoloBlocked] = {}
+        self.keys: dict[tuple[str, str, str], facts.KeyUsed] = {}
         self.alone = 0
         self.breakers = Breakers()
         self.threads = Threads()
@@ -59,33 +48,33 @@ def evolve(book: MemoryState, entry: Entry) -> MemoryState:
     book.at = entry.at
     book.threads = threads.evolve(book.threads, entry)
     match entry.fact:
-        case DecisionRecorded() as fact:
+        case facts.DecisionRecorded() as fact:
             _add_decision(book, entry, fact)
-        case SoloDecided() as fact:
+        case facts.SoloDecided() as fact:
             _add_decision(book, entry, build_solo_record(fact, entry.at), is_alone=True)
             book.alone += 1
             book.breakers = breakers.start_probes(book.breakers, decision=fact.decision_id, scopes=fact.probes, at=entry.at)
             _remember_ask(book, fact)
-        case SoloBlocked() as fact:
+        case facts.SoloBlocked() as fact:
             _remember_ask(book, fact)
-        case OutcomeReviewed() as fact:
+        case facts.OutcomeReviewed() as fact:
             _apply_review(book, entry, fact)
-        case ObligationSettled(decision_id=decision) as fact if decision in book.decisions:
+        case facts.ObligationSettled(decision_id=decision) as fact if decision in book.decisions:
             kept = book.decisions[decision]
             report = ObligationReport(at=entry.at, fact=fact)
             book.decisions[decision] = replace(kept, settlements=(*kept.settlements, report))
-        case PolicySet(policy=policy):
+        case facts.PolicySet(policy=policy):
             book.breakers = breakers.with_policy(book.breakers, policy, entry.at)
-        case CircuitReset(scope=scope):
+        case facts.CircuitReset(scope=scope):
             book.breakers = breakers.reset_circuit(book.breakers, scope)
-        case KeyUsed() as fact:
+        case facts.KeyUsed() as fact:
             book.keys.setdefault((fact.call, fact.by, fact.key), fact)
         case _:
             pass
     return book
 
 
-def _add_decision(book: MemoryState, entry: Entry, record: DecisionRecorded, *, is_alone: bool = False) -> None:
+def _add_decision(book: MemoryState, entry: Entry, record: facts.DecisionRecorded, *, is_alone: bool = False) -> None:
     if record.session in book.decisions:
         return
     number = len(book.order) + 1
@@ -99,7 +88,7 @@ def _add_decision(book: MemoryState, entry: Entry, record: DecisionRecorded, *, 
         book.children.setdefault(below, []).append(record.session)
 
 
-def _slim_record(record: DecisionRecorded) -> DecisionRecorded:
+def _slim_record(record: facts.DecisionRecorded) -> facts.DecisionRecorded:
     """Return what a process holds of a decision for as long as it lives: little, because there may be very many.
 
     What was argued is nearly all of a record, and only search reads it, from the ledger, as `verify` does the head. The same
@@ -111,17 +100,17 @@ def _slim_record(record: DecisionRecorded) -> DecisionRecorded:
 
 
 @lru_cache(maxsize=MAX_SHARED)
-def _share_member(member: Member) -> Member:
+def _share_member(member: facts.Member) -> facts.Member:
     """Return the first member that was equal to this one."""
     return member
 
 
-def _remember_ask(book: MemoryState, fact: SoloDecided | SoloBlocked) -> None:
+def _remember_ask(book: MemoryState, fact: facts.SoloDecided | facts.SoloBlocked) -> None:
     if fact.key:
         book.asked.setdefault((fact.source, fact.key), fact)
 
 
-def _apply_review(book: MemoryState, entry: Entry, fact: OutcomeReviewed) -> None:
+def _apply_review(book: MemoryState, entry: Entry, fact: facts.OutcomeReviewed) -> None:
     kept = book.decisions.get(fact.decision_id)
     if kept is None:
         return

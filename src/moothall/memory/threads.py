@@ -6,19 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from moothall.domain.facts import Entry
-from moothall.memory.facts import (
-    DecisionRecorded,
-    ObligationSettled,
-    Outcome,
-    OutcomeReviewed,
-    ThreadCreated,
-    ThreadJoined,
-    ThreadQuestioned,
-    ThreadQuestionSettled,
-    ThreadStatus,
-    ThreadStatusSet,
-    ThreadVisited,
-)
+from moothall.memory import facts
 from moothall.memory.remembered_decision import RememberedDecision, RememberedObligation, list_obligations
 
 ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", "asked", "settled", "obligation"]
@@ -66,7 +54,7 @@ class Thread:
     category: str
     by: str
     created_at: datetime
-    status: ThreadStatus = "active"
+    status: facts.ThreadStatus = "active"
     note: str = ""
     decisions: tuple[str, ...] = ()
     questions: tuple[ThreadQuestion, ...] = ()
@@ -92,7 +80,7 @@ class ThreadDecision:
     topic: str = ""
     decision: str | None = None
     confidence: float | None = None
-    outcome: Outcome | None = None
+    outcome: facts.Outcome | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +91,7 @@ class ThreadView:
     title: str
     category: str
     by: str
-    status: ThreadStatus
+    status: facts.ThreadStatus
     note: str
     created_at: datetime
     changed_at: datetime
@@ -135,28 +123,28 @@ class ThreadCatchUp:
 def evolve(threads: Threads, entry: Entry) -> Threads:
     """Return the threads after one more entry; facts about an unknown thread change nothing."""
     match entry.fact:
-        case ThreadCreated() as fact:
+        case facts.ThreadCreated() as fact:
             return _apply_creation(threads, entry, fact)
-        case ThreadJoined(thread=thread, session=decision):
+        case facts.ThreadJoined(thread=thread, session=decision):
             return _apply_join(threads, entry, thread, decision)
-        case DecisionRecorded() as fact:
+        case facts.DecisionRecorded() as fact:
             return _apply_decision(_apply_join(threads, entry, fact.thread, fact.session), entry, fact)
-        case OutcomeReviewed() as fact:
+        case facts.OutcomeReviewed() as fact:
             happened = _build_event(entry, "reviewed", text=fact.outcome, by=fact.by, decision=fact.decision_id)
             return _add_event_to_threads(threads, fact.decision_id, happened)
-        case ObligationSettled(decision_id=decision) as fact:
+        case facts.ObligationSettled(decision_id=decision) as fact:
             text = f"{fact.number} {fact.state}" + (f": {fact.note}" if fact.note else "")
             return _add_event_to_threads(
                 threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision)
             )
-        case ThreadStatusSet() as fact:
+        case facts.ThreadStatusSet() as fact:
             return _apply_status(threads, entry, fact)
-        case ThreadQuestioned() as fact:
+        case facts.ThreadQuestioned() as fact:
             questioned = threads.threads.get(fact.thread)
             return _with_thread(threads, _with_question(questioned, entry, fact.question, fact.by)) if questioned else threads
-        case ThreadQuestionSettled() as fact:
+        case facts.ThreadQuestionSettled() as fact:
             return _apply_settlement(threads, entry, fact)
-        case ThreadVisited() as fact:
+        case facts.ThreadVisited() as fact:
             return _apply_visit(threads, entry, fact)
         case _:
             return threads
@@ -247,7 +235,7 @@ def _add_event_to_threads(threads: Threads, decision: str, happened: ThreadEvent
     return threads
 
 
-def _apply_creation(threads: Threads, entry: Entry, fact: ThreadCreated) -> Threads:
+def _apply_creation(threads: Threads, entry: Entry, fact: facts.ThreadCreated) -> Threads:
     if fact.thread in threads.threads:
         return threads
     thread = Thread(thread=fact.thread, title=fact.title, category=fact.category, by=fact.by, created_at=entry.at)
@@ -265,7 +253,7 @@ def _apply_join(threads: Threads, entry: Entry, name: str, decision: str) -> Thr
     return replace(_with_thread(threads, joined), belongs=belongs)
 
 
-def _apply_decision(threads: Threads, entry: Entry, fact: DecisionRecorded) -> Threads:
+def _apply_decision(threads: Threads, entry: Entry, fact: facts.DecisionRecorded) -> Threads:
     """Record the end of a session: the questions that it left open become open in its threads."""
     threads = _add_event_to_threads(
         threads, fact.session, _build_event(entry, "decided", text=fact.text or "", decision=fact.session)
@@ -285,7 +273,7 @@ def _with_question(thread: Thread, entry: Entry, text: str, by: str) -> Thread:
     return _with_event(replace(thread, questions=(*thread.questions, question)), happened)
 
 
-def _apply_status(threads: Threads, entry: Entry, fact: ThreadStatusSet) -> Threads:
+def _apply_status(threads: Threads, entry: Entry, fact: facts.ThreadStatusSet) -> Threads:
     thread = threads.threads.get(fact.thread)
     if thread is None:
         return threads
@@ -294,7 +282,7 @@ def _apply_status(threads: Threads, entry: Entry, fact: ThreadStatusSet) -> Thre
     return _with_thread(threads, _with_event(replace(thread, status=fact.status, note=fact.note), happened))
 
 
-def _apply_settlement(threads: Threads, entry: Entry, fact: ThreadQuestionSettled) -> Threads:
+def _apply_settlement(threads: Threads, entry: Entry, fact: facts.ThreadQuestionSettled) -> Threads:
     thread = threads.threads.get(fact.thread)
     if thread is None or not 1 <= fact.number <= len(thread.questions):
         return threads
@@ -305,7 +293,7 @@ def _apply_settlement(threads: Threads, entry: Entry, fact: ThreadQuestionSettle
     return _with_thread(threads, _with_event(replace(thread, questions=questions), happened))
 
 
-def _apply_visit(threads: Threads, entry: Entry, fact: ThreadVisited) -> Threads:
+def _apply_visit(threads: Threads, entry: Entry, fact: facts.ThreadVisited) -> Threads:
     thread = threads.threads.get(fact.thread)
     if thread is None:
         return threads

@@ -15,22 +15,12 @@ from moothall.domain.facts import OWNER_ORIGIN, Entry, Fact
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.limits import validate_value
 from moothall.errors import BadSetting, UnknownToken
-from moothall.memory.facts import (
-    ACCESS_KINDS,
-    Line,
-    LoginEnded,
-    LoginStarted,
-    Name,
-    Role,
-    TicketIssued,
-    TokenIssued,
-    TokenRevoked,
-)
+from moothall.memory import facts
 from moothall.memory.register import Register
 from moothall.ports.ledger import Clock, Ledger
 
 NAME: Final = "_access"
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
+ROLES: Final[tuple[facts.Role, ...]] = get_args(facts.Role)
 MAX_LIFE: Final = timedelta(days=3660)
 
 TICKET: Final = "moott"
@@ -56,7 +46,7 @@ class Identity:
     """The caller that a token identifies. An empty `session` means all sessions; `seat` is the name that it speaks under."""
 
     id: str
-    role: Role
+    role: facts.Role
     session: str = ""
     seat: str = ""
     family: str = ""
@@ -75,7 +65,7 @@ class Token:
     """A token as its issuer sees it."""
 
     id: str
-    role: Role
+    role: facts.Role
     session: str
     seat: str
     note: str
@@ -117,18 +107,18 @@ class TokenStore:
 
     def __init__(self, ledger: Ledger, clock: Clock) -> None:
         self._clock = clock
-        self._register = Register(ledger, clock, NAME, kinds=ACCESS_KINDS, initial=AccessState(), evolve=evolve)
+        self._register = Register(ledger, clock, NAME, kinds=facts.ACCESS_KINDS, initial=AccessState(), evolve=evolve)
 
     async def issue(
-        self, role: Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "", family: str = ""
+        self, role: facts.Role, *, lasts: timedelta, session: str = "", seat: str = "", note: str = "", family: str = ""
     ) -> IssuedToken:
         """Issue a token; the role `seat` needs a session and a seat, `agent` a seat alone: its name. No other role has a seat.
 
         Raises BadSetting or BadName.
         """
         _check(role, lasts, session, seat)
-        validate_value("note", note, Line)
-        validate_value("family", family, Name)
+        validate_value("note", note, facts.Line)
+        validate_value("family", family, facts.Name)
         if family and role not in {"seat", "agent"}:
             raise BadSetting(f"a token for the role {role!r} has no model family; only one for a seat or an agent has")
         issued: list[IssuedToken] = []
@@ -136,7 +126,7 @@ class TokenStore:
         def choose_facts(state: AccessState) -> Sequence[Fact]:
             issued.append(_generate_secret("moot", state.tokens))
             drawn = issued[-1]
-            fact = TokenIssued(
+            fact = facts.TokenIssued(
                 id=drawn.id,
                 digest=_digest(drawn.secret),
                 role=role,
@@ -162,7 +152,9 @@ class TokenStore:
             if name in state.tokens:
                 return ()
             expires = self._clock.now() + MAX_LIFE
-            return (TokenIssued(id=name, digest=_digest(secret), role="owner", session="", seat="", expires=expires, note=note),)
+            return (
+                facts.TokenIssued(id=name, digest=_digest(secret), role="owner", session="", seat="", expires=expires, note=note),
+            )
 
         identity = self._identify(await self._register.append(choose_facts), secret)
         return isinstance(identity, Identity) and identity.role == "owner" and not identity.session
@@ -204,7 +196,7 @@ class TokenStore:
                 raise UnknownToken(f"the token {token[:100]!r} is not valid any more; issue another one")
             issued.append(_generate_secret(TICKET, state.tickets))
             expires = min(held.expires, self._clock.now() + lasts)
-            return (TicketIssued(id=issued[-1].id, digest=_digest(issued[-1].secret), token=token, expires=expires),)
+            return (facts.TicketIssued(id=issued[-1].id, digest=_digest(issued[-1].secret), token=token, expires=expires),)
 
         await self._register.append(choose_facts)
         return issued[-1]
@@ -222,10 +214,12 @@ class TokenStore:
             drawn = _generate_secret(LOGIN, state.logins)
             found.append(drawn)
             expires = min(token.expires, self._clock.now() + MAX_LOGIN)
-            started = LoginStarted(id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket)
+            started = facts.LoginStarted(
+                id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket
+            )
             # In the order in which they began: the oldest ends where there would be too many.
             live = [name for name, login in state.logins.items() if login.token == token.id]
-            return (*(LoginEnded(id=name) for name in live[: max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)]), started)
+            return (*(facts.LoginEnded(id=name) for name in live[: max(0, len(live) + 1 - MAX_LOGINS_PER_TOKEN)]), started)
 
         await self._register.append(choose_facts)
         return found[-1]
@@ -259,7 +253,7 @@ class TokenStore:
             kind, name = _parse_secret(secret)
             login = state.logins.get(name) if kind == LOGIN else None
             is_right = hmac.compare_digest(_digest(secret), login.digest if login is not None else _digest(""))
-            return (LoginEnded(id=name),) if login is not None and is_right else ()
+            return (facts.LoginEnded(id=name),) if login is not None and is_right else ()
 
         await self._register.append(choose_facts)
 
@@ -267,7 +261,7 @@ class TokenStore:
         """Revoke a token; revoking it again changes nothing. Raises UnknownToken."""
 
         def choose_facts(state: AccessState) -> Sequence[Fact]:
-            return () if _get_token(state.tokens, id).token.revoked_at is not None else (TokenRevoked(id=id),)
+            return () if _get_token(state.tokens, id).token.revoked_at is not None else (facts.TokenRevoked(id=id),)
 
         return _get_token((await self._register.append(choose_facts)).tokens, id).token
 
@@ -290,7 +284,7 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
     """Return who may do what after one more entry."""
     tokens = state.tokens
     match entry.fact:
-        case TokenIssued() as fact:
+        case facts.TokenIssued() as fact:
             token = Token(
                 id=fact.id,
                 role=fact.role,
@@ -303,28 +297,28 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
             )
             held = {} if fact.id in tokens else {fact.id: _StoredToken(token=token, digest=fact.digest)}
             return replace(state, tokens={**tokens, **held})
-        case TokenRevoked(id=name) if name in tokens:
+        case facts.TokenRevoked(id=name) if name in tokens:
             stored = tokens[name]
             return replace(state, tokens={**tokens, name: replace(stored, token=replace(stored.token, revoked_at=entry.at))})
-        case TicketIssued(id=name) as fact:
+        case facts.TicketIssued(id=name) as fact:
             # Those that have expired are forgotten here, so that the state does not grow with every start of a server.
             kept = {each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at}
             return replace(
                 state, tickets={**kept, name: _DerivedSecret(token=fact.token, digest=fact.digest, expires=fact.expires)}
             )
-        case LoginStarted(id=name) as fact:
+        case facts.LoginStarted(id=name) as fact:
             logins = {each: login for each, login in state.logins.items() if login.expires > entry.at}
             logins[name] = _DerivedSecret(token=fact.token, digest=fact.digest, expires=fact.expires)
             tickets = {each: ticket for each, ticket in state.tickets.items() if each != fact.ticket}
             return replace(state, logins=logins, tickets=tickets)
-        case LoginEnded(id=name):
+        case facts.LoginEnded(id=name):
             return replace(state, logins={each: login for each, login in state.logins.items() if each != name})
         case _:
             return state
 
 
-def _check(role: Role, lasts: timedelta, session: str, seat: str) -> None:
-    validate_value("role", role, Role)
+def _check(role: facts.Role, lasts: timedelta, session: str, seat: str) -> None:
+    validate_value("role", role, facts.Role)
     if not timedelta(0) < lasts <= MAX_LIFE:
         raise BadSetting(f"a token that lasts {lasts} is none; it must last more than nothing and at most {MAX_LIFE.days} days")
     if session:

@@ -10,31 +10,8 @@ from functools import lru_cache
 from typing import Any, Final, assert_never
 
 from moothall.domain.safe_text import strip_control
-from moothall.reports.blocks import (
-    Bar,
-    Bars,
-    Block,
-    Bullets,
-    Card,
-    ColumnChart,
-    Details,
-    Fields,
-    Heading,
-    Line,
-    LineChart,
-    Mark,
-    Muted,
-    Preformatted,
-    Quote,
-    References,
-    Series,
-    Shares,
-    Span,
-    Strong,
-    Table,
-    is_empty,
-    split_spans,
-)
+from moothall.reports import blocks
+from moothall.reports.blocks import Block, is_empty, split_spans
 from moothall.reports.page import render_words
 
 MAX_QUOTE_LENGTH: Final = 20_000
@@ -46,41 +23,41 @@ _ALIGNED: Final = re.compile(r' style="text-align:(left|center|right)"')
 Json = dict[str, Any]
 
 
-def encode_blocks(blocks: Iterable[Block]) -> list[Json]:
+def encode_blocks(content: Iterable[Block]) -> list[Json]:
     """Blocks as JSON; those with nothing to show are left out."""
-    return [encode_block(block) for block in blocks if not is_empty(block)]
+    return [encode_block(block) for block in content if not is_empty(block)]
 
 
 def encode_block(block: Block) -> Json:
     """One block as JSON."""
     match block:
-        case Heading(text=text, level=level):
+        case blocks.Heading(text=text, level=level):
             return {"kind": "heading", "text": clean(text), "level": level}
-        case Line(text=text, tone=tone):
+        case blocks.Line(text=text, tone=tone):
             return {"kind": "line", "text": encode_text(text), "tone": tone}
-        case Quote(text=words, tone=tone):
+        case blocks.Quote(text=words, tone=tone):
             cut = {"cut": True} if len(words) > MAX_QUOTE_LENGTH else {}
             return {"kind": "quote", "html": render_quote(words[:MAX_QUOTE_LENGTH]), "tone": tone, **cut}
-        case Fields(rows=rows):
+        case blocks.Fields(rows=rows):
             return {"kind": "fields", "rows": [[clean(name), encode_text(value)] for name, value in rows]}
-        case Bullets(items=items, tone=tone):
+        case blocks.Bullets(items=items, tone=tone):
             return {"kind": "bullets", "items": [encode_text(item) for item in items], "tone": tone}
-        case Table(heads=heads, rows=cells):
+        case blocks.Table(heads=heads, rows=cells):
             rows_out = [[encode_text(value) for value in row] for row in cells]
             return {"kind": "table", "heads": [clean(head) for head in heads], "rows": rows_out}
-        case Card():
+        case blocks.Card():
             return _encode_card(block)
-        case Details(summary=summary, blocks=blocks):
-            return {"kind": "details", "summary": clean(summary), "blocks": encode_blocks(blocks)}
-        case Preformatted(lines=lines):
+        case blocks.Details(summary=summary, blocks=content):
+            return {"kind": "details", "summary": clean(summary), "blocks": encode_blocks(content)}
+        case blocks.Preformatted(lines=lines):
             return {"kind": "pre", "lines": [clean(line) for line in lines]}
-        case Bars(bars=bars):
+        case blocks.Bars(bars=bars):
             return {"kind": "bars", "bars": [_encode_bar(bar) for bar in bars]}
-        case Shares(parts=parts):
+        case blocks.Shares(parts=parts):
             return {"kind": "shares", "parts": [_encode_bar(part) for part in parts]}
-        case LineChart(label=label, labels=labels, series=series, bounds=bounds):
+        case blocks.LineChart(label=label, labels=labels, series=series, bounds=bounds):
             return {**_encode_chart("lines", label, labels, series), "bounds": list(bounds)}
-        case ColumnChart(label=label, labels=labels, series=series):
+        case blocks.ColumnChart(label=label, labels=labels, series=series):
             return _encode_chart("columns", label, labels, series)
         case _:
             assert_never(block)
@@ -104,15 +81,15 @@ def render_quote(words: str) -> str:
     return _ALIGNED.sub(r' class="\1"', render_words(words))
 
 
-def _encode_span(span: Span) -> Any:
+def _encode_span(span: blocks.Span) -> Any:
     match span:
-        case References(numbers=numbers, text=text):
+        case blocks.References(numbers=numbers, text=text):
             return {"ref": list(numbers), "text": clean(text)}
-        case Strong(text=text):
+        case blocks.Strong(text=text):
             return {"strong": clean(text)}
-        case Muted(text=text):
+        case blocks.Muted(text=text):
             return {"muted": clean(text)}
-        case Mark(text=text, tone=tone):
+        case blocks.Mark(text=text, tone=tone):
             return {"mark": clean(text), "tone": tone}
         case str():
             return clean(span)
@@ -120,7 +97,7 @@ def _encode_span(span: Span) -> Any:
             assert_never(span)
 
 
-def _encode_card(card: Card) -> Json:
+def _encode_card(card: blocks.Card) -> Json:
     fields: Json = {"kind": "card", "head": [encode_text(text) for text in card.head if text], "look": card.kind}
     if card.entry is not None:
         fields["entry"] = card.entry
@@ -129,12 +106,12 @@ def _encode_card(card: Card) -> Json:
     return {**fields, "blocks": encode_blocks(card.blocks)}
 
 
-def _encode_bar(bar: Bar) -> Json:
+def _encode_bar(bar: blocks.Bar) -> Json:
     fields: Json = {"name": clean(bar.name), "value": bar.value, "text": clean(bar.text), "tone": bar.tone}
     return fields if bar.seat is None else {**fields, "seat": bar.seat}
 
 
-def _encode_chart(kind: str, label: str, labels: Sequence[str], series: Sequence[Series]) -> Json:
+def _encode_chart(kind: str, label: str, labels: Sequence[str], series: Sequence[blocks.Series]) -> Json:
     return {
         "kind": kind,
         "label": clean(label),

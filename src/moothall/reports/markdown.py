@@ -5,28 +5,8 @@ from itertools import chain
 from typing import Final, assert_never
 
 from moothall.domain.safe_text import one_line, strip_control
-from moothall.reports.blocks import (
-    Bar,
-    Bars,
-    Block,
-    Bullets,
-    Card,
-    ColumnChart,
-    Details,
-    Fields,
-    Heading,
-    Line,
-    LineChart,
-    Preformatted,
-    Quote,
-    Report,
-    Shares,
-    Span,
-    Strong,
-    Table,
-    is_empty,
-    split_spans,
-)
+from moothall.reports import blocks
+from moothall.reports.blocks import Block, Report, is_empty, split_spans
 from moothall.reports.wording import draw_bar, draw_sparkline
 
 SEPARATOR: Final = " · "
@@ -52,14 +32,14 @@ class Preface:
         self.lines = lines
 
 
-def render_blocks(blocks: Iterable[Block | Preface]) -> str:
+def render_blocks(content: Iterable[Block | Preface]) -> str:
     """Blocks below each other, an empty line between them."""
-    return "".join(_iterate_blocks(blocks))
+    return "".join(_iterate_blocks(content))
 
 
-def _iterate_blocks(blocks: Iterable[Block | Preface]) -> Iterator[str]:
+def _iterate_blocks(content: Iterable[Block | Preface]) -> Iterator[str]:
     between = ""
-    for block in blocks:
+    for block in content:
         # Each block becomes one text at once: the lines of a long report would take more room than the report.
         lines = block.lines if isinstance(block, Preface) else _render_block(block)
         if lines:
@@ -94,8 +74,8 @@ def quote_markdown(text: str) -> list[str]:
     ]
 
 
-def _format_span(span: Span) -> str:
-    if isinstance(span, Strong):
+def _format_span(span: blocks.Span) -> str:
+    if isinstance(span, blocks.Strong):
         return f"**{format_cell(span.text)}**"
     text = str(span)
     # A cell is stripped; between two spans a blank must stay.
@@ -106,42 +86,42 @@ def _render_block(block: Block) -> Sequence[str]:
     if is_empty(block):
         return ()
     match block:
-        case Heading(text=text, level=level):
+        case blocks.Heading(text=text, level=level):
             return (f"{'#' * level} {format_cell(text)}",)
-        case Line(text=line, tone=tone):
+        case blocks.Line(text=line, tone=tone):
             return (f"**{format_text(line)}**" if tone in {"strong", "bad", "warn"} else format_text(line),)
-        case Quote(text=text):
+        case blocks.Quote(text=text):
             return quote_markdown(text)
-        case Fields(rows=rows):
+        case blocks.Fields(rows=rows):
             return [f"- {format_cell(name)}: {format_text(value)}" for name, value in rows]
-        case Bullets(items=items):
+        case blocks.Bullets(items=items):
             return [f"- {format_text(item)}" for item in items]
-        case Table(heads=heads, rows=cells):
+        case blocks.Table(heads=heads, rows=cells):
             return format_table(heads, cells)
-        case Card(head=head, blocks=blocks):
-            return _render_card(SEPARATOR.join(format_text(text) for text in head if text), blocks)
-        case Details(summary=summary, blocks=blocks):
-            return _render_card(format_cell(summary), blocks)
-        case Preformatted(lines=lines):
+        case blocks.Card(head=head, blocks=content):
+            return _render_card(SEPARATOR.join(format_text(text) for text in head if text), content)
+        case blocks.Details(summary=summary, blocks=content):
+            return _render_card(format_cell(summary), content)
+        case blocks.Preformatted(lines=lines):
             return ("```", *(line.replace("```", "'''") for line in lines), "```")
-        case Bars(bars=bars):
+        case blocks.Bars(bars=bars):
             return [f"- `{draw_bar(bar.value)}` {format_cell(_label_bar(bar))}" for bar in bars]
-        case Shares(parts=parts):
+        case blocks.Shares(parts=parts):
             return (", ".join(f"{format_cell(part.name)} {part.value * 100:.0f} %" for part in parts),)
-        case LineChart(series=series):
+        case blocks.LineChart(series=series):
             return [f"- `{draw_sparkline(each.values)}` {format_cell(each.name)}" for each in series]
-        case ColumnChart(labels=labels, series=series):
+        case blocks.ColumnChart(labels=labels, series=series):
             counts = [[f"{each.values[at]:g}" if each.values[at] else "–" for each in series] for at in range(len(labels))]
             return format_table(("", *(each.name for each in series)), [(labels[at], *row) for at, row in enumerate(counts)])
         case _:
             assert_never(block)
 
 
-def _render_card(head: str, blocks: Sequence[Block]) -> list[str]:
+def _render_card(head: str, content: Sequence[Block]) -> list[str]:
     parts = [[head]] if head else []
-    parts += [list(lines) for block in blocks if (lines := _render_block(block))]
+    parts += [list(lines) for block in content if (lines := _render_block(block))]
     return "\n\n".join("\n".join(part) for part in parts).split("\n") if parts else []
 
 
-def _label_bar(bar: Bar) -> str:
+def _label_bar(bar: blocks.Bar) -> str:
     return f"{bar.name} {bar.text}".strip()

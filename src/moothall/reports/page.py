@@ -10,35 +10,8 @@ from typing import TYPE_CHECKING, Final, assert_never
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import strip_control
-from moothall.reports.blocks import (
-    LINE,
-    Bar,
-    Bars,
-    Block,
-    Bullets,
-    Card,
-    Cell,
-    ColumnChart,
-    Details,
-    Fields,
-    Heading,
-    Line,
-    LineChart,
-    Mark,
-    Muted,
-    Preformatted,
-    Quote,
-    References,
-    Report,
-    Series,
-    Shares,
-    Span,
-    Strong,
-    Table,
-    is_empty,
-    join_spans,
-    split_spans,
-)
+from moothall.reports import blocks
+from moothall.reports.blocks import Block, Report, is_empty, join_spans, split_spans
 from moothall.reports.page_style import STYLE
 
 WIDTH: Final = 720
@@ -50,7 +23,7 @@ ROOM: Final = 14
 COLORS: Final = ("#0b63ce", "#c8452d", "#2c8a4b", "#8a4bc8", "#b58a00", "#1a9aa8", "#c82d86", "#5c6570")
 
 
-def render_line_chart(chart: LineChart) -> str:
+def render_line_chart(chart: blocks.LineChart) -> str:
     """Lines over the labels, with the bounds drawn across and a legend below."""
     count = len(chart.labels)
     inner = _render_axes(chart.labels) + "".join(_render_bound(bound) for bound in chart.bounds)
@@ -58,7 +31,7 @@ def render_line_chart(chart: LineChart) -> str:
     return _render_frame(inner, chart.label, chart.series)
 
 
-def render_column_chart(chart: ColumnChart) -> str:
+def render_column_chart(chart: blocks.ColumnChart) -> str:
     """A column for each label, its counts stacked in the order of the series."""
     totals = [sum(each.values[at] or 0 for each in chart.series) for at in range(len(chart.labels))]
     highest = max(totals, default=0)
@@ -82,7 +55,7 @@ def render_column_chart(chart: ColumnChart) -> str:
     return _render_frame("".join(inner), chart.label, chart.series)
 
 
-def _render_frame(inner: str, label: str, series: Sequence[Series]) -> str:
+def _render_frame(inner: str, label: str, series: Sequence[blocks.Series]) -> str:
     keys = "".join(
         f'<span><i style="background:{COLORS[at % len(COLORS)]}"></i>{_escape(each.name)}</span>'
         for at, each in enumerate(series)
@@ -238,16 +211,16 @@ def _render_link_open(renderer: object, tokens: Sequence[object], index: int, op
     return f'<a href="{escape(str(address))}" rel="noopener noreferrer nofollow">'
 
 
-def _render_span(page: _PageContext, span: Span) -> str:
+def _render_span(page: _PageContext, span: blocks.Span) -> str:
     match span:
-        case References(numbers=numbers, text=text):
+        case blocks.References(numbers=numbers, text=text):
             links = (f'<a href="#entry-{each}">#{each}</a>' if 1 <= each <= page.known else f"#{each}" for each in numbers)
-            return escape_text(text).replace(LINE, ", ".join(links))
-        case Strong(text=text):
+            return escape_text(text).replace(blocks.LINE, ", ".join(links))
+        case blocks.Strong(text=text):
             return f"<b>{escape_text(text)}</b>"
-        case Muted(text=text):
+        case blocks.Muted(text=text):
             return f'<span class="soft">{escape_text(text)}</span>'
-        case Mark(text=text, tone=tone):
+        case blocks.Mark(text=text, tone=tone):
             return f'<span class="tag {tone}">{escape_text(text)}</span>'
         case str():
             return escape_text(span)
@@ -255,7 +228,7 @@ def _render_span(page: _PageContext, span: Span) -> str:
             assert_never(span)
 
 
-def _render_text(page: _PageContext, text: Cell) -> str:
+def _render_text(page: _PageContext, text: blocks.Cell) -> str:
     return "".join(_render_span(page, span) for span in split_spans(text))
 
 
@@ -263,42 +236,42 @@ def _render_block(page: _PageContext, block: Block) -> str:
     if is_empty(block):
         return ""
     match block:
-        case Heading(text=title, level=level):
+        case blocks.Heading(text=title, level=level):
             return f"<h{level}>{escape_text(title)}</h{level}>"
-        case Line(text=text, tone=tone):
+        case blocks.Line(text=text, tone=tone):
             return f'<p class="line {tone}">{_render_text(page, text)}</p>'
-        case Quote(text=words, tone=tone):
+        case blocks.Quote(text=words, tone=tone):
             return f'<div class="{tone}">{render_words(words)}</div>' if tone != "plain" else render_words(words)
-        case Fields(rows=rows):
+        case blocks.Fields(rows=rows):
             inner = "".join(f"<dt>{escape_text(name)}</dt><dd>{_render_text(page, value)}</dd>" for name, value in rows)
             return f"<dl>{inner}</dl>"
-        case Bullets(items=items, tone=tone):
+        case blocks.Bullets(items=items, tone=tone):
             inner = "".join(f"<li>{_render_text(page, item)}</li>" for item in items)
             return f'<ul class="card list {tone}">{inner}</ul>'
-        case Table(heads=heads, rows=cells):
+        case blocks.Table(heads=heads, rows=cells):
             return _render_table(page, heads, cells)
-        case Card():
+        case blocks.Card():
             return _render_card(page, block)
-        case Details(summary=summary, blocks=blocks):
-            inner = "\n".join(_render_block(page, each) for each in blocks)
+        case blocks.Details(summary=summary, blocks=content):
+            inner = "\n".join(_render_block(page, each) for each in content)
             return f'<details class="card"><summary>{escape_text(summary)}</summary>{inner}</details>'
-        case Preformatted(lines=lines):
+        case blocks.Preformatted(lines=lines):
             return f'<pre class="card">{escape_text(chr(10).join(lines))}</pre>'
-        case Bars(bars=bars):
+        case blocks.Bars(bars=bars):
             return _render_bars(page, bars)
-        case Shares(parts=parts):
+        case blocks.Shares(parts=parts):
             label = ", ".join(f"{part.name} {part.value * 100:.0f} %" for part in parts)
             inner = "".join(f'<i class="{part.tone}" style="flex:{part.value * 100:.2f}"></i>' for part in parts)
             return f'<div class="tally" role="img" aria-label="{escape_text(label)}">{inner}</div>'
-        case LineChart():
+        case blocks.LineChart():
             return render_line_chart(block)
-        case ColumnChart():
+        case blocks.ColumnChart():
             return render_column_chart(block)
         case _:
             assert_never(block)
 
 
-def _render_table(page: _PageContext, heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+def _render_table(page: _PageContext, heads: Sequence[str], rows: Sequence[Sequence[blocks.Cell]]) -> str:
     """A table in a card of its own; on a phone each row is a card whose values are named."""
     wide = [any(len(join_spans(row[at])) > WIDE_TEXT for row in rows) for at in range(len(heads))]
     head = "".join(f"<th>{escape_text(name)}</th>" for name in heads)
@@ -314,7 +287,7 @@ def _render_table(page: _PageContext, heads: Sequence[str], rows: Sequence[Seque
     return f'<div class="card table"><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
 
 
-def _render_card(page: _PageContext, card: Card) -> str:
+def _render_card(page: _PageContext, card: blocks.Card) -> str:
     hue = page.hues.get(card.seat) if card.seat is not None else None
     kind = {"plain": "card", "decision": "card decision", "turn": "card turn" if hue is not None else "card turn asker"}[
         card.kind
@@ -326,11 +299,11 @@ def _render_card(page: _PageContext, card: Card) -> str:
     return f'<article class="{kind}"{place}{style}>{f"<header>{head}</header>" if head else ""}{inner}</article>'
 
 
-def _render_bars(page: _PageContext, bars: Iterable[Bar]) -> str:
+def _render_bars(page: _PageContext, bars: Iterable[blocks.Bar]) -> str:
     return f'<div class="bars">{"".join(_render_bar(page, bar) for bar in bars)}</div>'
 
 
-def _render_bar(page: _PageContext, bar: Bar) -> str:
+def _render_bar(page: _PageContext, bar: blocks.Bar) -> str:
     hue = page.hues.get(bar.seat) if bar.seat is not None else None
     color = f";--hue:{hue};background:hsl(var(--hue) 55% 50%)" if hue is not None else ""
     share = max(0.0, min(1.0, bar.value)) * 100

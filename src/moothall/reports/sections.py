@@ -11,26 +11,8 @@ from moothall.domain.roster import MEASURE, Seat, parse_kind
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.locale.texts import map_names
-from moothall.reports.blocks import (
-    Block,
-    Bullets,
-    Card,
-    Cell,
-    Fields,
-    Heading,
-    Line,
-    Mark,
-    Muted,
-    Quote,
-    References,
-    Report,
-    Span,
-    Strong,
-    Text,
-    Tone,
-    build_section,
-    build_table,
-)
+from moothall.reports import blocks
+from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
 from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
@@ -51,25 +33,25 @@ def describe_door(via: str, words: SharedReportText) -> str:
 
 def add_origins(timeline: SessionTimeline, record: Iterable[Block], words: SharedReportText) -> tuple[Block, ...]:
     """The record with a note under each line that came in through a door or was mended, and how each seat answered."""
-    blocks = tuple(record)
+    content = tuple(record)
     # What was changed in an answer may quote it, and how many answered so far says who failed: sealed with the answers.
     if not timeline.origins or getattr(getattr(timeline, "state", None), "is_sealed", False):
-        return blocks
+        return content
     by_line = {line.id: timeline.origins[line.seq] for line in timeline.lines if line.seq in timeline.origins}
     noted: set[int] = set()
-    noted_blocks = tuple(_add_note(block, by_line, noted, words) for block in blocks)
+    noted_blocks = tuple(_add_note(block, by_line, noted, words) for block in content)
     return (*noted_blocks, *_build_answerers(timeline, words), *_build_mended(timeline, noted, words))
 
 
 def _add_note(block: Block, by_line: dict[int, ReplyOrigin], noted: set[int], words: SharedReportText) -> Block:
     """A card of a line with its note. A session gives every card of the timeline at the top of its record."""
-    origin = by_line.get(block.entry or 0) if isinstance(block, Card) and block.kind == "turn" else None
-    if origin is None or not isinstance(block, Card):
+    origin = by_line.get(block.entry or 0) if isinstance(block, blocks.Card) and block.kind == "turn" else None
+    if origin is None or not isinstance(block, blocks.Card):
         return block
     noted.add(origin.seq)
     came = " · ".join(part for part in (describe_door(origin.via, words) if origin.via else "", origin.model) if part)
     is_owner = origin.via.startswith(OWNER_ORIGIN)
-    notes = (Line(came, "warn" if is_owner else "dim"), Line(_format_mends(origin, words), "dim"))
+    notes = (blocks.Line(came, "warn" if is_owner else "dim"), blocks.Line(_format_mends(origin, words), "dim"))
     return replace(block, blocks=(*block.blocks, *notes))
 
 
@@ -105,7 +87,7 @@ def _build_mended(timeline: SessionTimeline, noted: set[int], words: SharedRepor
     return build_section(words.mended, (build_table(words.mended_heads, rows),))
 
 
-STRENGTH_TONES: Final[dict[Strength, Tone]] = {
+STRENGTH_TONES: Final[dict[Strength, blocks.Tone]] = {
     "strong": "good",
     "fair": "plain",
     "weak": "warn",
@@ -160,8 +142,8 @@ def build_report(
     *,
     decision_blocks: Iterable[Block],
     record: Iterable[Block],
-    subtitle: Iterable[Text] = (),
-    undecided: Line | None = None,
+    subtitle: Iterable[blocks.Text] = (),
+    undecided: blocks.Line | None = None,
     section: str = "timeline",
 ) -> Report:
     """A report with the title, times and seats that every session has; `undecided` is its first line where nothing is decided.
@@ -185,26 +167,28 @@ def build_report(
 
 
 def put_answer_first(
-    decision: Decision, blocks: tuple[Block, ...], words: SharedReportText, undecided: Line | None = None
+    decision: Decision, content: tuple[Block, ...], words: SharedReportText, undecided: blocks.Line | None = None
 ) -> tuple[Block, ...]:
     """Put what was chosen and what it is worth before everything else of an ended session (M-9), under the section's heading."""
     if decision.status != "concluded":
-        return blocks
+        return content
     answer = words.undecided if decision.decision is None else summarize_choice(decision.choice, decision.decision.text)
-    word = Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
-    why = () if decision.decision is None else (Muted(f" ({words.strength_reasons[decision.strength_reason]})"),)
-    headline = Line((Strong(answer), " · ", word, *why))
+    word = blocks.Mark(words.strengths[decision.strength], STRENGTH_TONES[decision.strength])
+    why = () if decision.decision is None else (blocks.Muted(f" ({words.strength_reasons[decision.strength_reason]})"),)
+    headline = blocks.Line((blocks.Strong(answer), " · ", word, *why))
     if decision.decision is None and undecided is not None:
         headline = undecided
-    shown = tuple(_drop_repeated_quote(block, answer) for block in blocks)
-    return (*shown[:1], headline, *shown[1:]) if isinstance(blocks[0], Heading) else (headline, *shown)
+    shown = tuple(_drop_repeated_quote(block, answer) for block in content)
+    return (*shown[:1], headline, *shown[1:]) if isinstance(content[0], blocks.Heading) else (headline, *shown)
 
 
 def _drop_repeated_quote(block: Block, answer: str) -> Block:
     """The card of a decision without its text, where the headline says all of it."""
-    if not isinstance(block, Card) or block.kind != "decision":
+    if not isinstance(block, blocks.Card) or block.kind != "decision":
         return block
-    return replace(block, blocks=tuple(each for each in block.blocks if not isinstance(each, Quote) or each.text != answer))
+    return replace(
+        block, blocks=tuple(each for each in block.blocks if not isinstance(each, blocks.Quote) or each.text != answer)
+    )
 
 
 def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -220,8 +204,8 @@ def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: 
 def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> Block:
     """The decision with its figures, or why there is none."""
     if decision.decision is None:
-        return Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
-    rows: list[tuple[str, Cell]] = [(words.author, decision.author)] if decision.author is not None else []
+        return blocks.Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
+    rows: list[tuple[str, blocks.Cell]] = [(words.author, decision.author)] if decision.author is not None else []
     if decision.confidence is not None:
         rows.append((words.confidence, format_percent(decision.confidence)))
     if decision.support is not None:
@@ -229,19 +213,22 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
     if decision.ended_by is not None:
         rows.append((words.ended_by, words.endings.get(decision.ended_by, decision.ended_by)))
     claim = decision.decision
-    return Card(blocks=(Quote(claim.text, "strong"), Line(format_sources(claim, words)), Fields(tuple(rows))), kind="decision")
+    return blocks.Card(
+        blocks=(blocks.Quote(claim.text, "strong"), blocks.Line(format_sources(claim, words)), blocks.Fields(tuple(rows))),
+        kind="decision",
+    )
 
 
 def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """Why there is no decision: it goes on, it was cancelled, or nobody could write one."""
     if isinstance(timeline.closed, SessionCancelled):
         reason = timeline.closed.reason
-        return (Line(words.cancelled, "strong"), *((Quote(reason),) if reason else ()))
+        return (blocks.Line(words.cancelled, "strong"), *((blocks.Quote(reason),) if reason else ()))
     if timeline.closed is None:
-        return explain_parking(timeline, words) or (Line(words.still_thinking, "strong"),)
+        return explain_parking(timeline, words) or (blocks.Line(words.still_thinking, "strong"),)
     ended = words.endings.get(decision.ended_by or "", decision.ended_by)
-    fields = (Fields(((words.ended_by, ended),)),) if ended else ()
-    return (Line(words.no_decision, "strong"), *fields, *explain_ending_losses(timeline, words))
+    fields = (blocks.Fields(((words.ended_by, ended),)),) if ended else ()
+    return (blocks.Line(words.no_decision, "strong"), *fields, *explain_ending_losses(timeline, words))
 
 
 def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
@@ -250,8 +237,8 @@ def explain_parking(timeline: SessionTimeline, words: SharedReportText) -> tuple
     if timeline.closed is not None or parked is None:
         return ()
     return (
-        Line(format_parking(words, parked), "warn"),
-        Line(words.how_to_resume.format(session=timeline.session), "dim"),
+        blocks.Line(format_parking(words, parked), "warn"),
+        blocks.Line(words.how_to_resume.format(session=timeline.session), "dim"),
     )
 
 
@@ -259,7 +246,7 @@ def explain_ending_losses(timeline: SessionTimeline, words: SharedReportText) ->
     """How to continue a session whose last asks were lost, from before those losses; nothing for any other."""
     if not timeline.lost_since or isinstance(timeline.closed, SessionCancelled):
         return ()
-    return (Line(words.ended_by_losses.format(session=timeline.session), "warn"),)
+    return (blocks.Line(words.ended_by_losses.format(session=timeline.session), "warn"),)
 
 
 def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
@@ -268,7 +255,9 @@ def explain_refusals(timeline: SessionTimeline, words: SharedReportText) -> tupl
     if not seats or timeline.closed is None:
         return ()
     minds = sum(parse_kind(seat.platform) != MEASURE for seat in timeline.session_state.seats)
-    return (Line(words.refusals.format(count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session), "warn"),)
+    return (
+        blocks.Line(words.refusals.format(count=len(seats), all=minds, seats=", ".join(seats), session=timeline.session), "warn"),
+    )
 
 
 def describe_pause(fact: Fact, language: Language) -> list[str]:
@@ -288,14 +277,20 @@ def format_support(decision: Decision, words: SharedReportText) -> str:
     return words.turnout.format(support=format_percent(decision.support), turnout=format_percent(decision.turnout))
 
 
-def format_sources(claim: SourcedClaim, words: SharedReportText) -> Span:
+def format_sources(claim: SourcedClaim, words: SharedReportText) -> blocks.Span:
     """The entries that a claim rests on."""
-    return References(claim.entries, f"{words.rests_on} {{line}}") if claim.entries else Muted(f"({words.names_nothing})")
+    return (
+        blocks.References(claim.entries, f"{words.rests_on} {{line}}")
+        if claim.entries
+        else blocks.Muted(f"({words.names_nothing})")
+    )
 
 
 def build_claims(title: str, claims: Iterable[SourcedClaim], words: SharedReportText) -> tuple[Block, ...]:
     """Claims, each with what it rests on."""
-    return build_section(title, (Bullets(tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)),))
+    return build_section(
+        title, (blocks.Bullets(tuple((f"{one_line(each.text)} ", format_sources(each, words)) for each in claims)),)
+    )
 
 
 def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -305,15 +300,17 @@ def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, .
         # Where nobody was asked to take a side, "nobody dissented" would claim an agreement that was never sought.
         return ()
     items = tuple(format_dissent(voice, words) for voice in decision.dissent)
-    return build_section(words.dissent, (Bullets(items) if items else Line(describe_no_dissent(decision, words), "dim"),))
+    return build_section(
+        words.dissent, (blocks.Bullets(items) if items else blocks.Line(describe_no_dissent(decision, words), "dim"),)
+    )
 
 
-def format_dissent(voice: Dissent, words: SharedReportText) -> Text:
+def format_dissent(voice: Dissent, words: SharedReportText) -> blocks.Text:
     """One voice of dissent."""
     who = words.reported if voice.seat is None else f"{voice.seat}"
     kind = "" if voice.seat is None else f" ({words.verdicts.get(voice.kind, voice.kind)})"
-    sources = (" ", References(voice.entries, f"({words.rests_on} {{line}})")) if voice.entries else ()
-    return (Strong(who), f"{kind}: {one_line(voice.text)}", *sources)
+    sources = (" ", blocks.References(voice.entries, f"({words.rests_on} {{line}})")) if voice.entries else ()
+    return (blocks.Strong(who), f"{kind}: {one_line(voice.text)}", *sources)
 
 
 def describe_no_dissent(decision: Decision, words: SharedReportText) -> str:
@@ -327,7 +324,7 @@ def build_lost_seats(decision: Decision, words: SharedReportText) -> tuple[Block
     meaning = words.outcome_uncertain if decision.outcome_uncertain else words.outcome_certain
     is_missing = any(lost.did_not_vote for lost in decision.lost)
     lines = format_lost_seats(decision, words)
-    return build_section(words.lost, (Bullets(lines, "bad"), Line(meaning if is_missing else "", "bad")))
+    return build_section(words.lost, (blocks.Bullets(lines, "bad"), blocks.Line(meaning if is_missing else "", "bad")))
 
 
 def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str, ...]:
@@ -343,7 +340,7 @@ def format_lost_seats(decision: Decision, words: SharedReportText) -> tuple[str,
 def build_spent(decision: Decision, words: SharedReportText) -> Block:
     """What it cost, in one line."""
     spent = decision.spent
-    return Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}", "dim")
+    return blocks.Line(f"{words.spent.format(calls=spent.calls, tokens=spent.tokens)} · {format_money(words, spent)}", "dim")
 
 
 def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -357,7 +354,7 @@ def build_positions(decision: Decision, words: SharedReportText) -> tuple[Block,
             words.verdicts.get(position.verdict or "", position.verdict or "–"),
             format_confidence(position.confidence_after, words, is_due=position.verdict is not None),
             f"{position.weight:.2f}",
-            References((position.moved_by,)) if position.moved_by else "–",
+            blocks.References((position.moved_by,)) if position.moved_by else "–",
         )
         for position in decision.positions
     ]
@@ -369,10 +366,10 @@ def format_confidence(stated: float | None, words: SharedReportText, *, is_due: 
     return words.not_stated if stated is None and is_due else format_percent(stated)
 
 
-def build_line_card(line: TimelineLine, *marks: Text, blocks: Iterable[Block] = ()) -> Card:
+def build_line_card(line: TimelineLine, *marks: blocks.Text, content: Iterable[Block] = ()) -> blocks.Card:
     """A line of the timeline: who said it and when, then the words."""
-    head = (Muted(f"#{line.id}"), Strong(line.speaker), *marks, Muted(line.timestamp))
-    return Card(blocks=(Quote(line.content), *blocks), head=head, entry=line.id, seat=line.speaker, kind="turn")
+    head = (blocks.Muted(f"#{line.id}"), blocks.Strong(line.speaker), *marks, blocks.Muted(line.timestamp))
+    return blocks.Card(blocks=(blocks.Quote(line.content), *content), head=head, entry=line.id, seat=line.speaker, kind="turn")
 
 
 def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:

@@ -8,20 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
+from moothall.domain import facts
 from moothall.domain.budget import Spent
-from moothall.domain.facts import (
-    AsksSent,
-    Closed,
-    Entry,
-    Fact,
-    Language,
-    Loss,
-    Opened,
-    Reply,
-    SeatLost,
-    SessionCancelled,
-    SessionForked,
-)
+from moothall.domain.facts import Entry, Fact
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.rulebook import Rulebook
@@ -39,7 +28,7 @@ class LossLine:
     seq: int
     seat: SeatId
     asked_for: str
-    reason: Loss
+    reason: facts.Loss
     detail: str
 
 
@@ -86,7 +75,7 @@ class Costs:
     seats: dict[SeatId, Spent] = field(default_factory=dict)
 
     def add(self, fact: Fact) -> None:
-        if isinstance(fact, Reply | SeatLost):
+        if isinstance(fact, facts.Reply | facts.SeatLost):
             self.seats[fact.seat] = self.seats.get(fact.seat, Spent()).plus(fact.usage)
 
 
@@ -109,11 +98,11 @@ class SessionTimeline:
         self.costs = Costs()
         self.settled: Mapping[int, ObligationState] = {}
         self.seq = 0
-        self.closed: Closed | None = None
+        self.closed: facts.Closed | None = None
         self.lost_since = 0
         self.asked_at: dict[str, datetime] = {}
         self.answered_at: dict[SeatId, int] = {}
-        self.forked: SessionForked | None = None
+        self.forked: facts.SessionForked | None = None
         self._is_answered = False
         self._session_state: SessionState | None = None
         self._opened_at: datetime | None = None
@@ -142,14 +131,14 @@ class SessionTimeline:
         return self.session_state
 
     @property
-    def language(self) -> Language:
+    def language(self) -> facts.Language:
         return self.session_state.opened.language
 
     @property
     def status(self) -> Status:
         """Whether the session goes on, waits out an outage, or how it ended."""
         if self.closed is not None:
-            return "cancelled" if isinstance(self.closed, SessionCancelled) else "concluded"
+            return "cancelled" if isinstance(self.closed, facts.SessionCancelled) else "concluded"
         return "thinking" if self.session_state.parked is None else "parked"
 
     @property
@@ -184,30 +173,30 @@ class SessionTimeline:
         """Take in one more entry, as far as all protocols share it."""
         self.seq = entry.seq
         fact = entry.fact
-        if isinstance(fact, Opened):
+        if isinstance(fact, facts.Opened):
             self._session_state = build_session_state(entry, fact)
             self._opened_at = entry.at
             return
         self._session_state = apply(self.session_state, entry)
         self.costs.add(fact)
-        if isinstance(fact, Reply):
+        if isinstance(fact, facts.Reply):
             self._add_origin(entry.seq, fact)
-        if isinstance(fact, SeatLost):
+        if isinstance(fact, facts.SeatLost):
             kind = fact.ask.split(".", 2)[1]
             self.losses.append(LossLine(seq=entry.seq, seat=fact.seat, asked_for=kind, reason=fact.reason, detail=fact.detail))
             self.lost_since = self.lost_since or entry.seq
-        if isinstance(fact, Reply):
+        if isinstance(fact, facts.Reply):
             self._is_answered = True
             self.answered_at[fact.seat] = entry.seq
         # Further asks after an answer: the session went on in spite of the losses before.
-        if isinstance(fact, AsksSent) and self._is_answered:
+        if isinstance(fact, facts.AsksSent) and self._is_answered:
             self.lost_since, self._is_answered = 0, False
-        if isinstance(fact, AsksSent):
+        if isinstance(fact, facts.AsksSent):
             pending = self.session_state.pending
             self.asked_at = {ask: self.asked_at.get(ask, entry.at) for ask in pending}
-        if isinstance(fact, SessionForked):
+        if isinstance(fact, facts.SessionForked):
             self.forked = fact
-        if isinstance(fact, Closed):
+        if isinstance(fact, facts.Closed):
             self.closed = fact
 
     def list_phases(self) -> Sequence[SessionPhase]:
@@ -222,7 +211,7 @@ class SessionTimeline:
         """Where a new part of the timeline begins: the ledger's entry and a title, in order."""
         return ()
 
-    def _add_origin(self, seq: int, fact: Reply) -> None:
+    def _add_origin(self, seq: int, fact: facts.Reply) -> None:
         kind = fact.ask.split(".", 2)[1]
         self._doors[fact.seat, kind] = fact.origin
         self._first_doors.setdefault((fact.seat, kind), fact.origin)
@@ -253,7 +242,7 @@ class TimelineBase(SessionTimeline, Generic[S]):
 
     def add(self, entry: Entry) -> None:
         self.apply_shared(entry)
-        if isinstance(entry.fact, Opened):
+        if isinstance(entry.fact, facts.Opened):
             self._state = self._rules.initial(entry.fact)
             self.begin(entry)
             return

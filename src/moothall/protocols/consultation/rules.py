@@ -29,24 +29,7 @@ from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.rulebook import Rulebook
-from moothall.protocols.consultation.facts import (
-    CONSULT,
-    FORMS,
-    INSTEAD,
-    KINDS,
-    RECORD,
-    Advice,
-    ConsultationAnswered,
-    ConsultationBegun,
-    ConsultationFailed,
-    ConsultationFiled,
-    ConsultationInsisted,
-    ConsultationRefused,
-    ConsultationRequested,
-    QuestionOpened,
-    RecordLocation,
-    Refusal,
-)
+from moothall.protocols.consultation import facts
 from moothall.protocols.consultation.prompts import (
     add_consultation_prompt,
     add_consultation_rules,
@@ -82,10 +65,10 @@ class ConsultingRulebook:
         self.inner = inner
         self.gates = gates
         self.name = inner.name
-        self.kinds: Mapping[str, type[Fact]] = {**inner.kinds, **KINDS}
+        self.kinds: Mapping[str, type[Fact]] = {**inner.kinds, **facts.KINDS}
         # Every answer of the wrapped protocol may be replaced by a request.
-        within_forms = {kind: replace(form, instead=INSTEAD) for kind, form in inner.forms.items()}
-        self.forms: Mapping[str, AnswerForm] = {**within_forms, **FORMS}
+        within_forms = {kind: replace(form, instead=facts.INSTEAD) for kind, form in inner.forms.items()}
+        self.forms: Mapping[str, AnswerForm] = {**within_forms, **facts.FORMS}
 
     def initial(self, opened: Opened) -> ConsultingState:
         rules = opened.consult or _NOBODY
@@ -98,7 +81,7 @@ class ConsultingRulebook:
         after = self._apply_entry(evolve_shared(state, entry), entry)
         inner = to_inner_entry(entry)
         # A standalone question has no protocol of its own: its rulebook needs the consultation facts themselves.
-        if inner is None and isinstance(state.opened, QuestionOpened):
+        if inner is None and isinstance(state.opened, facts.QuestionOpened):
             inner = entry
         if inner is not None:
             after = _with_last_words(fast_replace(after, inner=self.inner.evolve(after.inner, inner)), inner.fact)
@@ -110,7 +93,7 @@ class ConsultingRulebook:
         # First of all: the wrapped protocol waits for this ask, and only the recorded loss releases it.
         if state.insisting:
             ask, seat = state.insisting[0]
-            return (Record(fact=ConsultationInsisted(ask=ask, seat=seat)),)
+            return (Record(fact=facts.ConsultationInsisted(ask=ask, seat=seat)),)
         effects = self.inner.decide(state.inner)
         records = tuple(effect for effect in effects if isinstance(effect, Record))
         is_ending = any(isinstance(record.fact, Closed) for record in records)
@@ -122,10 +105,10 @@ class ConsultingRulebook:
 
     def brief(self, state: ConsultingState, ask: Ask) -> Brief:
         current = state.current
-        if ask.kind == CONSULT and current is not None:
-            return build_consultation_brief(state, current, ask, self.forms[CONSULT])
-        if ask.kind == RECORD and current is not None:
-            return build_record_brief(state, current, ask, self.forms[RECORD])
+        if ask.kind == facts.CONSULT and current is not None:
+            return build_consultation_brief(state, current, ask, self.forms[facts.CONSULT])
+        if ask.kind == facts.RECORD and current is not None:
+            return build_record_brief(state, current, ask, self.forms[facts.RECORD])
         # The wrapped protocol knows each ask by its first id only.
         brief = self.inner.brief(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
         is_gate = state.rules.gate or ask.kind in self.gates
@@ -133,7 +116,7 @@ class ConsultingRulebook:
 
     def answer_rules(self, state: ConsultingState, ask: Ask) -> AnswerRules:
         build = getattr(self.inner, "answer_rules", None)
-        if build is None or (ask.kind in {CONSULT, RECORD} and state.current is not None):
+        if build is None or (ask.kind in {facts.CONSULT, facts.RECORD} and state.current is not None):
             return self.brief(state, ask)
         rules: AnswerRules = build(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
         if rules.person is None:
@@ -173,14 +156,14 @@ class ConsultingRulebook:
         to = _find_seat(state, head.request.to)
         reason = self._find_refusal(state, head, to, asks)
         if reason is not None or to is None:
-            return ConsultationRefused(
+            return facts.ConsultationRefused(
                 ask=head.ask, seat=head.seat, to=head.request.to, reason=reason or "unknown", request=request
             )
-        return ConsultationBegun(consultation=state.begun + 1, ask=head.ask, seat=head.seat, to=to, request=request)
+        return facts.ConsultationBegun(consultation=state.begun + 1, ask=head.ask, seat=head.seat, to=to, request=request)
 
     def _find_refusal(
         self, state: ConsultingState, head: PendingRequest, to: SeatId | None, asks: Mapping[AskId, Ask]
-    ) -> Refusal | None:
+    ) -> facts.Refusal | None:
         # The order of the checks is the order of the reasons that a seat is told; the first one that applies counts.
         if head.ask not in asks:
             return "withdrawn"
@@ -209,21 +192,21 @@ class ConsultingRulebook:
         after = fast_replace(state, put=_update_open_asks(state.put, fact)) if isinstance(fact, _ASK_FACTS) else state
         current = state.current
         match fact:
-            case ConsultationRequested(said=ConsultRequest()):
+            case facts.ConsultationRequested(said=ConsultRequest()):
                 return self._apply_request(after, fact)
-            case ConsultationRefused():
+            case facts.ConsultationRefused():
                 return _apply_refusal(after, fact)
-            case ConsultationBegun():
+            case facts.ConsultationBegun():
                 return _apply_begin(after, fact)
-            case ConsultationAnswered(ask=ask, said=Advice() as advice):
+            case facts.ConsultationAnswered(ask=ask, said=facts.Advice() as advice):
                 if current is None or current.status != "asking" or ask != current.consult_ask:
                     return after
                 return fast_replace(after, current=replace(current, status="filing", advice=advice, at=entry.at))
-            case ConsultationFiled(ask=ask, said=RecordLocation() as filed):
+            case facts.ConsultationFiled(ask=ask, said=facts.RecordLocation() as filed):
                 if current is None or current.status != "filing" or ask != current.record_ask:
                     return after
                 return _apply_end(after, current, filed)
-            case ConsultationFailed(consultation=number, reason=reason):
+            case facts.ConsultationFailed(consultation=number, reason=reason):
                 if current is None or number != current.number:
                     return after
                 # Advice that could not be recorded does not count: everything that a seat was told must be on file.
@@ -232,7 +215,7 @@ class ConsultingRulebook:
                 return fast_replace(after, current=replace(current, status="filing", failure=reason, at=entry.at))
             case SeatLost(ask=ask) if current is not None and ask in {current.consult_ask, current.record_ask}:
                 return _apply_loss(after, current, fact, entry)
-            case ConsultationInsisted(ask=ask):
+            case facts.ConsultationInsisted(ask=ask):
                 return _apply_settled_ask(after, ask)
             case SessionForked():
                 # A fork needs a token of its own: its consultations must not overwrite the records of its source.
@@ -244,7 +227,7 @@ class ConsultingRulebook:
             case _:
                 return after
 
-    def _apply_request(self, state: ConsultingState, fact: ConsultationRequested) -> ConsultingState:
+    def _apply_request(self, state: ConsultingState, fact: facts.ConsultationRequested) -> ConsultingState:
         current = state.current
         # The consulted seat itself asks for a consultation: nesting is refused once, then it must answer directly.
         if current is not None and current.status == "asking" and (fact.ask, fact.seat) == (current.consult_ask, current.to):
@@ -252,7 +235,7 @@ class ConsultingRulebook:
                 return fast_replace(state, current=replace(current, has_insisted=True))
             nested = PendingRequest(ask=fact.ask, seat=fact.seat, request=fact.said)
             # Scripted participants answer by count: the request used up one of their answers.
-            return fast_replace(state, nested=nested, extra=_increment_count(state.extra, f"{CONSULT}.{fact.seat}"))
+            return fast_replace(state, nested=nested, extra=_increment_count(state.extra, f"{facts.CONSULT}.{fact.seat}"))
         asks = [effect for effect in self.inner.decide(state.inner) if isinstance(effect, Ask)]
         settled = next((ask for ask in asks if _to_outer_ask(state, ask).id == fact.ask and ask.seat == fact.seat), None)
         if settled is None or settled.id in {current.ask if current else None, *(each.ask for each in state.waiting)}:
@@ -306,22 +289,24 @@ def _find_next_request(state: ConsultingState, asks: tuple[Ask, ...]) -> Pending
 def _find_next_fact(state: ConsultingState, current: Consultation, asks: Mapping[AskId, Ask]) -> Fact | None:
     """Return the next fact that the running consultation leads to by itself."""
     if state.nested is not None:
-        return ConsultationRefused(ask=state.nested.ask, seat=state.nested.seat, to=state.nested.request.to, reason="nested")
+        return facts.ConsultationRefused(
+            ask=state.nested.ask, seat=state.nested.seat, to=state.nested.request.to, reason="nested"
+        )
     if current.status == "filing":
         is_over = current.filings >= MAX_FILINGS
-        return ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
+        return facts.ConsultationFailed(consultation=current.number, reason="unrecorded") if is_over else None
     if current.has_insisted:
-        return ConsultationFailed(consultation=current.number, reason="insisted")
+        return facts.ConsultationFailed(consultation=current.number, reason="insisted")
     # The protocol no longer waits for the asker, so nobody needs the answer.
-    return None if current.ask in asks else ConsultationFailed(consultation=current.number, reason="withdrawn")
+    return None if current.ask in asks else facts.ConsultationFailed(consultation=current.number, reason="withdrawn")
 
 
 def _build_consult_ask(state: ConsultingState, current: Consultation) -> Ask:
-    return Ask(id=current.consult_ask, seat=current.to, kind=CONSULT, turn=current.number, patience=state.rules.patience)
+    return Ask(id=current.consult_ask, seat=current.to, kind=facts.CONSULT, turn=current.number, patience=state.rules.patience)
 
 
 def _build_record_ask(current: Consultation) -> Ask:
-    return Ask(id=current.record_ask, seat=DIRECTOR.id, kind=RECORD, turn=current.number, patience=FILING_SECONDS)
+    return Ask(id=current.record_ask, seat=DIRECTOR.id, kind=facts.RECORD, turn=current.number, patience=FILING_SECONDS)
 
 
 def _find_seat(state: ConsultingState, name: str) -> SeatId | None:
@@ -341,7 +326,7 @@ def _increment_count(counts: Mapping[Any, int], key: Any) -> dict[Any, int]:
     return {**counts, key: counts.get(key, 0) + 1}
 
 
-def _apply_refusal(state: ConsultingState, fact: ConsultationRefused) -> ConsultingState:
+def _apply_refusal(state: ConsultingState, fact: facts.ConsultationRefused) -> ConsultingState:
     current = state.current
     if state.nested is not None and fact.ask == state.nested.ask and current is not None:
         return fast_replace(state, nested=None, current=replace(current, tries=current.tries + 1, is_direct=True))
@@ -356,7 +341,7 @@ def _apply_refusal(state: ConsultingState, fact: ConsultationRefused) -> Consult
     return fast_replace(state, again=_increment_count(state.again, fact.ask), refused={**state.refused, fact.ask: fact.reason})
 
 
-def _apply_begin(state: ConsultingState, fact: ConsultationBegun) -> ConsultingState:
+def _apply_begin(state: ConsultingState, fact: facts.ConsultationBegun) -> ConsultingState:
     waiting = state.waiting
     is_own = bool(waiting) and waiting[0].ask == fact.ask
     request = waiting[0].request if is_own else fact.request
@@ -365,7 +350,7 @@ def _apply_begin(state: ConsultingState, fact: ConsultationBegun) -> ConsultingS
         return state
     current = Consultation(number=fact.consultation, ask=fact.ask, seat=fact.seat, to=fact.to, request=request)
     after = fast_replace(
-        state, current=current, begun=fact.consultation, extra=_increment_count(state.extra, f"{CONSULT}.{fact.to}")
+        state, current=current, begun=fact.consultation, extra=_increment_count(state.extra, f"{facts.CONSULT}.{fact.to}")
     )
     if not is_own:
         return after
@@ -377,7 +362,7 @@ def _apply_begin(state: ConsultingState, fact: ConsultationBegun) -> ConsultingS
     )
 
 
-def _apply_end(state: ConsultingState, current: Consultation, filed: RecordLocation | None) -> ConsultingState:
+def _apply_end(state: ConsultingState, current: Consultation, filed: facts.RecordLocation | None) -> ConsultingState:
     """End the consultation and hand its outcome to the asker."""
     learned = ConsultationOutcome(
         to=current.to, request=current.request, advice=current.advice, failure=current.failure, filed=filed

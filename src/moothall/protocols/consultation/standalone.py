@@ -13,21 +13,7 @@ from moothall.domain.protocol_state import ProtocolState, evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import CONSULTATION_PROMPT
-from moothall.protocols.consultation.facts import (
-    QUESTION,
-    QUESTION_FORMS,
-    QUESTION_KINDS,
-    Advice,
-    AskerConclusion,
-    ConsultationAnswered,
-    ConsultationFailed,
-    ConsultationFiled,
-    ConsultationRefused,
-    Outcome,
-    QuestionAnswered,
-    QuestionClosed,
-    QuestionOpened,
-)
+from moothall.protocols.consultation import facts
 from moothall.protocols.consultation.prompts import build_conclusion_ask
 
 PATIENCE: Final = 600.0
@@ -37,13 +23,13 @@ PATIENCE: Final = 600.0
 class QuestionState(ProtocolState):
     """The state of a question. `advice` is the answer before it is recorded; `outcome` is set when the question is settled."""
 
-    opened: QuestionOpened
-    advice: Advice | None = None
-    outcome: Outcome | None = None
+    opened: facts.QuestionOpened
+    advice: facts.Advice | None = None
+    outcome: facts.Outcome | None = None
 
     @property
     def ask(self) -> AskId:
-        return ask_id(1, QUESTION, self.opened.asker)
+        return ask_id(1, facts.QUESTION, self.opened.asker)
 
 
 class QuestionRules:
@@ -53,11 +39,11 @@ class QuestionRules:
     """
 
     name = "consultation"
-    kinds: Mapping[str, type[Fact]] = QUESTION_KINDS
-    forms: Mapping[str, AnswerForm] = QUESTION_FORMS
+    kinds: Mapping[str, type[Fact]] = facts.QUESTION_KINDS
+    forms: Mapping[str, AnswerForm] = facts.QUESTION_FORMS
 
     def initial(self, opened: Opened) -> QuestionState:
-        assert isinstance(opened, QuestionOpened)
+        assert isinstance(opened, facts.QuestionOpened)
         return QuestionState(opened=opened, seats=opened.seats)
 
     def evolve(self, state: QuestionState, entry: Entry) -> QuestionState:
@@ -65,17 +51,17 @@ class QuestionRules:
             return state
         state = evolve_shared(state, entry)
         match entry.fact:
-            case ConsultationAnswered(said=Advice() as advice):
+            case facts.ConsultationAnswered(said=facts.Advice() as advice):
                 return fast_replace(state, advice=advice)
             # Only a recorded answer counts; see `ConsultationFiled`.
-            case ConsultationFiled():
-                known: Outcome = "answered" if state.advice and not state.advice.is_unknown else "unknown"
+            case facts.ConsultationFiled():
+                known: facts.Outcome = "answered" if state.advice and not state.advice.is_unknown else "unknown"
                 return fast_replace(state, outcome=state.outcome or (known if state.advice else "failed"))
-            case ConsultationFailed(reason="unrecorded"):
+            case facts.ConsultationFailed(reason="unrecorded"):
                 return fast_replace(state, advice=None, outcome="failed")
-            case ConsultationRefused(reason=reason) if reason != "nested":
+            case facts.ConsultationRefused(reason=reason) if reason != "nested":
                 return fast_replace(state, outcome=state.outcome or "refused")
-            case QuestionAnswered(ask=ask, said=AskerConclusion()) if ask == state.ask:
+            case facts.QuestionAnswered(ask=ask, said=facts.AskerConclusion()) if ask == state.ask:
                 return fast_replace(state, outcome=state.outcome or "answered")
             case SeatLost(ask=ask) if ask == state.ask:
                 return fast_replace(state, outcome=state.outcome or "failed")
@@ -88,10 +74,10 @@ class QuestionRules:
         if state.is_closed:
             return ()
         if state.outcome is not None:
-            return (Record(fact=QuestionClosed(outcome=state.outcome)),)
+            return (Record(fact=facts.QuestionClosed(outcome=state.outcome)),)
         asker = state.opened.asker
         # `first` makes the director consult the other seat before the asker is asked; the filed answer settles the question.
-        return (Ask(id=state.ask, seat=asker, kind=QUESTION, turn=1, patience=PATIENCE, first=state.opened.request),)
+        return (Ask(id=state.ask, seat=asker, kind=facts.QUESTION, turn=1, patience=PATIENCE, first=state.opened.request),)
 
     def brief(self, state: QuestionState, ask: Ask) -> Brief:
         words = CONSULTATION_PROMPT[state.opened.language]
@@ -100,7 +86,7 @@ class QuestionRules:
         return Brief(
             ask=ask,
             seat=seat,
-            form=QUESTION_FORMS[QUESTION],
+            form=facts.QUESTION_FORMS[facts.QUESTION],
             language=state.opened.language,
             seed=state.opened.seed,
             nth=1,

@@ -9,18 +9,7 @@ from moothall.domain.facts import Entry, SeatLost
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import CONSULTATION_PROMPT, ConsultationPromptText
-from moothall.protocols.consultation.facts import (
-    CONSULT,
-    Advice,
-    ConsultationAnswered,
-    ConsultationBegun,
-    ConsultationFailed,
-    ConsultationFiled,
-    ConsultationInsisted,
-    ConsultationRefused,
-    ConsultationRequested,
-    RecordLocation,
-)
+from moothall.protocols.consultation import facts
 from moothall.protocols.consultation.state import parse_ask_kind, to_inner_entry
 from moothall.reports.timeline import SessionPhase, SessionTimeline
 from moothall.reports.wording import explain_detail
@@ -34,10 +23,10 @@ class ConsultationSummary:
     seat: SeatId
     to: str
     request: ConsultRequest | None
-    advice: Advice | None = None
+    advice: facts.Advice | None = None
     failure: str = ""
     refusal: str = ""
-    filed: RecordLocation | None = None
+    filed: facts.RecordLocation | None = None
 
     @property
     def status(self) -> str:
@@ -66,7 +55,7 @@ class ConsultingTimeline(SessionTimeline):
         self.lines = timeline.lines
         self.consultations: list[ConsultationSummary] = []
         self.refusals: list[ConsultationSummary] = []
-        self._requests: list[ConsultationRequested] = []
+        self._requests: list[facts.ConsultationRequested] = []
 
     @property
     def words(self) -> ConsultationPromptText:
@@ -98,25 +87,25 @@ class ConsultingTimeline(SessionTimeline):
             # Its cost and its time count in every report of the session.
             self.within.apply_shared(entry)
         match entry.fact:
-            case ConsultationRequested():
+            case facts.ConsultationRequested():
                 self._requests.append(entry.fact)
-            case ConsultationRefused() as fact:
+            case facts.ConsultationRefused() as fact:
                 request = self._take_request(fact.seat, fact.request)
                 self.refusals.append(
                     ConsultationSummary(seq=entry.seq, seat=fact.seat, to=fact.to, request=request, refusal=fact.reason)
                 )
-            case ConsultationBegun() as fact:
+            case facts.ConsultationBegun() as fact:
                 request = self._take_request(fact.seat, fact.request)
                 self.consultations.append(ConsultationSummary(seq=entry.seq, seat=fact.seat, to=fact.to, request=request))
-            case ConsultationInsisted(seat=seat):
+            case facts.ConsultationInsisted(seat=seat):
                 self._take_request(seat, None)
-            case ConsultationAnswered(said=advice):
+            case facts.ConsultationAnswered(said=advice):
                 self._update_last(advice=advice)
-            case ConsultationFiled(said=filed):
+            case facts.ConsultationFiled(said=filed):
                 self._update_last(filed=filed)
-            case ConsultationFailed(reason=reason):
+            case facts.ConsultationFailed(reason=reason):
                 self._update_last(failure=reason)
-            case SeatLost(ask=ask, reason=reason) if parse_ask_kind(ask) == CONSULT:
+            case SeatLost(ask=ask, reason=reason) if parse_ask_kind(ask) == facts.CONSULT:
                 self._update_last(failure=reason)
             case _:
                 pass
@@ -146,18 +135,18 @@ def add_and_describe_consultation(
         return lines(timeline.within, inner)
     words = timeline.words
     match entry.fact:
-        case ConsultationRequested(seat=seat, said=request):
+        case facts.ConsultationRequested(seat=seat, said=request):
             return [f"  ? {seat} → {one_line(request.to)}: {one_line(request.question)}"]
-        case ConsultationBegun(seat=seat, to=to, request=ConsultRequest() as request):
+        case facts.ConsultationBegun(seat=seat, to=to, request=ConsultRequest() as request):
             return [f"  ? {seat} → {to}: {one_line(request.question)}"]
-        case ConsultationRefused(seat=seat, to=to, reason=reason):
+        case facts.ConsultationRefused(seat=seat, to=to, reason=reason):
             return [f"  ✗ {words.told_refused}: {seat} → {one_line(to)} ({words.refusals[reason]})"]
-        case ConsultationAnswered(seat=seat, said=advice):
+        case facts.ConsultationAnswered(seat=seat, said=advice):
             mark = f" [{words.unknown.format(to=seat)}]" if advice.is_unknown else ""
             return [f"  ! {seat}: {one_line(advice.answer)}{mark}"]
-        case ConsultationFailed(reason=reason):
+        case facts.ConsultationFailed(reason=reason):
             return [f"  ✗ {words.told_failed}: {words.failures[reason]}"]
-        case ConsultationFiled(said=filed):
+        case facts.ConsultationFiled(said=filed):
             return [f"  ▤ {words.told_filed}: {one_line(filed.path)}"]
         case SeatLost(seat=seat, reason=reason, detail=detail):
             cause = one_line(explain_detail(detail, reason, timeline.session_state.opened.language))

@@ -29,20 +29,7 @@ from moothall.protocols.council.facts import (
 from moothall.protocols.council.motions import find_blind_positions
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
 from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_allowed_types
-from moothall.reports.person_steps import (
-    POSITION,
-    WORDS,
-    ask_choice,
-    ask_confidence,
-    ask_moved_by,
-    ask_position,
-    ask_words,
-    compute_confidence,
-    join_long_choice,
-    offer_pass,
-    read_choice,
-    read_moved_by,
-)
+from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition
 
 REFERS_TO: Final = "refers_to"
@@ -120,18 +107,18 @@ Row = AnswerField[CouncilAsk]
 
 def _ask_resolution(asked: CouncilAsk, text: str, why: str) -> list[PersonStep]:
     """Ask for a text; where there are options, the choice comes first and the text only explains it."""
-    return [ask_words(why, is_needed=False)] if asked.options else [ask_words(text)]
+    return [person_steps.ask_words(why, is_needed=False)] if asked.options else [person_steps.ask_words(text)]
 
 
 def _read_resolution(_: CouncilAsk, answers: Answers) -> str:
-    return join_long_choice(answers.get(WORDS, ""), answers) or read_choice(answers)
+    return person_steps.join_long_choice(answers.get(person_steps.WORDS, ""), answers) or person_steps.read_choice(answers)
 
 
 def _ask_side(asked: CouncilAsk) -> list[PersonStep]:
     owner, text = asked.variant.owner(asked.state.opened), asked.text
     sides = tuple(PersonChoice(value=side, text=shown) for side, shown in text.sides.items())
     question = text.argue if owner is None else text.advise.format(owner=owner)
-    return [PersonStep(name=POSITION, text=question, choices=sides, kind="position", is_needed=True)]
+    return [PersonStep(name=person_steps.POSITION, text=question, choices=sides, kind="position", is_needed=True)]
 
 
 def _ask_reference(asked: CouncilAsk) -> list[PersonStep]:
@@ -151,7 +138,7 @@ def _ask_whether_accepted(asked: CouncilAsk) -> list[PersonStep]:
     choices = tuple(PersonChoice(value=value, text=shown) for value, shown in asked.text.ways.items())
     return [
         PersonStep(
-            name=POSITION,
+            name=person_steps.POSITION,
             text=f"#{number}: {asked.text.gives_way}",
             choices=choices,
             kind="position",
@@ -164,7 +151,7 @@ def _ask_whether_accepted(asked: CouncilAsk) -> list[PersonStep]:
 
 def _read_challenges(asked: CouncilAsk, answers: Answers, way: str) -> list[int]:
     own = list_own_challenges(asked.state, asked.ask.seat)
-    return [number for number in own if answers[build_key(POSITION, str(number))] == way]
+    return [number for number in own if answers[build_key(person_steps.POSITION, str(number))] == way]
 
 
 def _ask_advice(asked: CouncilAsk) -> list[PersonStep]:
@@ -173,7 +160,9 @@ def _ask_advice(asked: CouncilAsk) -> list[PersonStep]:
     for line in asked.list_lines(asked.advice):
         question = text.advice.format(seat=line.seat, number=line.id, text=extract_first_sentence(line.said.text))
         group = str(line.id)
-        steps.append(PersonStep(name=POSITION, text=question, choices=choices, kind="position", is_needed=True, group=group))
+        steps.append(
+            PersonStep(name=person_steps.POSITION, text=question, choices=choices, kind="position", is_needed=True, group=group)
+        )
         steps.append(PersonStep(name=WHY, text=PERSON_STEPS[asked.language].why, group=group))
     return steps
 
@@ -182,7 +171,7 @@ def _read_advice(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
     return [
         {
             "entry": number,
-            "how": answers[build_key(POSITION, str(number))],
+            "how": answers[build_key(person_steps.POSITION, str(number))],
             "why": answers.get(build_key(WHY, str(number)), "")[:MAX_LINE],
         }
         for number in asked.advice
@@ -191,9 +180,9 @@ def _read_advice(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
 
 def _ask_ballot(asked: CouncilAsk) -> list[PersonStep]:
     steps = [
-        replace(step, is_needed=step.is_needed and step.name != POSITION)
+        replace(step, is_needed=step.is_needed and step.name != person_steps.POSITION)
         for line in asked.list_lines(asked.candidates)
-        for step in ask_position(
+        for step in person_steps.ask_position(
             asked.language,
             POSITIONS,
             text=asked.text.vote_on.format(number=line.id, seat=line.seat, text=extract_first_sentence(line.said.text)),
@@ -208,7 +197,7 @@ def _read_ballot(asked: CouncilAsk, answers: Answers) -> list[Mapping[str, objec
     return [
         {
             "candidate": line.id,
-            "position": answers.get(build_key(POSITION, str(line.id))) or "abstain",
+            "position": answers.get(build_key(person_steps.POSITION, str(line.id))) or "abstain",
             "condition": answers.get(build_key(CONDITION, str(line.id)), "")[:MAX_LINE],
         }
         for line in asked.list_lines(asked.candidates)
@@ -219,7 +208,11 @@ def _ask_moved_by(asked: CouncilAsk) -> list[PersonStep]:
     lines = asked.visible if asked.candidates else asked.state.lines
     others = frozenset(line.id for line in lines if line.seat != asked.ask.seat)
     # Only a mind that was made up before can have been changed.
-    return [ask_moved_by(asked.language, others)] if asked.ask.seat in find_blind_positions(asked.state) and others else []
+    return (
+        [person_steps.ask_moved_by(asked.language, others)]
+        if asked.ask.seat in find_blind_positions(asked.state) and others
+        else []
+    )
 
 
 def _allow_taken(asked: CouncilAsk) -> Schema:
@@ -259,13 +252,13 @@ CHOICE: Final = Row(
     "choice",
     is_needed=lambda asked: bool(asked.options),
     allow=lambda asked: allow_choice(asked.options, MAX_CHOICE),
-    ask=lambda asked: [ask_choice(asked.language, asked.options)],
-    read=lambda _, answers: read_choice(answers),
+    ask=lambda asked: [person_steps.ask_choice(asked.language, asked.options)],
+    read=lambda _, answers: person_steps.read_choice(answers),
 )
 CONFIDENCE: Final = Row(
     "confidence",
-    ask=lambda asked: [ask_confidence(asked.language)],
-    read=lambda _, answers: compute_confidence(answers),
+    ask=lambda asked: [person_steps.ask_confidence(asked.language)],
+    read=lambda _, answers: person_steps.compute_confidence(answers),
 )
 REFERENCE: Final = Row("refers_to", allow=lambda asked: allow_values([1, *(line.id for line in asked.visible)]))
 EVIDENCE: Final = Row("evidence", allow=lambda _: allow_list(allow_text(MAX_LINE), MAX_EVIDENCE))
@@ -296,11 +289,11 @@ def _form(kind: str, max_tokens: int) -> AnswerForm:
 
 
 def _ask_vote(asked: CouncilAsk) -> Sequence[PersonStep]:
-    return ask_position(asked.language, POSITIONS, text=asked.text.vote)
+    return person_steps.ask_position(asked.language, POSITIONS, text=asked.text.vote)
 
 
 def _ask_vote_confidence(asked: CouncilAsk) -> list[PersonStep]:
-    return [ask_confidence(asked.language, only_after=None if asked.candidates else (POSITION, SIDES))]
+    return [person_steps.ask_confidence(asked.language, only_after=None if asked.candidates else (person_steps.POSITION, SIDES))]
 
 
 VOTE_FIELDS: Final = (
@@ -317,7 +310,7 @@ VOTE_FIELDS: Final = (
         silence="abstain",
         when=lambda asked: not asked.candidates,
         ask=_ask_vote,
-        read=lambda _, answers: answers[POSITION],
+        read=lambda _, answers: answers[person_steps.POSITION],
     ),
     replace(CONFIDENCE, ask=_ask_vote_confidence),
     replace(TEXT, is_needed=False, read=lambda _, answers: answers.get(WHY, "")),
@@ -327,7 +320,7 @@ VOTE_FIELDS: Final = (
         read=lambda _, answers: answers.get(CONDITION, "")[:MAX_LINE],
     ),
     replace(DUE, when=lambda asked: not asked.candidates),
-    replace(MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: read_moved_by(answers)),
+    replace(MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)),
     ACCEPTS,
 )
 
@@ -346,8 +339,17 @@ FORMS: Final = index_by_kind(
     ),
     define_answer(
         _form("argue", 500),
-        replace(_type(*PHASE_TYPES["argue"], "pass"), silence="pass", ask=_ask_side, read=lambda _, answers: answers[POSITION]),
-        replace(PASSED_TEXT, ask=lambda asked: [ask_words(asked.text.say)], read=lambda _, answers: answers[WORDS]),
+        replace(
+            _type(*PHASE_TYPES["argue"], "pass"),
+            silence="pass",
+            ask=_ask_side,
+            read=lambda _, answers: answers[person_steps.POSITION],
+        ),
+        replace(
+            PASSED_TEXT,
+            ask=lambda asked: [person_steps.ask_words(asked.text.say)],
+            read=lambda _, answers: answers[person_steps.WORDS],
+        ),
         replace(REFERENCE, ask=_ask_reference, read=_read_reference),
         Row("confidence"),
         EVIDENCE,
@@ -356,7 +358,11 @@ FORMS: Final = index_by_kind(
     ),
     define_answer(
         _form("answer", 500),
-        replace(PASSED_TEXT, ask=lambda asked: [ask_words(asked.text.answer)], read=lambda _, answers: answers[WORDS]),
+        replace(
+            PASSED_TEXT,
+            ask=lambda asked: [person_steps.ask_words(asked.text.answer)],
+            read=lambda _, answers: answers[person_steps.WORDS],
+        ),
         replace(ANSWERS, ask=_ask_whether_accepted, read=lambda asked, answers: _read_challenges(asked, answers, "no")),
         replace(ACCEPTS, read=lambda asked, answers: _read_challenges(asked, answers, "yes")),
         EVIDENCE,
@@ -437,7 +443,7 @@ def _list_type_rows(asked: CouncilAsk, type_: ContributionType) -> list[tuple[Ro
 def build_person_ask(asked: CouncilAsk) -> PersonAsk:
     """Build what a person is asked."""
     text, news, has_options = asked.text, _build_news(asked), bool(asked.options)
-    pass_command = (offer_pass(asked.language, {"type": "pass"}),)
+    pass_command = (person_steps.offer_pass(asked.language, {"type": "pass"}),)
     resolution = ("type", *(("choice", "text") if has_options else ("text", "choice")), "confidence")
     match asked.phase:
         case "propose":

@@ -12,35 +12,9 @@ from moothall.protocols.council.motions import Challenge
 from moothall.protocols.council.report_timeline import TONES, build_line_details, build_timeline, format_phase
 from moothall.protocols.council.state import CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_condition, list_missing_votes
-from moothall.reports.blocks import (
-    LINE,
-    Bar,
-    Block,
-    Bullets,
-    Card,
-    Cell,
-    Fields,
-    Line,
-    Mark,
-    Quote,
-    References,
-    Report,
-    Shares,
-    Span,
-    Strong,
-    Text,
-    build_section,
-    build_table,
-)
+from moothall.reports import blocks, sections
+from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent
-from moothall.reports.sections import (
-    build_costs,
-    build_report,
-    build_spent,
-    explain_ending_losses,
-    explain_no_decision,
-    format_lost_seats,
-)
 from moothall.reports.wording import explain_consensus, explain_detail, format_percent
 
 NOTHING: Final = "–"
@@ -49,7 +23,7 @@ NOTHING: Final = "–"
 def build_council_report(timeline: CouncilTimeline) -> Report:
     """Build the report at any time of a deliberation."""
     words, decision = COUNCIL_REPORT[timeline.language], build_decision(timeline)
-    return build_report(
+    return sections.build_report(
         timeline,
         decision,
         words,
@@ -59,7 +33,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *_build_obligations(decision, words),
             *_build_dissent(timeline, decision, words),
             *_build_missing(timeline, decision, words),
-            build_spent(decision, words),
+            sections.build_spent(decision, words),
         ),
         record=(
             *_build_votes(timeline, words),
@@ -69,27 +43,27 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *build_timeline(timeline, words),
             *_build_losses(timeline, words),
             *_build_seats(timeline, words),
-            *build_costs(timeline, words),
+            *sections.build_costs(timeline, words),
         ),
     )
 
 
-def build_warning(decision: Decision, language: Language) -> tuple[Span, ...]:
+def build_warning(decision: Decision, language: Language) -> tuple[blocks.Span, ...]:
     """Return what a reader must know before the decision: open challenges, a narrow majority, an overturned blind majority."""
     words = COUNCIL_REPORT[language]
-    warnings: list[Span] = []
+    warnings: list[blocks.Span] = []
     if decision.consensus_type == "contested":
         warnings.append(explain_consensus(words, "contested").capitalize() + ".")
     if decision.open_challenges and decision.status == "concluded":
         text = words.closed_with_open if decision.decision is None else words.with_open
         numbers = tuple(number for claim in decision.open_challenges for number in claim.entries)
-        warnings.append(References(numbers, text.format(count=len(numbers), line=LINE)))
+        warnings.append(blocks.References(numbers, text.format(count=len(numbers), line=blocks.LINE)))
     if decision.overturned:
         warnings.append(words.overturned)
     return tuple(part for span in warnings for part in (" ", span))[1:]
 
 
-def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> list[Text]:
+def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> list[blocks.Text]:
     """Return what is known of the question beside its text."""
     subject = timeline.state.opened.subject
     rows = (
@@ -105,16 +79,18 @@ def _build_outcome(timeline: CouncilTimeline, decision: Decision, words: Council
     """Build the decision with its figures, or the current phase; with the motion that is voted on or did not carry."""
     motion = _build_motion(timeline, words)
     if timeline.resolution is None:
-        reason = explain_no_decision(timeline, decision, words)
-        return (Card(blocks=(*reason, Fields(tuple(_list_progress(timeline, words)))), kind="decision"), *motion)
-    claim = Line(words.no_decision, "strong") if decision.decision is None else Quote(decision.decision.text, "strong")
-    figures = Fields(tuple(_list_figures(decision, words)))
-    ended = explain_ending_losses(timeline, words) if decision.decision is None else ()
-    card = Card(blocks=(claim, figures, *ended), kind="decision")
-    return (Line(build_warning(decision, timeline.language), "warn"), card, *motion)
+        reason = sections.explain_no_decision(timeline, decision, words)
+        return (blocks.Card(blocks=(*reason, blocks.Fields(tuple(_list_progress(timeline, words)))), kind="decision"), *motion)
+    claim = (
+        blocks.Line(words.no_decision, "strong") if decision.decision is None else blocks.Quote(decision.decision.text, "strong")
+    )
+    figures = blocks.Fields(tuple(_list_figures(decision, words)))
+    ended = sections.explain_ending_losses(timeline, words) if decision.decision is None else ()
+    card = blocks.Card(blocks=(claim, figures, *ended), kind="decision")
+    return (blocks.Line(build_warning(decision, timeline.language), "warn"), card, *motion)
 
 
-def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[str, Cell]]:
+def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[str, blocks.Cell]]:
     """Yield the phase of a deliberation that goes on, and who has not had a turn in it."""
     council = timeline.state
     if council.phase == "closed":
@@ -125,11 +101,11 @@ def _list_progress(timeline: CouncilTimeline, words: CouncilReportText) -> Itera
         yield words.awaited, ", ".join(waiting)
 
 
-def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tuple[str, Cell]]:
+def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tuple[str, blocks.Cell]]:
     """Yield the kind of outcome, and how much support it has."""
     if decision.decision is not None:
         yield words.author, decision.author
-        yield words.motion, References(decision.decision.entries)
+        yield words.motion, blocks.References(decision.decision.entries)
     yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus")
     yield words.confidence, format_percent(decision.confidence)
     yield words.support, _format_support(decision, words)
@@ -152,8 +128,8 @@ def _build_motion(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[
     if motion is None:
         return ()
     title = words.motion if timeline.closed is None else words.not_carried
-    head = (f"{title} (", References((motion.id,)), f", {words.motion_by.format(seat=motion.seat)})")
-    return (Card(head=(head,), blocks=(Quote(motion.said.text), build_line_details(motion, words))),)
+    head = (f"{title} (", blocks.References((motion.id,)), f", {words.motion_by.format(seat=motion.seat)})")
+    return (blocks.Card(head=(head,), blocks=(blocks.Quote(motion.said.text), build_line_details(motion, words))),)
 
 
 def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
@@ -180,7 +156,7 @@ def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tu
     lines = [(tally, line) for tally in tallies if (line := timeline.state.line(tally.line)) is not None]
     rows = [
         (
-            References((line.id,)),
+            blocks.References((line.id,)),
             line.seat,
             line.said.text,
             f"{tally.support:.2f}",
@@ -199,29 +175,29 @@ def _build_dissent(timeline: CouncilTimeline, decision: Decision, words: Council
         return ()
     outcomes = {each.line.id: _describe_challenge(timeline, each, words) for each in timeline.challenges()}
     items = tuple(_format_dissent(voice, outcomes, words) for voice in decision.dissent)
-    return build_section(words.dissent, (Bullets(items) if items else Line(words.no_dissent, "dim"),))
+    return build_section(words.dissent, (blocks.Bullets(items) if items else blocks.Line(words.no_dissent, "dim"),))
 
 
-def _format_dissent(voice: Dissent, outcomes: dict[int, References], words: CouncilReportText) -> Text:
+def _format_dissent(voice: Dissent, outcomes: dict[int, blocks.References], words: CouncilReportText) -> blocks.Text:
     """Format one voice of dissent; a challenge with its outcome."""
     met = [outcomes[entry] for entry in voice.entries if voice.kind == "challenge" and entry in outcomes]
-    marks = [span for mark in (References(voice.entries), *met) for span in (", ", mark)]
+    marks = [span for mark in (blocks.References(voice.entries), *met) for span in (", ", mark)]
     return (
-        Strong(f"{voice.seat}"),
+        blocks.Strong(f"{voice.seat}"),
         f" ({words.kinds[voice.kind]}",
         *marks,
         f"): {one_line(voice.text) or words.gives_no_reason}",
     )
 
 
-def _describe_challenge(timeline: CouncilTimeline, challenge: Challenge, words: CouncilReportText) -> References:
+def _describe_challenge(timeline: CouncilTimeline, challenge: Challenge, words: CouncilReportText) -> blocks.References:
     """Describe the outcome of a challenge."""
     if challenge.by is None:
-        return References((), words.challenge_states[challenge.state])
+        return blocks.References((), words.challenge_states[challenge.state])
     by = timeline.state.line(challenge.by)
     is_declined = by is not None and any(each.entry == challenge.line.id and each.how == "declined" for each in by.said.taken)
     text = words.declined if is_declined and challenge.state == "answered" else words.challenge_states[challenge.state]
-    return References((challenge.by,), text)
+    return blocks.References((challenge.by,), text)
 
 
 def _build_missing(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
@@ -230,8 +206,10 @@ def _build_missing(timeline: CouncilTimeline, decision: Decision, words: Council
     meaning = words.outcome_uncertain if decision.outcome_uncertain else words.outcome_certain
     not_voted = (f"{words.not_voted.format(seats=', '.join(missing))} {meaning}",) if missing else ()
     unasked = timeline.resolution.unasked if timeline.resolution is not None else ()
-    not_asked = Line(words.unasked.format(seats=", ".join(unasked)) if unasked else "", "dim")
-    return build_section(words.lost, (Bullets((*format_lost_seats(decision, words), *not_voted), "bad"), not_asked))
+    not_asked = blocks.Line(words.unasked.format(seats=", ".join(unasked)) if unasked else "", "dim")
+    return build_section(
+        words.lost, (blocks.Bullets((*sections.format_lost_seats(decision, words), *not_voted), "bad"), not_asked)
+    )
 
 
 def _list_counted_ballots(timeline: CouncilTimeline) -> tuple[CouncilBallot, ...]:
@@ -249,11 +227,11 @@ def _build_votes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[B
         side = [ballot for ballot in ballots if ballot.position == position]
         weight, tone = sum(ballot.weight for ballot in side), TONES.get(position, "plain")
         if weight:
-            parts.append(Bar(name=name, value=weight / total, tone=tone))
+            parts.append(blocks.Bar(name=name, value=weight / total, tone=tone))
         if side:
-            rows.append((Mark(name, tone), ", ".join(ballot.seat for ballot in side), f"{weight:.2f}"))
-    note = Line(_explain_votes(timeline, words), "dim")
-    return build_section(words.vote_table, (Shares(tuple(parts)), build_table(words.vote_heads, rows), note))
+            rows.append((blocks.Mark(name, tone), ", ".join(ballot.seat for ballot in side), f"{weight:.2f}"))
+    note = blocks.Line(_explain_votes(timeline, words), "dim")
+    return build_section(words.vote_table, (blocks.Shares(tuple(parts)), build_table(words.vote_heads, rows), note))
 
 
 def _explain_votes(timeline: CouncilTimeline, words: CouncilReportText) -> str:
@@ -271,7 +249,7 @@ def _build_readable(timeline: CouncilTimeline, decision: Decision, words: Counci
     if timeline.state.is_sealed and timeline.state.phase == "propose":
         return ()
     challenges = [
-        (References((each.line.id,)), each.line.seat, each.line.said.text, _describe_challenge(timeline, each, words))
+        (blocks.References((each.line.id,)), each.line.seat, each.line.said.text, _describe_challenge(timeline, each, words))
         for each in timeline.challenges()
     ]
     return (
@@ -293,20 +271,20 @@ def _build_positions(timeline: CouncilTimeline, decision: Decision, words: Counc
             format_percent(position.confidence_after),
             _join_texts(find_condition(timeline, position.seat), position.after),
             f"{position.weight:.2f}" if has_votes else NOTHING,
-            References((position.moved_by,)) if position.moved_by else NOTHING,
+            blocks.References((position.moved_by,)) if position.moved_by else NOTHING,
         )
         for position in decision.positions
     ]
     changed = tuple(_list_changed_choices(timeline, decision, words))
-    title = Line(f"{words.changed}:" if changed else "", "dim")
-    return build_section(words.positions, (build_table(words.position_heads, rows), title, Bullets(changed)))
+    title = blocks.Line(f"{words.changed}:" if changed else "", "dim")
+    return build_section(words.positions, (build_table(words.position_heads, rows), title, blocks.Bullets(changed)))
 
 
 def _join_texts(*texts: str | None) -> str:
     return " – ".join(text for text in texts if text) or NOTHING
 
 
-def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> Iterator[Text]:
+def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: CouncilReportText) -> Iterator[blocks.Text]:
     """Yield who changed to another choice than the one that it wrote blind, and the line that it names as the reason."""
     closed = timeline.resolution
     motion = timeline.state.line(closed.motion) if closed is not None else None
@@ -320,18 +298,18 @@ def _list_changed_choices(timeline: CouncilTimeline, decision: Decision, words: 
             continue
         after = motion.said.choice if is_with else words.verdicts["oppose"]
         text = words.moved.format(seat=position.seat, before=position.choice_before, after=after)
-        by = References((position.moved_by,), words.moved_by) if position.moved_by else words.names_nothing
+        by = blocks.References((position.moved_by,), words.moved_by) if position.moved_by else words.names_nothing
         yield (f"{one_line(text)} (", by, ")")
 
 
-def _list_advice(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[Cell, ...]]:
+def _list_advice(timeline: CouncilTimeline, words: CouncilReportText) -> Iterator[tuple[blocks.Cell, ...]]:
     """Yield how each piece of advice was taken, and why."""
     for line in timeline.state.lines:
         for taken in line.said.taken:
             advice = timeline.state.line(taken.entry)
             who, text = (advice.seat, advice.said.text) if advice else (NOTHING, NOTHING)
             how, why = words.takings[taken.how], taken.why or NOTHING
-            yield (References((taken.entry,)), who, text, how, why, References((line.id,)))
+            yield (blocks.References((taken.entry,)), who, text, how, why, blocks.References((line.id,)))
 
 
 def _build_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
@@ -340,7 +318,9 @@ def _build_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[
     for one in timeline.passes:
         text = f"{one.seat} {words.went_on if one.is_implied else words.passes}"
         phases.setdefault(format_phase(one.phase, one.round, words), []).append(text)
-    return build_section(words.passed, (Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),))
+    return build_section(
+        words.passed, (blocks.Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),)
+    )
 
 
 def _build_losses(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:

@@ -75,9 +75,9 @@ def _join_condition(condition: str, due: str) -> str:
 
 def _build_line(timeline: CouncilTimeline, line: CouncilTimelineLine, notes: list[References], words: CouncilReportText) -> Block:
     if line.id in timeline.state.sealed:
-        return build_line_card(replace(line, content=""), blocks=(Line(words.sealed, "dim"),))
+        return build_line_card(replace(line, content=""), content=(Line(words.sealed, "dim"),))
     assert line.spoken is not None
-    return build_line_card(line, *_list_marks(line.spoken, words), *notes, blocks=(build_line_details(line.spoken, words),))
+    return build_line_card(line, *_list_marks(line.spoken, words), *notes, content=(build_line_details(line.spoken, words),))
 
 
 def _list_marks(line: CouncilLine, words: CouncilReportText) -> list[Span]:

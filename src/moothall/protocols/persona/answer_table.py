@@ -22,20 +22,7 @@ from moothall.domain.vocabulary import DEGREES
 from moothall.locale.catalogues import PERSONA_PERSON, PersonaPersonText
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.state import MAX_INPUTS, Meeting, list_joint_bidders
-from moothall.reports.person_steps import (
-    POSITION,
-    WORDS,
-    ask_confidence,
-    ask_moved_by,
-    ask_position,
-    ask_words,
-    compute_confidence,
-    join_long_choice,
-    offer_choice,
-    read_choice,
-    read_moved_by,
-    split_lines,
-)
+from moothall.reports import person_steps
 
 ORDINARY: Final = 0.5
 """The reaction of a seat that asks for the floor and does not say how strong it is."""
@@ -175,31 +162,33 @@ def _claims(name: str) -> Row:
         name,
         allow=lambda asked: allow_list(_allow_claim(asked), MAX_CLAIMS),
         ask=lambda asked: [PersonStep(name=name, text=getattr(asked.text, name), is_long=True)],
-        read=lambda asked, answers: [_read_claim(asked, line) for line in split_lines(answers.get(name, ""))][:MAX_CLAIMS],
+        read=lambda asked, answers: [_read_claim(asked, line) for line in person_steps.split_lines(answers.get(name, ""))][
+            :MAX_CLAIMS
+        ],
     )
 
 
 def _ask_bid(asked: MeetingAsk) -> list[PersonStep]:
     # Nobody is asked about its own words: the last speaker listens.
-    return [] if asked.is_last_speaker else [ask_words(asked.text.bid, is_needed=False)]
+    return [] if asked.is_last_speaker else [person_steps.ask_words(asked.text.bid, is_needed=False)]
 
 
 def _ask_moved_by(asked: MeetingAsk) -> list[PersonStep]:
     # Only a mind that was made up before can have been changed.
     had_position = asked.state.positions.get(asked.ask.seat)
-    return [ask_moved_by(asked.language, range(1, asked.state.last_id + 1))] if had_position else []
+    return [person_steps.ask_moved_by(asked.language, range(1, asked.state.last_id + 1))] if had_position else []
 
 
 CONFIDENCE: Final = Row(
     "confidence",
-    ask=lambda asked: [ask_confidence(asked.language)],
-    read=lambda _, answers: compute_confidence(answers),
+    ask=lambda asked: [person_steps.ask_confidence(asked.language)],
+    read=lambda _, answers: person_steps.compute_confidence(answers),
 )
 CHOICE: Final = Row(
     "choice",
     allow=lambda asked: allow_choice(asked.options, MAX_LABEL_LENGTH),
-    ask=lambda asked: [offer_choice(asked.language, asked.options)],
-    read=lambda _, answers: read_choice(answers),
+    ask=lambda asked: [person_steps.offer_choice(asked.language, asked.options)],
+    read=lambda _, answers: person_steps.read_choice(answers),
 )
 ENTRIES: Final = Row("entries", allow=_allow_entries)
 CLAIM: Final = (Row("text", is_needed=True), ENTRIES)
@@ -227,8 +216,8 @@ FORMS: Final = index_by_kind(
             "position",
             is_needed=True,
             silence="–",
-            ask=lambda asked: [ask_words(asked.text.position)],
-            read=lambda _, answers: join_long_choice(answers[WORDS], answers),
+            ask=lambda asked: [person_steps.ask_words(asked.text.position)],
+            read=lambda _, answers: person_steps.join_long_choice(answers[person_steps.WORDS], answers),
         ),
         CHOICE,
         replace(CONFIDENCE, silence=0.0),
@@ -239,10 +228,15 @@ FORMS: Final = index_by_kind(
         ),
         # The source's shape has the seat's own id, which code knows.
         Row("node_id", is_hidden=True, fill=lambda asked: asked.ask.seat),
-        Row("reaction_score", is_needed=True, silence=0.0, read=lambda _, answers: SPEAKS if answers.get(WORDS) else LISTENS),
-        Row("intent_to_speak", is_needed=True, silence=False, read=lambda _, answers: bool(answers.get(WORDS))),
+        Row(
+            "reaction_score",
+            is_needed=True,
+            silence=0.0,
+            read=lambda _, answers: SPEAKS if answers.get(person_steps.WORDS) else LISTENS,
+        ),
+        Row("intent_to_speak", is_needed=True, silence=False, read=lambda _, answers: bool(answers.get(person_steps.WORDS))),
         Row("choice", when=lambda asked: asked.state.has_blind_bids, allow=CHOICE.allow),
-        Row("reason", ask=_ask_bid, read=lambda _, answers: answers.get(WORDS, "")[:MAX_REASON]),
+        Row("reason", ask=_ask_bid, read=lambda _, answers: answers.get(person_steps.WORDS, "")[:MAX_REASON]),
         Row("view"),
         SUFFICIENT,
     ),
@@ -264,8 +258,8 @@ FORMS: Final = index_by_kind(
             "decision",
             is_needed=True,
             allow=_allow_claim,
-            ask=lambda asked: [ask_words(f"{asked.text.draft} {asked.text.naming}")],
-            read=lambda asked, answers: _read_claim(asked, join_long_choice(answers[WORDS], answers)),
+            ask=lambda asked: [person_steps.ask_words(f"{asked.text.draft} {asked.text.naming}")],
+            read=lambda asked, answers: _read_claim(asked, person_steps.join_long_choice(answers[person_steps.WORDS], answers)),
         ),
         CHOICE,
         CONFIDENCE,
@@ -278,13 +272,17 @@ FORMS: Final = index_by_kind(
             "verdict",
             is_needed=True,
             silence="abstain",
-            ask=lambda asked: ask_position(asked.language, get_args(facts.StandVerdict), text=asked.text.stand),
-            read=lambda _, answers: answers[POSITION],
+            ask=lambda asked: person_steps.ask_position(asked.language, get_args(facts.StandVerdict), text=asked.text.stand),
+            read=lambda _, answers: answers[person_steps.POSITION],
         ),
-        replace(CONFIDENCE, silence=0.0, ask=lambda asked: [ask_confidence(asked.language, only_after=(POSITION, SIDES))]),
+        replace(
+            CONFIDENCE,
+            silence=0.0,
+            ask=lambda asked: [person_steps.ask_confidence(asked.language, only_after=(person_steps.POSITION, SIDES))],
+        ),
         Row("position", read=lambda _, answers: answers.get(WHY, "")[:MAX_REASON]),
         Row("condition", read=lambda _, answers: answers.get(CONDITION, "")[:MAX_REASON]),
-        Row("moved_by", allow=_allow_entry, ask=_ask_moved_by, read=lambda _, answers: read_moved_by(answers)),
+        Row("moved_by", allow=_allow_entry, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)),
     ),
 )
 
@@ -305,10 +303,10 @@ def build_person_ask(asked: MeetingAsk) -> PersonAsk:
             wanted = "" if intent is None else intent.reason
             # As text, so that words such as "re #3 agree: …" are read as those of an agent are.
             return PersonAsk(
-                steps=(ask_words(text.speech, default=wanted),),
+                steps=(person_steps.ask_words(text.speech, default=wanted),),
                 intro=text.wanted if wanted else "",
                 news=news,
-                build=lambda answers: answers[WORDS],
+                build=lambda answers: answers[person_steps.WORDS],
             )
         case "draft":
             order = ("decision", "reasons", "dissent", "open_questions", "choice", "confidence")

@@ -6,67 +6,31 @@ from sys import intern
 from moothall.domain.facts import Entry, SessionImported
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import PERSONA_REPORT, PersonaReportText
-from moothall.protocols.persona.facts import (
-    BidsDeclared,
-    ConclusionDrafted,
-    FloorGiven,
-    Intent,
-    IntentDeclared,
-    MeetingConcluded,
-    PositionTaken,
-    StandTaken,
-    TalkEnded,
-)
+from moothall.protocols.persona import facts
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine, PersonaTurn, build_decision
-from moothall.reports.blocks import (
-    Bar,
-    Bars,
-    Block,
-    Bullets,
-    Details,
-    Line,
-    Muted,
-    References,
-    Report,
-    Span,
-    Strong,
-    Text,
-    build_section,
-)
+from moothall.reports import blocks, sections
+from moothall.reports.blocks import Block, Report, build_section
 from moothall.reports.decision import Decision, SourcedClaim
-from moothall.reports.sections import (
-    build_claims,
-    build_costs,
-    build_decision_blocks,
-    build_dissent,
-    build_line_card,
-    build_losses,
-    build_outcome,
-    build_positions,
-    build_report,
-    build_seats,
-    format_sources,
-)
 from moothall.reports.wording import SpokenLine, describe_shared_event
 
 
 def build_persona_report(timeline: PersonaTimeline) -> Report:
     """The report at any time of a meeting."""
     words, decision = PERSONA_REPORT[timeline.language], build_decision(timeline)
-    return build_report(
+    return sections.build_report(
         timeline,
         decision,
         words,
         decision_blocks=_build_decision(timeline, decision, words),
         record=(
-            *build_claims(words.reasons, decision.reasons, words),
-            *build_claims(words.open_questions, decision.open_questions, words),
-            *build_positions(decision, words),
+            *sections.build_claims(words.reasons, decision.reasons, words),
+            *sections.build_claims(words.open_questions, decision.open_questions, words),
+            *sections.build_positions(decision, words),
             *_build_consensus(timeline, words),
             *build_section(words.timeline, _build_timeline(timeline, words)),
-            *build_losses(timeline, words),
-            *build_seats(timeline.state.seats, words),
-            *build_costs(timeline, words),
+            *sections.build_losses(timeline, words),
+            *sections.build_seats(timeline.state.seats, words),
+            *sections.build_costs(timeline, words),
         ),
     )
 
@@ -77,52 +41,54 @@ def _build_decision(timeline: PersonaTimeline, decision: Decision, words: Person
     is_imported = isinstance(timeline.closed, SessionImported)
     if timeline.closed is not None and decision.decision is not None and timeline.state.last_speaker is None:
         doubts.append(words.nobody_spoke)
-    shown = tuple(Line(doubt, "bad") for doubt in doubts)
+    shown = tuple(blocks.Line(doubt, "bad") for doubt in doubts)
     answers = _build_answers(decision, words)
     if not is_imported or decision.decision is None:
-        return (*shown, *build_decision_blocks(timeline, decision, words), *answers)
-    read_back = Line(words.read_back, "dim")
-    outcome = build_section(words.decision, (build_outcome(timeline, decision, words), read_back))
-    return (*shown, *outcome, *build_dissent(decision, words), *answers)
+        return (*shown, *sections.build_decision_blocks(timeline, decision, words), *answers)
+    read_back = blocks.Line(words.read_back, "dim")
+    outcome = build_section(words.decision, (sections.build_outcome(timeline, decision, words), read_back))
+    return (*shown, *outcome, *sections.build_dissent(decision, words), *answers)
 
 
 def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:
     """What the decision answers to each input of the user, and which it left out."""
-    items: list[Text] = []
+    items: list[blocks.Text] = []
     for each in decision.answers:
-        answer: Span = Muted(words.no_answer) if each.answer is None else one_line(each.answer)
-        sources = () if each.answer is None else (" ", format_sources(SourcedClaim(text="", entries=each.entries), words))
-        items.append((References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources))
-    return build_section(words.inputs, (Bullets(tuple(items)),))
+        answer: blocks.Span = blocks.Muted(words.no_answer) if each.answer is None else one_line(each.answer)
+        sources = (
+            () if each.answer is None else (" ", sections.format_sources(SourcedClaim(text="", entries=each.entries), words))
+        )
+        items.append((blocks.References((each.input,)), f" {one_line(each.asked)} → ", answer, *sources))
+    return build_section(words.inputs, (blocks.Bullets(tuple(items)),))
 
 
 def _build_consensus(timeline: PersonaTimeline, words: PersonaReportText) -> tuple[Block, ...]:
     """What more than half agreed to, and what is contested."""
     titles = {"agreed": words.agreed, "contested": words.contested}
-    items: list[Text] = []
+    items: list[blocks.Text] = []
     for point in timeline.state.points:
         status = point.compute_status(len(timeline.state.seats))
         if status in titles:
             by = point.agreed if status == "agreed" else point.contested
             claim = f" {one_line(point.claim)} ({words.by} {', '.join(by)})"
-            items.append((Strong(titles[status]), ": ", References((point.entry,)), claim))
-    return build_section(words.consensus, (Bullets(tuple(items)),))
+            items.append((blocks.Strong(titles[status]), ": ", blocks.References((point.entry,)), claim))
+    return build_section(words.consensus, (blocks.Bullets(tuple(items)),))
 
 
 def _build_timeline(timeline: PersonaTimeline, words: PersonaReportText) -> list[Block]:
     """Every line with the bids of its turn; turns in which nobody spoke stand where they were."""
     spoken = {turn.spoken: turn for turn in timeline.turns if turn.spoken is not None}
     silent = [turn for turn in timeline.turns if turn.spoken is None]
-    blocks: list[Block] = []
+    content: list[Block] = []
     passed = 0
     for line in timeline.lines:
         turn = spoken.get(line.id)
         while turn is not None and passed < len(silent) and silent[passed].number < turn.number:
-            blocks.append(_build_silent_turn(timeline, silent[passed], words))
+            content.append(_build_silent_turn(timeline, silent[passed], words))
             passed += 1
         source = (line, *_list_counts(turn))
-        blocks.append(timeline.build_once(line.id, source, partial(_build_line, line, turn, words)))
-    return [*blocks, *(_build_silent_turn(timeline, turn, words) for turn in silent[passed:])]
+        content.append(timeline.build_once(line.id, source, partial(_build_line, line, turn, words)))
+    return [*content, *(_build_silent_turn(timeline, turn, words) for turn in silent[passed:])]
 
 
 def _build_silent_turn(timeline: PersonaTimeline, turn: PersonaTurn, words: PersonaReportText) -> Block:
@@ -135,11 +101,13 @@ def _list_counts(turn: PersonaTurn | None) -> tuple[int, ...]:
 
 
 def _build_line(line: PersonaTimelineLine, turn: PersonaTurn | None, words: PersonaReportText) -> Block:
-    score = () if line.relevance_score is None else (Muted(f"{line.relevance_score:.2f}"),)
-    answers = (References((line.refers_to,), f"{words.answers} {{line}}"),) if line.refers_to else ()
-    unaware = (References((line.unaware_of,), words.unaware),) if line.unaware_of else ()
-    platform = (Muted(line.platform),) if line.platform else ()
-    return build_line_card(line, *score, *answers, *unaware, *platform, blocks=(_build_bids(turn, words),) if turn else ())
+    score = () if line.relevance_score is None else (blocks.Muted(f"{line.relevance_score:.2f}"),)
+    answers = (blocks.References((line.refers_to,), f"{words.answers} {{line}}"),) if line.refers_to else ()
+    unaware = (blocks.References((line.unaware_of,), words.unaware),) if line.unaware_of else ()
+    platform = (blocks.Muted(line.platform),) if line.platform else ()
+    return sections.build_line_card(
+        line, *score, *answers, *unaware, *platform, content=(_build_bids(turn, words),) if turn else ()
+    )
 
 
 def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
@@ -149,14 +117,14 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
     for bid in turn.bids:
         if bid.intent is None:
             bars.append(
-                Bar(name=f"{bid.seat} –", value=0.0, text=words.losses.get(bid.lost or "", ""), tone="bad", seat=bid.seat)
+                blocks.Bar(name=f"{bid.seat} –", value=0.0, text=words.losses.get(bid.lost or "", ""), tone="bad", seat=bid.seat)
             )
             continue
         what = words.speaks if bid.intent.intent_to_speak else words.silent
         what = f"{words.floor}: {given[bid.seat]}" if bid.seat in given else what
         score = bid.intent.reaction_score
         bars.append(
-            Bar(
+            blocks.Bar(
                 name=intern(f"{bid.seat} {score:.2f}"),  # a long meeting has few of them, many times
                 value=score,
                 text=" · ".join(part for part in (what, one_line(bid.intent.reason)) if part),
@@ -164,12 +132,12 @@ def _build_bids(turn: PersonaTurn, words: PersonaReportText) -> Block:
             )
         )
     floors = ", ".join(f"{seat}: {reason}" for seat, reason in given.items())
-    return Details(
-        f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (Bars(tuple(bars)),), turn.seq
+    return blocks.Details(
+        f"{words.turn_bids.format(number=turn.number)} · {words.floor}: {floors or '–'}", (blocks.Bars(tuple(bars)),), turn.seq
     )
 
 
-def _describe_floor(floor: FloorGiven, words: PersonaReportText) -> str:
+def _describe_floor(floor: facts.FloorGiven, words: PersonaReportText) -> str:
     waited = f", {words.waited.format(turns=floor.waited)}" if floor.waited else ""
     return f"{words.floors[floor.reason]}{waited}"
 
@@ -190,30 +158,30 @@ def describe_event(timeline: PersonaTimeline, entry: Entry) -> str:
     words = PERSONA_REPORT[timeline.state.opened.language]
     fact = entry.fact
     match fact:
-        case IntentDeclared(seat=seat, said=intent):
+        case facts.IntentDeclared(seat=seat, said=intent):
             return _describe_bid(seat, intent, words)
-        case BidsDeclared(said=said):
+        case facts.BidsDeclared(said=said):
             return "\n".join(_describe_bid(one_line(bid.node_id), bid, words) for bid in said.bids)
-        case FloorGiven(seat=seat, reason=reason):
+        case facts.FloorGiven(seat=seat, reason=reason):
             return f"{words.floor}: {seat} ({words.floors[reason]})"
-        case PositionTaken(seat=seat, said=position):
+        case facts.PositionTaken(seat=seat, said=position):
             return f"{seat} ({_format_confidence(position.confidence, words)}): {one_line(position.position)}"
-        case StandTaken(seat=seat, said=stand):
+        case facts.StandTaken(seat=seat, said=stand):
             sure = _format_confidence(stand.confidence, words)
             return f"{seat}: {words.verdicts[stand.verdict]} ({sure}) {one_line(stand.position)}"
-        case TalkEnded(reason=reason):
+        case facts.TalkEnded(reason=reason):
             return f"■ {words.endings[reason]}"
-        case ConclusionDrafted(seat=seat, said=draft):
+        case facts.ConclusionDrafted(seat=seat, said=draft):
             return f"{words.decision} ({seat}): {one_line(draft.decision.text)}"
-        case MeetingConcluded(overruled=True):
+        case facts.MeetingConcluded(overruled=True):
             return words.overruled
-        case MeetingConcluded(outcome_uncertain=True, author=author) if author is not None:
+        case facts.MeetingConcluded(outcome_uncertain=True, author=author) if author is not None:
             return words.outcome_uncertain
         case _:
             return describe_shared_event(words, fact)
 
 
-def _describe_bid(seat: str, intent: Intent, words: PersonaReportText) -> str:
+def _describe_bid(seat: str, intent: facts.Intent, words: PersonaReportText) -> str:
     what = words.speaks if intent.intent_to_speak else words.silent
     return f"{seat} {intent.reaction_score:.2f} {what}: {one_line(intent.reason)}"
 

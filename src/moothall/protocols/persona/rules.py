@@ -18,29 +18,8 @@ from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, SeatL
 from moothall.domain.ids import USER, SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.protocols.persona import facts
 from moothall.protocols.persona.answer_table import FORMS
-from moothall.protocols.persona.facts import (
-    KINDS,
-    BidsDeclared,
-    ConclusionDrafted,
-    Draft,
-    EndReason,
-    FloorGiven,
-    FloorReason,
-    Intent,
-    IntentDeclared,
-    JointBids,
-    MeetingOpened,
-    NamedIntent,
-    PersonaSpeech,
-    Position,
-    PositionTaken,
-    Stand,
-    StandTaken,
-    TalkEnded,
-    TurnPassed,
-    TurnTaken,
-)
 from moothall.protocols.persona.prompts import build_answer_rules, build_brief
 from moothall.protocols.persona.state import (
     MAX_INPUTS,
@@ -65,11 +44,11 @@ class PersonaRules:
     """Implements `Rulebook[Meeting]`."""
 
     name = "persona"
-    kinds: Mapping[str, type[Fact]] = KINDS
+    kinds: Mapping[str, type[Fact]] = facts.KINDS
     forms: Mapping[str, AnswerForm] = FORMS
 
     def initial(self, opened: Opened) -> Meeting:
-        assert isinstance(opened, MeetingOpened)
+        assert isinstance(opened, facts.MeetingOpened)
         meeting = Meeting(
             opened=opened,
             seats=opened.seats,
@@ -99,30 +78,30 @@ class PersonaRules:
             return state
         fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
-            case IntentDeclared(seat=seat, said=Intent() as intent):
+            case facts.IntentDeclared(seat=seat, said=facts.Intent() as intent):
                 if not _is_awaited(state, fact, "intents", "intent"):
                     return state
                 return _apply_bid(_with_choice(state, seat, intent.choice) if state.has_blind_bids else state, seat, intent)
-            case BidsDeclared(seat=seat, said=JointBids(bids=bids)):
+            case facts.BidsDeclared(seat=seat, said=facts.JointBids(bids=bids)):
                 return _apply_joint_bids(state, seat, bids) if _is_awaited(state, fact, "intents", "bids") else state
-            case TurnTaken(said=PersonaSpeech() as speech):
+            case facts.TurnTaken(said=facts.PersonaSpeech() as speech):
                 return _apply_speech(state, fact.seat, speech) if _is_awaited(state, fact, "speech", "speech") else state
-            case FloorGiven(seat=seat):
+            case facts.FloorGiven(seat=seat):
                 return fast_replace(state, phase="speech", floor=seat, floor_heard=state.last_id)
-            case PositionTaken(seat=seat, said=Position() as position):
+            case facts.PositionTaken(seat=seat, said=facts.Position() as position):
                 return _apply_position(state, seat, position) if _is_awaited(state, fact, "blind", "position") else state
             case SeatLost():
                 return _apply_loss(state, fact)
             case InputGiven(text=text):
                 return _apply_input(state, text)
-            case TurnPassed():
+            case facts.TurnPassed():
                 # A turn during which an input arrived was not idle: nobody has been asked about the input yet.
                 return _begin_next_turn(fast_replace(state, idle_turns=0 if _is_overtaken(state) else state.idle_turns + 1))
-            case TalkEnded(reason=reason):
+            case facts.TalkEnded(reason=reason):
                 return fast_replace(state, phase="draft", ended_by=reason, floor=None, endings=state.endings + 1)
-            case ConclusionDrafted(seat=seat, said=Draft() as draft):
+            case facts.ConclusionDrafted(seat=seat, said=facts.Draft() as draft):
                 return _apply_draft(state, seat, draft) if _is_awaited(state, fact, "draft", "draft") else state
-            case StandTaken(seat=seat, said=Stand() as stand):
+            case facts.StandTaken(seat=seat, said=facts.Stand() as stand):
                 return _apply_stand(state, seat, stand) if _is_awaited(state, fact, "stands", "stand") else state
             case SessionResumed():
                 # A speaker that the dead process had asked is asked again, and is then told all that was said.
@@ -135,13 +114,13 @@ class PersonaRules:
     def decide(self, state: Meeting) -> tuple[Effect, ...]:
         # Before any phase: a budget or a close ends the talk at once, also in the middle of a turn.
         if state.is_talking and state.stop is not None:
-            return (Record(fact=TalkEnded(turn=state.turn, reason=state.stop)),)
+            return (Record(fact=facts.TalkEnded(turn=state.turn, reason=state.stop)),)
         match state.phase:
             case "blind":
                 return _build_asks(state, "position", state.positions)
             case "intents":
                 if state.turn > (state.opened.budget.turns or MAX_TURNS):
-                    return (Record(fact=TalkEnded(turn=state.turn, reason="turns")),)
+                    return (Record(fact=facts.TalkEnded(turn=state.turn, reason="turns")),)
                 return _build_bid_asks(state)
             case "floor":
                 return (Record(fact=_settle_bids(state)),)
@@ -190,7 +169,13 @@ def _build_bid_asks(state: Meeting) -> tuple[Ask, ...]:
 
 def _is_awaited(
     state: Meeting,
-    fact: IntentDeclared | BidsDeclared | TurnTaken | PositionTaken | ConclusionDrafted | StandTaken | SeatLost,
+    fact: facts.IntentDeclared
+    | facts.BidsDeclared
+    | facts.TurnTaken
+    | facts.PositionTaken
+    | facts.ConclusionDrafted
+    | facts.StandTaken
+    | SeatLost,
     phase: str,
     kind: str,
 ) -> bool:
@@ -235,7 +220,7 @@ def _record_speaker(state: Meeting, seat: SeatId, text: str) -> Meeting:
     )
 
 
-def _apply_position(state: Meeting, seat: SeatId, position: Position | None) -> Meeting:
+def _apply_position(state: Meeting, seat: SeatId, position: facts.Position | None) -> Meeting:
     positions = {**state.positions, seat: position}
     state = state if position is None else _with_choice(state, seat, position.choice)
     if len(positions) < len(state.seats):
@@ -247,20 +232,20 @@ def _with_choice(state: Meeting, seat: SeatId, choice: str) -> Meeting:
     return fast_replace(state, choices={**state.choices, seat: choice}) if choice.strip() else state
 
 
-def _apply_bid(state: Meeting, seat: SeatId, intent: Intent | None) -> Meeting:
+def _apply_bid(state: Meeting, seat: SeatId, intent: facts.Intent | None) -> Meeting:
     intents = {**state.intents, seat: intent}
     phase = "floor" if len(intents) == len(state.seats) else state.phase
     points = state.points if intent is None else apply_view(state.points, state.viewed, seat, intent.view)
     return fast_replace(state, intents=intents, phase=phase, points=points)
 
 
-def _apply_joint_bids(state: Meeting, asked: SeatId, bids: tuple[NamedIntent, ...]) -> Meeting:
+def _apply_joint_bids(state: Meeting, asked: SeatId, bids: tuple[facts.NamedIntent, ...]) -> Meeting:
     """Apply one answer for several seats; a seat that it leaves out is asked apart."""
     group = next(group for group in list_joint_bidders(state) if group[0].id == asked)
     named = {bid.node_id: bid for bid in reversed(bids)}
     for seat in group:
         if (bid := named.get(seat.id)) is not None:
-            intent = Intent(
+            intent = facts.Intent(
                 reaction_score=bid.reaction_score,
                 intent_to_speak=bid.intent_to_speak,
                 reason=bid.reason,
@@ -273,7 +258,7 @@ def _apply_joint_bids(state: Meeting, asked: SeatId, bids: tuple[NamedIntent, ..
     return state
 
 
-def _apply_speech(state: Meeting, seat: SeatId, speech: PersonaSpeech) -> Meeting:
+def _apply_speech(state: Meeting, seat: SeatId, speech: facts.PersonaSpeech) -> Meeting:
     intent = state.intents.get(seat)
     # The reaction score weighs the entry in the digest: what moved a seat most is kept longest.
     score = 0.5 if intent is None else intent.reaction_score
@@ -309,12 +294,12 @@ def _count_waiting(state: Meeting) -> dict[SeatId, int]:
     }
 
 
-def _apply_draft(state: Meeting, seat: SeatId, draft: Draft) -> Meeting:
+def _apply_draft(state: Meeting, seat: SeatId, draft: facts.Draft) -> Meeting:
     phase: Phase = "stands" if len(state.seats) > 1 else "concluding"
     return fast_replace(state, phase=phase, author=seat, draft=draft, stands={})
 
 
-def _apply_stand(state: Meeting, seat: SeatId, stand: Stand | None) -> Meeting:
+def _apply_stand(state: Meeting, seat: SeatId, stand: facts.Stand | None) -> Meeting:
     stands = {**state.stands, seat: stand}
     # All but the author.
     phase = "concluding" if len(stands) == len(state.seats) - 1 else state.phase
@@ -351,7 +336,7 @@ def _apply_input(state: Meeting, text: str) -> Meeting:
     )
 
 
-def _settle_bids(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
+def _settle_bids(state: Meeting) -> facts.FloorGiven | facts.TurnPassed | facts.TalkEnded:
     """Return the result of a complete set of bids."""
     lost = tuple(seat.id for seat in state.seats if state.intents.get(seat.id) is None)
     bids = {seat: intent for seat, intent in state.intents.items() if intent is not None}
@@ -360,20 +345,20 @@ def _settle_bids(state: Meeting) -> FloorGiven | TurnPassed | TalkEnded:
         judge = state.decider
         # The decider cannot end a talk in which nobody has spoken yet.
         if judge in bids and bids[judge].sufficient and state.last_speaker is not None:
-            return TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
+            return facts.TalkEnded(turn=state.turn, reason="sufficient", lost=lost)
         # Quiet at the start with seats lost is not agreement: the lost seats may be those that wanted to speak.
         if _is_quiet(state, bids) and not (lost and state.last_speaker is None):
-            return TalkEnded(turn=state.turn, reason=_name_silence(state, "quiet"), lost=lost)
+            return facts.TalkEnded(turn=state.turn, reason=_name_silence(state, "quiet"), lost=lost)
     wanting = {seat: bid.reaction_score for seat, bid in bids.items() if bid.intent_to_speak and seat not in state.fallen}
     if wanting:
         return _give_floor(state, wanting, lost)
     if state.idle_turns + 1 < IDLE_TURNS or _is_overtaken(state):
-        return TurnPassed(turn=state.turn, lost=lost)
+        return facts.TurnPassed(turn=state.turn, lost=lost)
     is_lost = bool(state.fallen) or not _is_majority_present(state, bids)
-    return TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else _name_silence(state, "nobody_speaks"), lost=lost)
+    return facts.TalkEnded(turn=state.turn, reason="seats_lost" if is_lost else _name_silence(state, "nobody_speaks"), lost=lost)
 
 
-def _name_silence(state: Meeting, reason: EndReason) -> EndReason:
+def _name_silence(state: Meeting, reason: facts.EndReason) -> facts.EndReason:
     """Return why a talk ends that nobody wants to go on with: one that nobody ever spoke in has not gone quiet."""
     return "nobody_spoke" if state.last_speaker is None else reason
 
@@ -383,17 +368,17 @@ def _is_overtaken(state: Meeting) -> bool:
     return state.last_id > state.heard
 
 
-def _is_quiet(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
+def _is_quiet(state: Meeting, bids: Mapping[SeatId, facts.Intent]) -> bool:
     """Whether all reactions are below the threshold. Lost seats do not count as agreement: at least half must have bid."""
     threshold = state.opened.settings.threshold
     return _is_majority_present(state, bids) and all(bid.reaction_score < threshold for bid in bids.values())
 
 
-def _is_majority_present(state: Meeting, bids: Mapping[SeatId, Intent]) -> bool:
+def _is_majority_present(state: Meeting, bids: Mapping[SeatId, facts.Intent]) -> bool:
     return bool(bids) and len(bids) * 2 >= len(state.seats)
 
 
-def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> FloorGiven:
+def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[SeatId, ...]) -> facts.FloorGiven:
     ageing = state.opened.settings.ageing
     # Beyond 1, on purpose: where all react as strongly as they can, the one that has waited longest goes first.
     aged = {seat: score + ageing * state.waited.get(seat, 0) for seat, score in wanting.items()}
@@ -407,7 +392,7 @@ def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[Sea
     # Sorted by id, so that a tie is decided in the same way on every machine.
     silent = sorted(seat for seat in highest if state.last_spoke.get(seat, 0) == earliest)
     winner = silent[0]
-    reason: FloorReason = "highest" if best == max(aged.values()) else "others_first"
+    reason: facts.FloorReason = "highest" if best == max(aged.values()) else "others_first"
     if not others:
         reason = "nobody_else"
     elif len(wanting) == 1:
@@ -419,4 +404,4 @@ def _give_floor(state: Meeting, wanting: Mapping[SeatId, float], lost: tuple[Sea
     elif wanting[winner] < max(wanting[seat] for seat in field):
         reason = "waited"
     waited = state.waited.get(winner, 0) if ageing else 0
-    return FloorGiven(turn=state.turn, seat=winner, score=best, reason=reason, lost=lost, waited=waited)
+    return facts.FloorGiven(turn=state.turn, seat=winner, score=best, reason=reason, lost=lost, waited=waited)

@@ -13,17 +13,7 @@ from moothall.domain.context import ContextWindow, Utterance
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import ProtocolState, list_lost_seats
 from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
-from moothall.protocols.persona.facts import (
-    Draft,
-    EndReason,
-    Intent,
-    MeetingConcluded,
-    MeetingOpened,
-    Position,
-    Stand,
-    View,
-    WeighedStand,
-)
+from moothall.protocols.persona import facts
 from moothall.scoring.confidence import ORDINARY_CONFIDENCE
 from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain
 
@@ -63,14 +53,14 @@ def add_point(points: DiscussionPoints, entry: int, speaker: SeatId, claim: str,
     return tuple(point for point in grown if point is not dropped)
 
 
-def apply_view(points: DiscussionPoints, entry: int, seat: SeatId, view: View) -> DiscussionPoints:
+def apply_view(points: DiscussionPoints, entry: int, seat: SeatId, view: facts.View) -> DiscussionPoints:
     """Return the points after a seat's view on one of them; a view on its own contribution does not count."""
     if view == "none":
         return points
     return tuple(_with_view(point, seat, view) if point.entry == entry and point.speaker != seat else point for point in points)
 
 
-def _with_view(point: DiscussionPoint, seat: SeatId, view: View) -> DiscussionPoint:
+def _with_view(point: DiscussionPoint, seat: SeatId, view: facts.View) -> DiscussionPoint:
     # A seat has one view per point: the new one replaces the old.
     agreed = tuple(other for other in point.agreed if other != seat)
     contested = tuple(other for other in point.contested if other != seat)
@@ -108,15 +98,15 @@ class Meeting(ProtocolState):
     are the answers, in a few words, that seats gave before they had heard anyone.
     """
 
-    opened: MeetingOpened
+    opened: facts.MeetingOpened
     phase: Phase
     memory: ContextWindow
     last_id: int
     decider: SeatId | None
     turn: int = 1
     about: int = 1
-    positions: Mapping[SeatId, Position | None] = field(default_factory=dict)
-    intents: Mapping[SeatId, Intent | None] = field(default_factory=dict)
+    positions: Mapping[SeatId, facts.Position | None] = field(default_factory=dict)
+    intents: Mapping[SeatId, facts.Intent | None] = field(default_factory=dict)
     floor: SeatId | None = None
     fallen: tuple[SeatId, ...] = ()
     last_spoke: Mapping[SeatId, int] = field(default_factory=dict)
@@ -125,12 +115,12 @@ class Meeting(ProtocolState):
     last_speaker: SeatId | None = None
     idle_turns: int = 0
     points: DiscussionPoints = ()
-    ended_by: EndReason | None = None
+    ended_by: facts.EndReason | None = None
     endings: int = 0
     drafters_lost: tuple[SeatId, ...] = ()
-    draft: Draft | None = None
+    draft: facts.Draft | None = None
     author: SeatId | None = None
-    stands: Mapping[SeatId, Stand | None] = field(default_factory=dict)
+    stands: Mapping[SeatId, facts.Stand | None] = field(default_factory=dict)
     record: ContextWindow = field(default_factory=start_record)
     inputs: tuple[Utterance, ...] = ()
     heard: int = 1
@@ -171,7 +161,7 @@ class Meeting(ProtocolState):
         return self.phase in {"blind", "intents", "floor", "speech"}
 
 
-def find_decider(opened: MeetingOpened) -> SeatId | None:
+def find_decider(opened: facts.MeetingOpened) -> SeatId | None:
     """Return the seat that judges whether enough was said, and writes the conclusion."""
     if opened.settings.summarizer is not None:
         return opened.settings.summarizer
@@ -206,11 +196,11 @@ def list_joint_bidders(meeting: Meeting) -> list[tuple[Seat, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def build_conclusion(state: Meeting) -> MeetingConcluded:
+def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
     """Weigh the final positions, list the lost seats, and check whether they could have changed the outcome."""
     stands = collect_last_words(state)
     positions = tuple(
-        WeighedStand(
+        facts.WeighedStand(
             seat=seat.id,
             verdict=stands[seat.id].verdict,
             weight=compute_weight(seat.weight, compute_confidence(stands[seat.id].confidence), seat.trust),
@@ -221,7 +211,7 @@ def build_conclusion(state: Meeting) -> MeetingConcluded:
     balance = compute_balance((position.verdict, position.weight) for position in positions)
     # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
-    return MeetingConcluded(
+    return facts.MeetingConcluded(
         reason=state.ended_by or "seats_lost",
         author=state.author,
         support=balance.share,
@@ -240,16 +230,16 @@ def list_unanswered(state: Meeting) -> tuple[int, ...]:
     return tuple(each.id for each in state.inputs if each.id not in answered)
 
 
-def _compute_turnout(state: Meeting, stands: dict[SeatId, Stand]) -> float:
+def _compute_turnout(state: Meeting, stands: dict[SeatId, facts.Stand]) -> float:
     took = sum(seat.weight for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain")
     return took / sum(seat.weight for seat in state.seats)
 
 
-def collect_last_words(state: Meeting) -> dict[SeatId, Stand]:
+def collect_last_words(state: Meeting) -> dict[SeatId, facts.Stand]:
     """Return the final position of every seat; the author counts as supporting its own draft."""
     stands = {seat: stand for seat, stand in state.stands.items() if stand is not None}
     if state.draft is not None and state.author is not None:
-        stands[state.author] = Stand(
+        stands[state.author] = facts.Stand(
             verdict="support", confidence=state.draft.confidence, position=state.draft.decision.text[:2_000]
         )
     return stands

@@ -10,57 +10,33 @@ from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import PipelineReportText
 from moothall.protocols.pipeline.facts import PipelineClosed, StepRejected
 from moothall.protocols.pipeline.timeline import PipelineTimeline, PipelineTimelineLine, build_decision, list_step_lines
-from moothall.reports.blocks import (
-    Block,
-    Bullets,
-    Card,
-    Cell,
-    Fields,
-    Line,
-    Mark,
-    Quote,
-    References,
-    Report,
-    Strong,
-    Tone,
-    build_section,
-    build_table,
-)
+from moothall.reports import blocks, sections
+from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision
-from moothall.reports.sections import (
-    build_costs,
-    build_line_card,
-    build_losses,
-    build_report,
-    build_seats,
-    build_spent,
-    explain_ending_losses,
-    explain_no_decision,
-)
 from moothall.reports.wording import describe_shared_event
 
-_TONES: Final[dict[str, Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
+_TONES: Final[dict[str, blocks.Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
 
 
 def build_pipeline_report(timeline: PipelineTimeline) -> Report:
     """The report at any time of a pipeline."""
     words, decision = timeline.words, build_decision(timeline)
-    report = build_report(
+    report = sections.build_report(
         timeline,
         decision,
         words,
         decision_blocks=(
-            *build_section(words.decision, (Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
+            *build_section(words.decision, (blocks.Card(blocks=_build_outcome(timeline, decision, words), kind="decision"),)),
             *build_section(words.rejected, _build_rejections(decision, words)),
             *_build_lost_agents(decision, words),
-            build_spent(decision, words),
+            sections.build_spent(decision, words),
         ),
         record=(
             *_build_steps(timeline, words),
             *build_section(words.timeline, _build_lines(timeline, words)),
-            *build_losses(timeline, words),
-            *build_seats(timeline.state.seats, words),
-            *build_costs(timeline, words),
+            *sections.build_losses(timeline, words),
+            *sections.build_seats(timeline.state.seats, words),
+            *sections.build_costs(timeline, words),
         ),
     )
     return replace(report, title=words.pipeline)
@@ -71,27 +47,27 @@ def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: Pipeli
     closed = timeline.closed
     if not isinstance(closed, PipelineClosed):
         step = timeline.state.step
-        at = (Fields(((words.at_step, f"{step.name} ({step.agent})"),)),) if step is not None else ()
-        return (*explain_no_decision(timeline, decision, words), *at)
-    rows: list[tuple[str, Cell]] = [(words.ended_by, words.endings[closed.outcome])]
+        at = (blocks.Fields(((words.at_step, f"{step.name} ({step.agent})"),)),) if step is not None else ()
+        return (*sections.explain_no_decision(timeline, decision, words), *at)
+    rows: list[tuple[str, blocks.Cell]] = [(words.ended_by, words.endings[closed.outcome])]
     if decision.decision is None:
         return (
-            Line(words.no_decision, "bad"),
-            Fields((*rows, (words.at_step, closed.step))),
-            *explain_ending_losses(timeline, words),
+            blocks.Line(words.no_decision, "bad"),
+            blocks.Fields((*rows, (words.at_step, closed.step))),
+            *sections.explain_ending_losses(timeline, words),
         )
     # The decision is the last artefact, and so the last line that belongs to a step and is no verdict.
     made = [line.id for line in timeline.lines if line.step and not line.verdict][-1:]
-    author = (f"{decision.author} ", References(tuple(made), "({line})"))
-    return (Quote(decision.decision.text, "strong"), Fields(((words.author, author), *rows)))
+    author = (f"{decision.author} ", blocks.References(tuple(made), "({line})"))
+    return (blocks.Quote(decision.decision.text, "strong"), blocks.Fields(((words.author, author), *rows)))
 
 
 def _build_rejections(decision: Decision, words: PipelineReportText) -> list[Block]:
     """The verdict that stopped the pipeline."""
     return [
-        Card(
-            blocks=(Quote(voice.text),),
-            head=(Strong(f"{voice.seat}"), Mark(words.verdicts["REJECTED"], "bad")),
+        blocks.Card(
+            blocks=(blocks.Quote(voice.text),),
+            head=(blocks.Strong(f"{voice.seat}"), blocks.Mark(words.verdicts["REJECTED"], "bad")),
             seat=voice.seat,
             kind="turn",
         )
@@ -104,7 +80,7 @@ def _build_lost_agents(decision: Decision, words: PipelineReportText) -> tuple[B
         words.lost_line.format(seat=lost.seat, times=lost.times, last=words.losses.get(lost.last, lost.last))
         for lost in decision.lost
     ]
-    return build_section(words.lost, (Bullets(tuple(lines), "bad"),))
+    return build_section(words.lost, (blocks.Bullets(tuple(lines), "bad"),))
 
 
 def _build_steps(timeline: PipelineTimeline, words: PipelineReportText) -> tuple[Block, ...]:
@@ -119,9 +95,9 @@ def _build_lines(timeline: PipelineTimeline, words: PipelineReportText) -> list[
 
 
 def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:
-    step = (Mark(line.step),) if line.step else ()
-    verdict = (Mark(words.verdicts[line.verdict], _TONES[line.verdict]),) if line.verdict else ()
-    return build_line_card(line, *step, *verdict)
+    step = (blocks.Mark(line.step),) if line.step else ()
+    verdict = (blocks.Mark(words.verdicts[line.verdict], _TONES[line.verdict]),) if line.verdict else ()
+    return sections.build_line_card(line, *step, *verdict)
 
 
 def add_and_describe_entry(timeline: PipelineTimeline, entry: Entry) -> list[str]:

@@ -12,22 +12,8 @@ from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost, Sea
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.protocols.pipeline import facts
 from moothall.protocols.pipeline.answer_table import FORMS
-from moothall.protocols.pipeline.facts import (
-    KINDS,
-    REVIEW,
-    VALIDATE,
-    WORK,
-    Artefact,
-    GateVerdict,
-    OnReject,
-    PipelineClosed,
-    PipelineOpened,
-    Step,
-    StepRejected,
-    VerdictGiven,
-    WorkDone,
-)
 from moothall.protocols.pipeline.prompts import build_answer_rules, build_brief, build_consult_request
 from moothall.protocols.pipeline.state import Pipeline, StepArtefact
 
@@ -38,11 +24,11 @@ class PipelineRules:
     """Implements `Rulebook[Pipeline]`."""
 
     name = "pipeline"
-    kinds: Mapping[str, type[Fact]] = KINDS
+    kinds: Mapping[str, type[Fact]] = facts.KINDS
     forms: Mapping[str, AnswerForm] = FORMS
 
     def initial(self, opened: Opened) -> Pipeline:
-        assert isinstance(opened, PipelineOpened)
+        assert isinstance(opened, facts.PipelineOpened)
         return Pipeline(opened=opened, seats=opened.seats)
 
     def evolve(self, state: Pipeline, entry: Entry) -> Pipeline:
@@ -50,17 +36,17 @@ class PipelineRules:
             return state
         fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
-            case WorkDone(ask=ask, said=Artefact() as said) if ask == _find_open_ask(state, WORK):
+            case facts.WorkDone(ask=ask, said=facts.Artefact() as said) if ask == _find_open_ask(state, facts.WORK):
                 return _apply_artefact(state, entry, said)
-            case VerdictGiven(ask=ask, said=GateVerdict() as said) if ask in {
-                _find_open_ask(state, VALIDATE),
-                _find_open_ask(state, REVIEW),
+            case facts.VerdictGiven(ask=ask, said=facts.GateVerdict() as said) if ask in {
+                _find_open_ask(state, facts.VALIDATE),
+                _find_open_ask(state, facts.REVIEW),
             }:
                 return _apply_verdict(state, said)
             case SeatLost(ask=ask) if ask in {_find_open_ask(state, kind) for kind in FORMS}:
                 after = _settle_ask(state)
                 return fast_replace(after, failed=state.failed + 1, last_loss=fact.reason)
-            case StepRejected():
+            case facts.StepRejected():
                 return _apply_rejection(state, fact)
             case InputGiven(text=text):
                 return fast_replace(state, inputs=(*state.inputs, text))
@@ -75,18 +61,18 @@ class PipelineRules:
             return ()
         step = state.step
         if step is None:
-            return (Record(fact=PipelineClosed(outcome="completed", step=state.steps[-1].name if state.steps else "")),)
+            return (Record(fact=facts.PipelineClosed(outcome="completed", step=state.steps[-1].name if state.steps else "")),)
         if state.ended_by is not None:
-            return (Record(fact=PipelineClosed(outcome=state.ended_by, step=step.name)),)
+            return (Record(fact=facts.PipelineClosed(outcome=state.ended_by, step=step.name)),)
         # A rejection is recorded as a fact of its own before anything else happens, so that the ledger shows why work is
         # repeated.
         if state.verdict is not None:
             return (Record(fact=_build_rejection(state, step)),)
         if state.failed >= MAX_TRIES:
-            return (Record(fact=PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
-        kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+            return (Record(fact=facts.PipelineClosed(outcome="failed", step=step.name, agent=SeatId(step.agent))),)
+        kind = facts.WORK if not step.gate else facts.REVIEW if state.is_review else facts.VALIDATE
         # The maker is consulted once per review: a retry after a loss does not ask again.
-        first = build_consult_request(state, step) if kind == REVIEW and state.failed == 0 else None
+        first = build_consult_request(state, step) if kind == facts.REVIEW and state.failed == 0 else None
         seat = SeatId(step.agent)
         patience = state.opened.settings.patience
         return (Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience, first=first),)
@@ -106,7 +92,7 @@ def _find_open_ask(state: Pipeline, kind: str) -> str | None:
     step = state.step
     if step is None or state.verdict is not None or state.failed >= MAX_TRIES or state.ended_by is not None:
         return None
-    expected = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+    expected = facts.WORK if not step.gate else facts.REVIEW if state.is_review else facts.VALIDATE
     return ask_id(state.turn, kind, SeatId(step.agent)) if kind == expected else None
 
 
@@ -114,12 +100,12 @@ def _settle_ask(state: Pipeline) -> Pipeline:
     """Count the settled ask, so that the next one gets another id."""
     step = state.step
     assert step is not None
-    kind = WORK if not step.gate else REVIEW if state.is_review else VALIDATE
+    kind = facts.WORK if not step.gate else facts.REVIEW if state.is_review else facts.VALIDATE
     key = f"{kind}.{step.agent}"
     return fast_replace(state, turn=state.turn + 1, counts={**state.counts, key: state.counts.get(key, 0) + 1})
 
 
-def _apply_artefact(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
+def _apply_artefact(state: Pipeline, entry: Entry, said: facts.Artefact) -> Pipeline:
     step = state.step
     assert step is not None
     before = state.made.get(step.name)
@@ -138,26 +124,26 @@ def _apply_artefact(state: Pipeline, entry: Entry, said: Artefact) -> Pipeline:
     )
 
 
-def _apply_verdict(state: Pipeline, said: GateVerdict) -> Pipeline:
+def _apply_verdict(state: Pipeline, said: facts.GateVerdict) -> Pipeline:
     after = fast_replace(_settle_ask(state), failed=0)
     if said.verdict == "REJECTED":
         return fast_replace(after, verdict=said)
     return fast_replace(after, index=state.index + 1, is_review=False)
 
 
-def _build_rejection(state: Pipeline, gate: Step) -> StepRejected:
+def _build_rejection(state: Pipeline, gate: facts.Step) -> facts.StepRejected:
     """Build the consequence of a rejection."""
     maker = state.maker(gate)
     times = state.rejections.get(gate.name, 0) + 1
     if gate.on_reject == "consult" and not state.is_review:
-        return StepRejected(step=gate.name, times=times, then="consult")
+        return facts.StepRejected(step=gate.name, times=times, then="consult")
     # `maker is gate`: nothing was made before this gate, so there is no step to return to.
     is_over = gate.on_reject == "stop" or times > gate.max_rejections or maker is gate
-    then: OnReject = "stop" if is_over else "back"
-    return StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
+    then: facts.OnReject = "stop" if is_over else "back"
+    return facts.StepRejected(step=gate.name, times=times, then=then, to=maker.name if then == "back" else "")
 
 
-def _apply_rejection(state: Pipeline, fact: StepRejected) -> Pipeline:
+def _apply_rejection(state: Pipeline, fact: facts.StepRejected) -> Pipeline:
     step, verdict = state.step, state.verdict
     if step is None or verdict is None or fact.step != step.name:
         return state

@@ -11,25 +11,8 @@ from moothall.protocols.roundtable.facts import ConferenceClosed, MinutesReturne
 from moothall.protocols.roundtable.files import explain_skip
 from moothall.protocols.roundtable.sections import find_missing_sections, is_speechlike, name_minutes_sections
 from moothall.protocols.roundtable.timeline import RoundtableTimeline, RoundtableTimelineLine, build_decision
-from moothall.reports.blocks import (
-    Block,
-    Bullets,
-    Card,
-    Cell,
-    Details,
-    Fields,
-    Heading,
-    Line,
-    Mark,
-    Muted,
-    Quote,
-    References,
-    Report,
-    Span,
-    Text,
-    build_section,
-    build_table,
-)
+from moothall.reports import blocks
+from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision
 from moothall.reports.sections import build_costs, build_line_card, build_losses, build_report, build_spent, explain_no_decision
 from moothall.reports.wording import SpokenLine, describe_shared_event
@@ -48,7 +31,7 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
         decision_blocks=(
             *build_section(words.decision, (_build_outcome(timeline, decision, words),)),
             *_build_disputes(decision, words),
-            *build_section(words.missing, (Bullets(tuple(_list_missing(timeline, words)), "bad"),)),
+            *build_section(words.missing, (blocks.Bullets(tuple(_list_missing(timeline, words)), "bad"),)),
             build_spent(decision, words),
         ),
         record=(
@@ -67,18 +50,20 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
 def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> Block:
     """What the minutes call the consensus, or why there are none, with how it ended or where it stands."""
     if decision.decision is None:
-        blocks = explain_no_decision(timeline, decision, words)
+        content = explain_no_decision(timeline, decision, words)
     else:
-        blocks = (Quote(decision.decision.text, "strong"),)
+        content = (blocks.Quote(decision.decision.text, "strong"),)
     if isinstance(timeline.closed, ConferenceClosed) and timeline.closed.missing:
         sections = name_minutes_sections(timeline.closed.missing, words.language)
-        blocks = (*blocks, Line(words.minutes_lack.format(sections=sections), "warn"))
-    return Card(blocks=(*blocks, Fields(tuple(_list_progress(timeline, decision, words)))), kind="decision")
+        content = (*content, blocks.Line(words.minutes_lack.format(sections=sections), "warn"))
+    return blocks.Card(blocks=(*content, blocks.Fields(tuple(_list_progress(timeline, decision, words)))), kind="decision")
 
 
-def _list_progress(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> list[tuple[str, Cell]]:
+def _list_progress(
+    timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText
+) -> list[tuple[str, blocks.Cell]]:
     conference = timeline.state
-    rows: list[tuple[str, Cell]] = []
+    rows: list[tuple[str, blocks.Cell]] = []
     if conference.status == "open":
         rows.append((words.now, words.round.format(number=conference.round)))
         rows += [(words.awaited, conference.current), (words.expected, conference.prompt)]
@@ -96,22 +81,22 @@ def _list_progress(timeline: RoundtableTimeline, decision: Decision, words: Roun
     return rows
 
 
-def _format_declared_consensus(timeline: RoundtableTimeline) -> Text:
+def _format_declared_consensus(timeline: RoundtableTimeline) -> blocks.Text:
     """How many of the speakers' last speeches declare consensus, and which."""
     conference = timeline.state
     last = {line.speaker: line.id for line in timeline.lines if line.speech is not None}
     named = [seat for seat in conference.speakers if seat in conference.agreeing and seat in last]
-    spans: list[Span] = [f"{len(named)}/{len(conference.speakers)}"]
+    spans: list[blocks.Span] = [f"{len(named)}/{len(conference.speakers)}"]
     for at, seat in enumerate(named):
-        spans += [f"{', ' if at else ': '}{seat} ", References((last[seat],))]
+        spans += [f"{', ' if at else ': '}{seat} ", blocks.References((last[seat],))]
     return tuple(spans)
 
 
 def _build_disputes(decision: Decision, words: RoundtableReportText) -> tuple[Block, ...]:
     if decision.decision is None:
         return ()
-    voices = [Card(blocks=(Quote(voice.text),)) for voice in decision.dissent]
-    return build_section(words.disputed, voices or (Line(words.no_dispute, "dim"),))
+    voices = [blocks.Card(blocks=(blocks.Quote(voice.text),)) for voice in decision.dissent]
+    return build_section(words.disputed, voices or (blocks.Line(words.no_dispute, "dim"),))
 
 
 def _list_missing(timeline: RoundtableTimeline, words: RoundtableReportText) -> list[str]:
@@ -131,19 +116,19 @@ def _build_minutes(timeline: RoundtableTimeline, decision: Decision, words: Roun
     minutes = timeline.state.minutes
     if minutes is None or (decision.decision is not None and decision.decision.text == minutes.content):
         return ()
-    return build_section(words.minutes, (Card(blocks=(Quote(minutes.content),)),))
+    return build_section(words.minutes, (blocks.Card(blocks=(blocks.Quote(minutes.content),)),))
 
 
 def _build_agenda(timeline: RoundtableTimeline, words: RoundtableReportText) -> Block:
     settings = timeline.state.opened.settings
     held = words.rounds_held.format(held=max(_list_rounds(timeline), default=0), most=settings.max_rounds)
-    background: Block = Quote(settings.agenda)
+    background: Block = blocks.Quote(settings.agenda)
     if len(settings.agenda) > LONG_AGENDA:
-        background = Details(words.background, (background,))
-    rows: list[tuple[str, Cell]] = [(words.conference, settings.conference)] if settings.conference else []
+        background = blocks.Details(words.background, (background,))
+    rows: list[tuple[str, blocks.Cell]] = [(words.conference, settings.conference)] if settings.conference else []
     rows += [(words.order, " → ".join(timeline.state.speakers)), (words.rounds, held)]
     rows += [(words.opening, settings.prompt)] if settings.prompt else []
-    return Card(blocks=(background, Fields(tuple(rows))))
+    return blocks.Card(blocks=(background, blocks.Fields(tuple(rows))))
 
 
 def _list_rounds(timeline: RoundtableTimeline) -> set[int]:
@@ -153,16 +138,18 @@ def _list_rounds(timeline: RoundtableTimeline) -> set[int]:
 
 def _build_speeches(timeline: RoundtableTimeline, words: RoundtableReportText) -> list[Block]:
     """Every speech round by round, with the speakers that were skipped in it."""
-    blocks: list[Block] = []
+    content: list[Block] = []
     for number, lines in sorted(_group_by_round(timeline).items()):
-        blocks.append(Heading(words.round.format(number=number).capitalize(), 3))
-        blocks += [timeline.build_once(line.id, (line,), partial(_build_speech, line, words)) for line in lines]
+        content.append(blocks.Heading(words.round.format(number=number).capitalize(), 3))
+        content += [timeline.build_once(line.id, (line,), partial(_build_speech, line, words)) for line in lines]
         skips = [skip for skip in timeline.skips if skip.round == number]
-        blocks += [
-            Line(f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "dim", timeline.skip_entries.get(skip.number))
+        content += [
+            blocks.Line(
+                f"{words.skipped}: {skip.seat} ({explain_skip(skip, words)})", "dim", timeline.skip_entries.get(skip.number)
+            )
             for skip in skips
         ]
-    return blocks or [Line(words.nothing_said, "dim")]
+    return content or [blocks.Line(words.nothing_said, "dim")]
 
 
 def _group_by_round(timeline: RoundtableTimeline) -> dict[int, list[RoundtableTimelineLine]]:
@@ -180,14 +167,14 @@ def _build_speech(line: RoundtableTimelineLine, words: RoundtableReportText) -> 
     if speech is None:
         return build_line_card(line)
     is_declared = speech.said.consensus or RoundtableSpeech.from_text(line.content).consensus
-    marks = [Mark(words.declares, "good")] if is_declared else []
+    marks = [blocks.Mark(words.declares, "good")] if is_declared else []
     if lacking := find_missing_sections(line.content, words.language):
         some = words.some_sections.format(sections=", ".join(lacking))
-        marks.append(Mark(some if is_speechlike(line.content) else words.no_sections, "dim"))
+        marks.append(blocks.Mark(some if is_speechlike(line.content) else words.no_sections, "dim"))
     # Where the speech itself has a section for the next speaker, that is it: once is enough.
     is_apart = one_line(speech.said.prompt) not in one_line(line.content)
-    left = (Fields(((words.prompt, speech.said.prompt),)),) if is_apart else ()
-    return build_line_card(line, Muted(words.speech.format(number=f"{speech.number:03d}")), *marks, blocks=left)
+    left = (blocks.Fields(((words.prompt, speech.said.prompt),)),) if is_apart else ()
+    return build_line_card(line, blocks.Muted(words.speech.format(number=f"{speech.number:03d}")), *marks, content=left)
 
 
 def _build_roles(timeline: RoundtableTimeline, words: RoundtableReportText) -> tuple[Block, ...]:

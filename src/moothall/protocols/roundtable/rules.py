@@ -13,20 +13,8 @@ from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
+from moothall.protocols.roundtable import facts
 from moothall.protocols.roundtable.answer_table import FORMS
-from moothall.protocols.roundtable.facts import (
-    KINDS,
-    ConferenceClosed,
-    ConferenceOpened,
-    EndReason,
-    Minutes,
-    MinutesReturned,
-    MinutesWritten,
-    RoundtableSpeech,
-    SpeakerSkipped,
-    SpeechGiven,
-    TalkConcluded,
-)
 from moothall.protocols.roundtable.prompts import build_answer_rules, build_brief, build_first_prompt, build_next_prompt
 from moothall.protocols.roundtable.sections import MinutesSection, find_missing_minutes
 from moothall.protocols.roundtable.state import Conference, NumberedInput, NumberedSpeech, SkippedTurn
@@ -38,11 +26,11 @@ class RoundtableRules:
     """Implements `Rulebook[Conference]`."""
 
     name = "roundtable"
-    kinds: Mapping[str, type[Fact]] = KINDS
+    kinds: Mapping[str, type[Fact]] = facts.KINDS
     forms: Mapping[str, AnswerForm] = FORMS
 
     def initial(self, opened: Opened) -> Conference:
-        assert isinstance(opened, ConferenceOpened)
+        assert isinstance(opened, facts.ConferenceOpened)
         conference = Conference(opened=opened, seats=opened.seats)
         return fast_replace(conference, prompt=opened.settings.prompt or build_first_prompt(opened))
 
@@ -51,19 +39,19 @@ class RoundtableRules:
             return state
         fact, state = entry.fact, evolve_shared(state, entry)
         match fact:
-            case SpeechGiven(ask=ask, seat=seat, said=RoundtableSpeech() as said):
+            case facts.SpeechGiven(ask=ask, seat=seat, said=facts.RoundtableSpeech() as said):
                 return _apply_speech(state, entry, seat, said) if _is_asked(state, ask, "speech", seat) else state
-            case MinutesWritten(ask=ask, seat=seat, said=Minutes() as said):
+            case facts.MinutesWritten(ask=ask, seat=seat, said=facts.Minutes() as said):
                 return _apply_minutes(state, seat, said) if _is_asked(state, ask, "minutes", seat) else state
-            case MinutesReturned(seat=seat, missing=missing):
+            case facts.MinutesReturned(seat=seat, missing=missing):
                 return _return_minutes(state, seat, missing)
             case SeatLost():
                 return _apply_loss(state, fact)
-            case SpeakerSkipped(seat=seat, reason=reason):
+            case facts.SpeakerSkipped(seat=seat, reason=reason):
                 number, detail = state.taken + 1, state.last_detail
                 absent = SkippedTurn(number=number, at=entry.at, round=state.round, seat=seat, reason=reason, detail=detail)
                 return _advance_turn(fast_replace(state, absences=(*state.absences, absent)))
-            case TalkConcluded(reason=reason):
+            case facts.TalkConcluded(reason=reason):
                 return fast_replace(state, is_concluding=True, ended_by=reason, failed=0, turn=state.turn + 1)
             case InputGiven(text=text):
                 given = NumberedInput(number=len(state.inputs) + 1, after=state.taken, text=text)
@@ -80,18 +68,18 @@ class RoundtableRules:
         if ended is not None:
             # The round of the last speech, because `state.round` may already be the one after the last.
             last = state.speeches[-1].round if state.speeches else state.round
-            return (Record(fact=TalkConcluded(round=last, reason=ended)),)
+            return (Record(fact=facts.TalkConcluded(round=last, reason=ended)),)
         if state.failed >= MAX_TRIES:
-            return (Record(fact=SpeakerSkipped(round=state.round, seat=state.current, reason=state.last_loss)),)
+            return (Record(fact=facts.SpeakerSkipped(round=state.round, seat=state.current, reason=state.last_loss)),)
         return (_build_ask(state, "speech", state.current),)
 
     def _conclude(self, state: Conference) -> tuple[Effect, ...]:
         if state.minutes is None and state.writers:
             return (_build_ask(state, "minutes", state.writers[0]),)
         if state.minutes is not None and state.missing and state.author is not None and state.returned is None:
-            return (Record(fact=MinutesReturned(seat=state.author, missing=state.missing)),)
+            return (Record(fact=facts.MinutesReturned(seat=state.author, missing=state.missing)),)
         reason, missing = state.ended_by or "rounds", state.missing if state.minutes is not None else ()
-        return (Record(fact=ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped, missing=missing)),)
+        return (Record(fact=facts.ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped, missing=missing)),)
 
     def brief(self, state: Conference, ask: Ask) -> Brief:
         return build_brief(state, ask)
@@ -116,7 +104,7 @@ def _is_asked(state: Conference, ask: str, kind: str, seat: SeatId) -> bool:
     return seat == awaited and ask == ask_id(state.turn, kind, seat)
 
 
-def _find_end_reason(state: Conference) -> EndReason | None:
+def _find_end_reason(state: Conference) -> facts.EndReason | None:
     if state.stop is not None:
         return state.stop
     if state.round > state.opened.settings.max_rounds:
@@ -125,17 +113,17 @@ def _find_end_reason(state: Conference) -> EndReason | None:
     return "consensus" if state.speakers and set(state.speakers) <= state.agreeing else None
 
 
-def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: RoundtableSpeech) -> Conference:
+def _apply_speech(state: Conference, entry: Entry, seat: SeatId, said: facts.RoundtableSpeech) -> Conference:
     number = state.taken + 1
     speech = NumberedSpeech(number=number, seq=entry.seq, at=entry.at, round=state.round, seat=seat, said=said)
     # An outside agent may send a plain object: the text itself is also searched for the markers.
-    read = RoundtableSpeech.from_text(said.content)
+    read = facts.RoundtableSpeech.from_text(said.content)
     agreeing = state.agreeing | {seat} if said.consensus or read.consensus else state.agreeing - {seat}
     after = _advance_turn(fast_replace(state, speeches=(*state.speeches, speech), agreeing=agreeing))
     return fast_replace(after, prompt=said.prompt or read.prompt or build_next_prompt(after, speech))
 
 
-def _apply_minutes(state: Conference, seat: SeatId, said: Minutes) -> Conference:
+def _apply_minutes(state: Conference, seat: SeatId, said: facts.Minutes) -> Conference:
     missing = find_missing_minutes(said.content) if state.opened.returns_minutes else ()
     return fast_replace(state, minutes=said, author=seat, missing=missing)
 
