@@ -20,7 +20,9 @@ from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import LedgerFull, LedgerUnavailable, MootError, SeqConflict, SessionBusy
 from moothall.ledgers import postgres_upkeep
 from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, check_order, seal_now
-from moothall.ledgers.migrations import migrate
+from moothall.ledgers.migrations import load_queries, migrate
+
+QUERIES: Final = load_queries(__name__)
 
 CHANNEL: Final = "moot_changed"
 POLL_SECONDS: Final = 5.0
@@ -37,47 +39,7 @@ MAX_DEADLOCKS: Final = 10
 GATHER_SECONDS: Final = 0.02
 """How long a due registration waits for others that are due at the same time."""
 
-# One statement and so one transaction and one round trip: the sessions whose head is where the batch begins move on, and only
-# their records are written. Where another process was faster the condition is checked again on the row that it wrote. Notified at
-# commit: a listener never hears of an entry that it cannot read yet; one notification names many sessions, because each wakes
-# every listening process. The columns come as texts, bodies and hashes in one piece: to encode arrays takes the driver a third of
-# what a process spends on an append.
-_APPEND: Final = """
-WITH given AS (
-    SELECT id, first, last, substr($12::bytea, start, size) AS hash
-    FROM unnest(string_to_array($1, chr(10)), string_to_array($2, ' ')::bigint[], string_to_array($3, ' ')::bigint[],
-        string_to_array($4, ' ')::int[], string_to_array($5, ' ')::int[]) AS g (id, first, last, start, size)
-),
-opened AS (
-    INSERT INTO moot_sessions AS s (id, head, head_hash)
-    SELECT id, last, hash FROM given WHERE first = 1 ORDER BY id
-    ON CONFLICT (id) DO UPDATE SET head = excluded.head, head_hash = excluded.head_hash WHERE s.head = 0
-    RETURNING id, number
-),
-moved AS (
-    UPDATE moot_sessions s SET head = g.last, head_hash = g.hash
-    FROM given g WHERE s.id = g.id AND g.first > 1 AND s.head = g.first - 1
-    RETURNING s.id, s.number
-),
-written AS (SELECT * FROM opened UNION ALL SELECT * FROM moved),
-stored AS (
-    INSERT INTO moot_entries (session, seq, at, body, hash)
-    SELECT w.number, r.seq, r.at, substr($12::bytea, r.start, r.size), substr($12::bytea, r.start + r.size, r.hash_size)
-    FROM unnest(string_to_array($6, chr(10)), string_to_array($7, ' ')::bigint[], string_to_array($8, ' ')::bigint[],
-        string_to_array($9, ' ')::int[], string_to_array($10, ' ')::int[], string_to_array($11, ' ')::int[])
-        AS r (id, seq, at, start, size, hash_size)
-    JOIN written w ON w.id = r.id
-)
-SELECT string_agg(id, chr(10)) AS ids, pg_notify($13, string_agg(id, chr(10))) FROM (
-    SELECT id, (row_number() OVER () - 1) / $14::bigint AS part FROM written
-) AS w GROUP BY part
-"""
-
-# Advisory locks are numbers: the session id is hashed to 64 bits. The prefix keeps clear of other programs in the same database.
-_LOCK: Final = """
-SELECT pg_try_advisory_lock(hashtextextended('moot/' || id, 0)) FROM unnest($1::text[]) WITH ORDINALITY AS g (id, n) ORDER BY n
-"""
-_UNLOCK: Final = _LOCK.replace("pg_try_advisory_lock", "pg_advisory_unlock")
+_UNLOCK: Final = QUERIES["lock"].replace("pg_try_advisory_lock", "pg_advisory_unlock")
 _HEADS: Final = "SELECT id, head FROM moot_sessions WHERE id = ANY ($1::text[])"
 
 
@@ -179,15 +141,11 @@ class PostgresLedger:
 
     async def _register_heads(self) -> None:
         """Append what is pending to the register of heads."""
-        query = (
-            "SELECT seq, at, hash FROM moot_entries JOIN moot_sessions ON session = number "
-            "WHERE id = $1 ORDER BY seq DESC LIMIT 1"
-        )
         taken = self._heads.take()
         try:
             while taken:
                 with _translate_errors():
-                    row = await self._open_pool().fetchrow(query, HEADS)
+                    row = await self._open_pool().fetchrow(QUERIES["read_end"], HEADS)
                 with suppress(SeqConflict):  # another process registered its heads first
                     return await self.append(HEADS, seal_now(ChainEnd(*row) if row else EMPTY_REGISTER, taken))
         except BaseException:
@@ -205,7 +163,7 @@ class PostgresLedger:
             self._ear.add_termination_listener(self._on_disconnect)
             # A copy: sessions end meanwhile.
             claimed = list(self._claimed)
-            for session, (taken,) in zip(claimed, await self._ear.fetch(_LOCK, claimed), strict=True):
+            for session, (taken,) in zip(claimed, await self._ear.fetch(QUERIES["lock"], claimed), strict=True):
                 # Another process claimed the session while we were disconnected: `append` refuses to write to it from now on.
                 if not taken:
                     self._forfeited.add(session)
@@ -252,25 +210,13 @@ class PostgresLedger:
         await future
 
     async def read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
-        query = (
-            "SELECT seq, at, body, hash FROM moot_entries JOIN moot_sessions ON session = number "
-            "WHERE id = $1 AND seq > $2 ORDER BY seq LIMIT $3"
-        )
         with _translate_errors():
-            rows = await self._open_pool().fetch(query, session, after, limit)
+            rows = await self._open_pool().fetch(QUERIES["read"], session, after, limit)
         return [StoredRecord(*row) for row in rows]
 
     async def heads(self, prefix: str = "") -> list[Head]:
-        query = (
-            "SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM moot_sessions s "
-            "JOIN moot_entries a ON a.session = s.number "
-            # min(seq) and not 1: a session whose first record is missing is still listed.
-            "AND a.seq = (SELECT min(seq) FROM moot_entries WHERE session = s.number) "
-            "JOIN moot_entries z ON z.session = s.number AND z.seq = s.head "
-            "WHERE starts_with(s.id, $1) AND s.id <> $2 ORDER BY s.id"
-        )
         with _translate_errors():
-            rows = await self._open_pool().fetch(query, prefix, HEADS)
+            rows = await self._open_pool().fetch(QUERIES["read_heads"], prefix, HEADS)
         return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in map(tuple, rows)]
 
     async def changed(self, session: SessionId, after: int) -> int:
@@ -393,7 +339,7 @@ class PostgresLedger:
             self._unlocks.put(session).add_done_callback(lambda done: done.cancelled() or done.exception())
 
     async def _take_locks(self, names: list[SessionId]) -> list[bool]:
-        return await self._query_listener(_LOCK, names)
+        return await self._query_listener(QUERIES["lock"], names)
 
     async def _release_locks(self, names: list[SessionId]) -> list[bool]:
         return await self._query_listener(_UNLOCK, names)
@@ -498,12 +444,11 @@ class PostgresLedger:
         # Another process was faster: rare, so that its own look at the head costs nothing in the common case.
         stale = [name for name in batches if name not in written]
         if stale:
-            query = "SELECT id, head FROM moot_sessions WHERE id = ANY($1::text[])"
-            heads = {row["id"]: row["head"] for row in await self._open_pool().fetch(query, stale)}
+            heads = dict(zip(stale, await self._fetch_heads(stale), strict=True))
             for name in stale:
                 for at in batches[name]:
                     expected = group[at].records[0].seq - 1
-                    results[at] = SeqConflict(name, expected, heads.get(name, 0))
+                    results[at] = SeqConflict(name, expected, heads[name])
         return later
 
     async def _insert(self, batches: Mapping[SessionId, Sequence[StoredRecord]]) -> set[SessionId]:
@@ -512,7 +457,7 @@ class PostgresLedger:
         for _ in range(MAX_DEADLOCKS):
             try:
                 writer = await self._open_writer()
-                rows = await writer.fetch(_APPEND, *columns, CHANNEL, MAX_NAMED)
+                rows = await writer.fetch(QUERIES["append"], *columns, CHANNEL, MAX_NAMED)
                 return {SessionId(name) for row in rows for name in row["ids"].split("\n")}
             except asyncpg.exceptions.DeadlockDetectedError:
                 continue
@@ -534,7 +479,7 @@ class PostgresLedger:
 
 
 def _build_columns(batches: Mapping[SessionId, Sequence[StoredRecord]]) -> list[str | bytes]:
-    """Return what `_APPEND` takes: the sessions, their records, and in one piece each body and the hash behind it."""
+    """Return what the query `append` takes: the sessions, their records, and in one piece each body and the hash behind it."""
     # Sorted: two processes that write to the same sessions in different order could wait for each other.
     names = sorted(batches)
     records = [record for name in names for record in batches[name]]

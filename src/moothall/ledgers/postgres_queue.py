@@ -1,7 +1,7 @@
 """The queue of the sessions that workers share: tables of procrastinate and of Moot beside a PostgreSQL ledger.
 
 A session needs a worker as long as its head is past `moot_runs.seen`. Triggers of the ledger's table put a job into the queue in
-the transaction of each append; deadlines are rows with a date. Both are hints: what they miss is found by `_QUIET`.
+the transaction of each append; deadlines are rows with a date. Both are hints: what they miss is found by the query `quiet`.
 """
 
 import asyncio
@@ -25,10 +25,12 @@ from moothall.domain.ids import SessionId
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.engine.outages import OutageLog
 from moothall.errors import LedgerUnavailable
-from moothall.ledgers.migrations import load_migrations, migrate
+from moothall.ledgers.migrations import load_migrations, load_queries, migrate
 from moothall.ledgers.postgres import keep_connection, translate_errors
 from moothall.ledgers.queue_jobs import QueueConnector, QueueWorker
 from moothall.ports.runner import RunnerStats
+
+QUERIES: Final = load_queries(__name__)
 
 COMMON_QUEUE: Final = "moot"
 SWEEP_SECONDS: Final = 1.0
@@ -67,147 +69,6 @@ class Retry:
 
 Advance = Callable[[SessionId], Awaitable[Settled]]
 """Runs a session as far as it goes; raises LedgerUnavailable."""
-
-# A job that came in meanwhile is taken with it: the queue would start it only when it looks again. Otherwise the job that ran the
-# session ends here.
-_SETTLE: Final = """
-WITH given AS (
-    SELECT g.*, s.number, 'moot/' || g.id AS lock
-    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::float8[], $5::integer[], $6::integer[], $7::bigint[])
-        AS g (id, seen, status, due, tries, asks, job)
-    LEFT JOIN moot_sessions s ON s.id = g.id
-    -- What a worker says that was frozen meanwhile is older than what its successor said.
-    WHERE EXISTS (SELECT FROM moot_workers WHERE name = $8)
-),
-again AS (
-    DELETE FROM procrastinate_jobs j USING given g
-    WHERE g.status IN ('waiting', 'parked', 'closed') AND j.status = 'todo' AND j.queueing_lock = g.lock
-    RETURNING g.id, g.status
-),
-settled AS (
-    UPDATE moot_runs r
-    SET seen = greatest(r.seen, g.seen), status = g.status, tries = g.tries, asks = g.asks,
-    -- Somebody wants it looked at now: that stays until somebody looks.
-    due = CASE WHEN r.due <= now() AND g.status <> 'closed' THEN r.due ELSE now() + g.due * interval '1 second' END
-    FROM given g WHERE r.session = g.number AND (g.seen >= r.seen OR g.seen = 0)
-),
-ended AS (
-    DELETE FROM procrastinate_jobs j USING given g
-    WHERE j.id = g.job AND j.status = 'doing' AND g.id NOT IN (SELECT id FROM again WHERE status <> 'closed')
-)
-SELECT id FROM again WHERE status <> 'closed'
-"""
-
-# A session that another build of Moot can perhaps read: only workers of that build listen to its queue.
-_LEAVE: Final = """
-UPDATE moot_runs SET status = 'left', due = NULL, queue = 'moot', left_by = array_append(array_remove(left_by, $2), $2)
-WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)
-"""
-
-_TAKE_LEFT: Final = """
-WITH taken AS (
-    UPDATE moot_runs SET status = 'new', seen = 0, queue = $1 WHERE session IN (
-        SELECT session FROM moot_runs WHERE status = 'left' AND NOT $1 = ANY (left_by) LIMIT 1000 FOR UPDATE SKIP LOCKED
-    ) RETURNING session
-)
-SELECT count(moot_enqueue(s.id, $1)) FROM taken t JOIN moot_sessions s ON s.number = t.session
-"""
-
-# `seen = 0`: should the job get lost, the session is still found to need a worker.
-_WAKE: Final = """
-WITH woken AS (
-    UPDATE moot_runs r SET seen = 0, due = CASE WHEN s.id = ANY ($2::text[]) THEN now() ELSE r.due END
-    FROM moot_sessions s WHERE s.number = r.session AND s.id = ANY ($1::text[]) AND r.status NOT IN ('closed', 'foreign')
-    AND (r.seen < s.head OR s.id = ANY ($2::text[]))
-    RETURNING s.id, r.queue
-)
-SELECT count(moot_enqueue(id, queue)) FROM woken
-"""
-
-# Whoever looks takes the wish to look with it.
-_LOOK: Final = """
-WITH found AS (
-    SELECT session, tries, due FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1) FOR UPDATE
-)
-UPDATE moot_runs r SET due = CASE WHEN f.due <= now() THEN NULL ELSE f.due END FROM found f WHERE r.session = f.session
-RETURNING f.tries, extract(epoch FROM f.due - now())::float8
-"""
-
-_DUE: Final = """
-WITH due AS (
-    UPDATE moot_runs SET due = NULL, seen = 0 WHERE session IN (
-        SELECT session FROM moot_runs WHERE due <= now() ORDER BY due LIMIT 1000 FOR UPDATE SKIP LOCKED
-    ) RETURNING session, queue
-)
-SELECT count(moot_enqueue(s.id, d.queue)) FROM due d JOIN moot_sessions s ON s.number = d.session
-"""
-
-_QUIET: Final = """
-SELECT count(moot_enqueue(s.id, r.queue)) FROM moot_runs r JOIN moot_sessions s ON s.number = r.session
-WHERE s.head > r.seen AND r.due IS NULL AND r.status NOT IN ('closed', 'foreign', 'left', 'damaged')
-AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.status = 'doing' AND j.lock = 'moot/' || s.id)
-AND NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.status = 'todo' AND j.queueing_lock = 'moot/' || s.id)
-"""
-
-# A queue that no worker listens to any more: everybody may try its sessions again.
-_ORPHANED: Final = """
-WITH freed AS (
-    UPDATE moot_runs SET queue = 'moot', left_by = '{}'
-    WHERE queue <> 'moot' AND queue NOT IN (SELECT queue FROM moot_workers)
-)
-UPDATE procrastinate_jobs SET queue_name = 'moot'
-WHERE task_name = 'moot.advance' AND status = 'todo' AND queue_name <> 'moot'
-AND queue_name NOT IN (SELECT queue FROM moot_workers)
-"""
-
-# Cut first, then hand over: a frozen worker that wakes up finds its claims gone. Its late appends fail by their numbers. One that
-# died before it wrote down its number in the queue holds jobs under that number all the same.
-_BURY: Final = """
-WITH dead AS (
-    DELETE FROM moot_workers m WHERE m.started_at < now() - m.lease
-    AND NOT EXISTS (SELECT FROM procrastinate_workers w WHERE w.id = m.worker AND w.last_heartbeat > now() - m.lease)
-    RETURNING m.name, m.worker
-),
-gone AS (
-    DELETE FROM procrastinate_workers w WHERE w.id IN (SELECT worker FROM dead)
-    OR w.last_heartbeat < now() - $1::interval AND NOT EXISTS (
-        SELECT FROM moot_workers m WHERE m.worker = w.id OR (m.worker IS NULL AND m.started_at >= now() - m.lease)
-    )
-),
-cut AS (SELECT a.application_name AS name, count(pg_terminate_backend(a.pid)) AS cut
-        FROM pg_stat_activity a WHERE a.application_name IN (SELECT name FROM dead) GROUP BY 1)
-SELECT dead.name, coalesce(cut.cut, 0) FROM dead LEFT JOIN cut USING (name)
-"""
-
-# With what it holds in the queue: a database that was away for a moment may have missed that the worker left it.
-_BOW_OUT: Final = """
-WITH ended AS (DELETE FROM moot_workers WHERE name = $1 RETURNING worker)
-DELETE FROM procrastinate_workers w USING ended e WHERE w.id = e.worker
-"""
-
-# Not a retry of the dead job: where a job waits already, that one would break the rule of one waiting job for each session.
-_HAND_OVER: Final = """
-WITH gone AS (
-    DELETE FROM procrastinate_jobs WHERE status = 'doing' AND task_name = 'moot.advance' AND worker_id IS NULL
-    RETURNING args ->> 'session' AS id, queue_name
-)
-SELECT count(moot_enqueue(id, queue_name)) FROM gone
-"""
-
-# By an index that those which ended are not in: what is counted here does not grow with the age of the ledger.
-_COUNT: Final = """
-WITH open AS (
-    SELECT status, count(*) AS n, sum(asks) AS asks FROM moot_runs WHERE status NOT IN ('closed', 'foreign') GROUP BY 1
-)
-SELECT (SELECT coalesce(json_object_agg(status, n), '{}') FROM open)::text,
-       (SELECT count(*) FROM moot_workers),
-       (SELECT count(*) FROM moot_calls WHERE ends_at > now()), (SELECT coalesce(sum(waits), 0)::bigint FROM moot_limits),
-       (SELECT count(*) FROM procrastinate_jobs WHERE task_name = 'moot.advance' AND status = 'doing'),
-       count(j.id), coalesce(extract(epoch FROM clock_timestamp() - min(e.at)), 0)::float8,
-       (SELECT coalesce(sum(asks), 0)::bigint FROM open)
-FROM procrastinate_jobs j LEFT JOIN procrastinate_events e ON e.job_id = j.id AND e.type = 'deferred'
-WHERE j.task_name = 'moot.advance' AND j.status = 'todo'
-"""
 
 _COUNT_ENDED: Final = "SELECT status, count(*) FROM moot_runs WHERE status IN ('closed', 'foreign') GROUP BY 1"
 ENDED_SHARE: Final = 0.01
@@ -259,7 +120,7 @@ class PostgresQueue:
 
     async def wake(self, sessions: Collection[SessionId], at_once: Collection[SessionId] = ()) -> None:
         """Have sessions run that have changed, and those `at_once` in any case."""
-        await self.execute(_WAKE, [*{*sessions, *at_once}], list(at_once))
+        await self.execute(QUERIES["wake"], [*{*sessions, *at_once}], list(at_once))
 
     async def settle(self, session: SessionId, settled: Settled, job: int = 0) -> bool:
         """Record how a worker leaves a session; whether something happened to it meanwhile, so that it is to be run again.
@@ -269,15 +130,18 @@ class PostgresQueue:
         return await self._settles.call((session, settled, job))
 
     async def _settle_all(self, given: list[tuple[SessionId, Settled, int]]) -> list[bool]:
-        rows = [(session, s.seen, s.status, s.due, s.tries, s.asks, job) for session, s, job in given]
+        values = [(session, s.seen, s.status, s.due, s.tries, s.asks, job) for session, s, job in given]
         with translate_errors():
-            columns = [list(column) for column in zip(*rows, strict=True)]
-            again = {row[0] for row in await self._open_pool().fetch(_SETTLE, *columns, self._name, timeout=RETRY_SECONDS * 30)}
+            columns = [list(column) for column in zip(*values, strict=True)]
+            again = {
+                row[0]
+                for row in await self._open_pool().fetch(QUERIES["settle"], *columns, self._name, timeout=RETRY_SECONDS * 30)
+            }
         return [session in again for session, _, _ in given]
 
     async def leave(self, session: SessionId) -> None:
         """Leave a session to workers of another build: this one cannot read it."""
-        await self.execute(_LEAVE, session, self._queue)
+        await self.execute(QUERIES["leave"], session, self._queue)
 
     async def cancel(self, session: SessionId) -> None:
         """Forget the deadlines of a session, and the job that waits for it."""
@@ -292,12 +156,12 @@ class PostgresQueue:
 
     async def find_retry(self, session: SessionId) -> Retry:
         with translate_errors():
-            row = await self._open_pool().fetchrow(_LOOK, session, timeout=RETRY_SECONDS * 30)
+            row = await self._open_pool().fetchrow(QUERIES["look"], session, timeout=RETRY_SECONDS * 30)
         return Retry() if row is None else Retry(tries=row[0], due=row[1])
 
     async def count(self) -> RunnerStats:
         with translate_errors():
-            row = await self._open_pool().fetchrow(_COUNT, timeout=RETRY_SECONDS * 30)
+            row = await self._open_pool().fetchrow(QUERIES["count"], timeout=RETRY_SECONDS * 30)
         assert row is not None
         statuses: dict[str, int] = {**await self._count_ended(), **json.loads(row[0])}
         return RunnerStats(
@@ -342,8 +206,8 @@ class PostgresQueue:
             raise LedgerUnavailable(f"the queue of the PostgreSQL ledger failed ({why}); check the server") from cause
         finally:
             with suppress(LedgerUnavailable):
-                await self.execute(_BOW_OUT, self._name)
-                await self.execute(_HAND_OVER)
+                await self.execute(QUERIES["bow_out"], self._name)
+                await self.execute(QUERIES["hand_over"])
 
     async def _run_jobs(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
         """Run the jobs that wait in procrastinate's tables, and sweep."""
@@ -397,13 +261,13 @@ class PostgresQueue:
         if await self.fetch_value("SELECT 1 FROM moot_workers WHERE name = $1", self._name, timeout=lease) is None:
             raise _Replaced("another worker took over the sessions of this one, which was silent for too long")
         with translate_errors():
-            dead = await self._open_pool().fetch(_BURY, timedelta(seconds=lease), timeout=lease)
+            dead = await self._open_pool().fetch(QUERIES["bury"], timedelta(seconds=lease), timeout=lease)
         for name, cut in dead:
             log.warning("%s is silent: its sessions are handed over (%d connections cut)", name, cut)
-        queries = [_HAND_OVER, _DUE] if dead else [_DUE]
-        for query in [*queries, _HAND_OVER, _ORPHANED, _QUIET] if is_quiet else queries:
+        queries = [QUERIES["hand_over"], QUERIES["due"]] if dead else [QUERIES["due"]]
+        for query in [*queries, QUERIES["hand_over"], QUERIES["orphaned"], QUERIES["quiet"]] if is_quiet else queries:
             await self.execute(query, timeout=lease)
-        await self.execute(_TAKE_LEFT, self._queue, timeout=lease)
+        await self.execute(QUERIES["take_left"], self._queue, timeout=lease)
 
     async def execute(self, query: str, *values: object, timeout: float = 30.0) -> None:
         with translate_errors():

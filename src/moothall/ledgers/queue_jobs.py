@@ -19,7 +19,10 @@ from procrastinate.manager import JobManager
 
 from moothall.domain.ids import SessionId
 from moothall.errors import LedgerUnavailable
+from moothall.ledgers.migrations import load_queries
 from moothall.ledgers.postgres import translate_errors
+
+QUERIES: Final = load_queries(__name__)
 
 TASK: Final = "moot.advance"
 MAX_FETCHED: Final = 16
@@ -29,26 +32,6 @@ RETURN_SECONDS: Final = 3.0
 LOOK_SECONDS: Final = 1.0
 """How long a worker relies on notifications before it looks for jobs by itself."""
 QUERY_SECONDS: Final = 30.0
-
-# A job waits as long as one with its lock is running. Jobs of the queue have no date: deadlines are rows of `moot_runs`.
-_FETCH: Final = """
-WITH found AS (
-    SELECT id FROM procrastinate_jobs j
-    WHERE status = 'todo' AND task_name = $4 AND queue_name = ANY ($1::text[])
-    AND NOT EXISTS (SELECT FROM procrastinate_jobs o WHERE o.status = 'doing' AND o.lock = j.lock)
-    ORDER BY priority DESC, id LIMIT $3 FOR UPDATE SKIP LOCKED
-)
-UPDATE procrastinate_jobs j SET status = 'doing', worker_id = $2 FROM found WHERE j.id = found.id RETURNING j.id, j.args
-"""
-
-# Jobs that this worker has and does not run: a fetch whose answer got lost with its connection, an end that could not be written.
-_RETURN: Final = """
-WITH gone AS (
-    DELETE FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = $1 AND task_name = $3 AND id <> ALL ($2::bigint[])
-    RETURNING args ->> 'session' AS id, queue_name
-)
-SELECT count(moot_enqueue(id, queue_name)) FROM gone
-"""
 
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 
@@ -147,10 +130,10 @@ class QueueWorker:
             self._has_news.clear()
             if asyncio.get_running_loop().time() >= self._return_at:
                 # Not beside a fetch: what that brings is not in `_running` yet.
-                await self._connector.fetch(_RETURN, self._number, list(self._running), TASK)
+                await self._connector.fetch(QUERIES["return"], self._number, list(self._running), TASK)
                 self._return_at = asyncio.get_running_loop().time() + RETURN_SECONDS
             wanted = min(MAX_FETCHED, self._concurrency - len(self._running))
-            rows = await self._connector.fetch(_FETCH, self._queues, self._number, wanted, TASK) if wanted else []
+            rows = await self._connector.fetch(QUERIES["fetch"], self._queues, self._number, wanted, TASK) if wanted else []
             for row in rows:
                 session = SessionId(json.loads(row["args"])["session"])
                 self._running[row["id"]] = asyncio.create_task(self._run_job(row["id"], session))

@@ -27,6 +27,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from moothall.domain.ids import SessionId
 from moothall.errors import BadSetting, LedgerUnavailable, SchedulerUnavailable
+from moothall.ledgers.migrations import load_queries
 from moothall.ledgers.postgres import translate_errors
 from moothall.ledgers.postgres_queue import (
     COMMON_QUEUE,
@@ -40,6 +41,8 @@ from moothall.ledgers.postgres_queue import (
 )
 from moothall.ledgers.queue_jobs import TASK
 from moothall.ledgers.temporal_settings import TASK_QUEUE, TemporalSettings
+
+QUERIES: Final = load_queries(__name__)
 
 WORKFLOW: Final = "moot.session"
 CONNECT_SECONDS: Final = 10.0
@@ -67,40 +70,10 @@ MAX_EVENTS: Final = 1_000
 CHANGED: Final = "procrastinate_any_queue_v1"
 """Where PostgreSQL notifies of new jobs and of those that are to be cancelled."""
 
-# Not while the session runs: whoever runs it looks for another job at the end.
-_FORWARD: Final = """
-WITH ready AS (
-    SELECT id FROM procrastinate_jobs j WHERE task_name = 'moot.advance' AND status = 'todo' AND queue_name = ANY ($1::text[])
-    AND (scheduled_at IS NULL OR scheduled_at <= now())
-    AND NOT EXISTS (SELECT FROM procrastinate_jobs d WHERE d.status = 'doing' AND d.lock = j.lock)
-    ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED
-)
-UPDATE procrastinate_jobs j SET scheduled_at = now() + $2::integer * interval '1 second' FROM ready r WHERE j.id = r.id
-RETURNING j.id, j.args ->> 'session' AS session, j.queue_name
-"""
-
 _FORWARD_SOON: Final = "UPDATE procrastinate_jobs SET scheduled_at = NULL WHERE status = 'todo' AND id = ANY ($1::bigint[])"
-
-_TAKE: Final = """
-UPDATE procrastinate_jobs SET status = 'doing', scheduled_at = NULL, worker_id = $2
-WHERE status = 'todo' AND queueing_lock = 'moot/' || $1
-AND NOT EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)
-RETURNING id
-"""
 
 _IS_HELD: Final = "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing' AND lock = 'moot/' || $1)"
 _STATUS: Final = "SELECT status FROM moot_runs WHERE session = (SELECT number FROM moot_sessions WHERE id = $1)"
-_MINE: Final = """
-SELECT id, args ->> 'session' AS session, abort_requested FROM procrastinate_jobs WHERE status = 'doing' AND worker_id = $1
-"""
-
-_GIVE_BACK: Final = """
-WITH gone AS (
-    DELETE FROM procrastinate_jobs WHERE status = 'doing' AND id = ANY ($1::bigint[])
-    RETURNING args ->> 'session' AS id, queue_name
-)
-SELECT count(moot_enqueue(id, queue_name)) FROM gone
-"""
 
 log = logging.getLogger("moot")
 
@@ -259,7 +232,7 @@ class TemporalQueue(PostgresQueue):
         """Start to run a session; None where no job waits for it. Raises ApplicationError while another worker has it."""
         try:
             with translate_errors():
-                job = await self._open_pool().fetchval(_TAKE, session, self._number)
+                job = await self._open_pool().fetchval(QUERIES["take"], session, self._number)
         except LedgerUnavailable as error:
             # Both looked before either took it.
             if not isinstance(error.__cause__, asyncpg.UniqueViolationError):
@@ -310,7 +283,7 @@ class TemporalQueue(PostgresQueue):
     async def _tend_jobs(self, lease: float) -> None:
         """Stop the sessions that were cancelled, and give back jobs that were taken while the answer to that got lost."""
         with translate_errors():
-            jobs = await self._open_pool().fetch(_MINE, self._number, timeout=lease)
+            jobs = await self._open_pool().fetch(QUERIES["mine"], self._number, timeout=lease)
         for job in jobs:
             running = self._find_running(job["session"])
             # Once: a second time would cut off how it ends.
@@ -319,7 +292,7 @@ class TemporalQueue(PostgresQueue):
         adrift = {job["id"] for job in jobs if self._find_running(job["session"]) is None}
         # One that is being taken just now is at work by the next sweep.
         if lost := adrift & self._adrift:
-            await self.execute(_GIVE_BACK, list(lost), timeout=lease)
+            await self.execute(QUERIES["give_back"], list(lost), timeout=lease)
         self._adrift = adrift - lost
 
     async def _forward(self, lease: float) -> None:
@@ -343,7 +316,9 @@ class TemporalQueue(PostgresQueue):
         """Signal Temporal for the jobs that wait; whether there may be more of them."""
         queues = [COMMON_QUEUE, self._queue]
         with translate_errors():
-            jobs = await self._open_pool().fetch(_FORWARD, queues, FORWARD_AGAIN_SECONDS, MAX_FORWARD_LENGTH, timeout=lease)
+            jobs = await self._open_pool().fetch(
+                QUERIES["forward"], queues, FORWARD_AGAIN_SECONDS, MAX_FORWARD_LENGTH, timeout=lease
+            )
         results = await asyncio.gather(*(self._signal(job, lease) for job in jobs), return_exceptions=True)
         errors = [error for error in results if isinstance(error, BaseException)]
         if not errors:

@@ -1,13 +1,17 @@
-"""Forward-only migrations, one SQL file each, numbered without gaps.
+"""What is written in SQL files: forward-only migrations, one file each, numbered without gaps, and the queries of ledgers.
 
 The first one is the schema of the first release. Versions below it were never released: no data of theirs is migrated.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from moothall.errors import LedgerNewer, LedgerOlder
+
+_QUERY_NAME: Final = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_COMMENT: Final = re.compile(r"^--.*\n", re.MULTILINE)
 
 
 class Migration(NamedTuple):
@@ -57,3 +61,13 @@ def load_migrations(database: str) -> list[Migration]:
     # Names begin with four digits, so the order of names is the order of versions.
     paths = sorted((path for path in folder.iterdir() if path.name.endswith(".sql")), key=lambda path: path.name)
     return [Migration(int(path.name[:4]), path.read_text(encoding="utf-8")) for path in paths]
+
+
+def load_queries(module: str) -> Mapping[str, str]:
+    """Return the queries in the SQL file beside a module (its `__name__`), by the names that stand above them.
+
+    Comments at the beginning of a line are for readers of the file alone: the server is not sent them.
+    """
+    package, _, name = module.rpartition(".")
+    _, *parts = _QUERY_NAME.split((files(package) / f"{name}.sql").read_text(encoding="utf-8"))
+    return {query: _COMMENT.sub("", text).strip() for query, text in zip(parts[::2], parts[1::2], strict=True)}
