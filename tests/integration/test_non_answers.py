@@ -1,10 +1,11 @@
-"""Five seats that do not answer hold a session of every protocol: nothing is decided, and the reasons are said (M-14)."""
+"""Five seats that do not answer, or all oppose, hold a session of every protocol: nothing is carried (M-13, M-14)."""
 
 import asyncio
 
 import pytest
 
 from moothall.app.moot import Moot
+from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language, Reply, SeatLost
 from moothall.participants.function import AnswerFunction
@@ -56,3 +57,29 @@ def test_apologies_decide_nothing(protocol: str, language: Language, answer: Ans
     assert count >= 5
     assert (f"{count} of {count} declined to answer" if language == "en" else f"{count} 席中有 {count} 席拒绝回答") in report
     assert f"moot fork {decision.session} --swap" in report
+
+
+def echo_prompt(brief: Brief) -> object:
+    return build_user_prompt(brief)
+
+
+def echo_last_line(brief: Brief) -> object:
+    return build_user_prompt(brief).splitlines()[-1]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("language", TOPICS)
+@pytest.mark.parametrize("answer", [echo_prompt, echo_last_line])
+def test_echoes_decide_nothing(protocol: str, language: Language, answer: AnswerFunction) -> None:
+    """M-13: what repeats the prompt or its form is lost, with that fault."""
+    decision, lost, replies, _ = asyncio.run(hold(protocol, language, answer))
+    assert decision.decision is None
+    assert {fact.reason for fact in lost} <= {"malformed"}
+    assert lost or not any(getattr(getattr(reply, "said", None), "findings", ()) for reply in replies)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_seats_that_oppose_in_words_carry_nothing(protocol: str) -> None:
+    """M-14: "OK, I oppose this." is a vote against wherever it counts."""
+    decision, *_ = asyncio.run(hold(protocol, "en", lambda brief: "OK, I oppose this."))
+    assert decision.decision is None or decision.strength in {"overruled", "none"}

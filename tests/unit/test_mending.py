@@ -282,7 +282,7 @@ def test_a_provider_is_sent_no_lengths_and_a_prompt_the_fields_with_their_values
     assert not {"maxLength", "minLength", "pattern", "maxItems"} & {*str(build_wire_schema(SCHEMA)).replace("'", " ").split()}
     told = describe_schema(SCHEMA, {"text": "your reason"}, "en")
     assert '"position": "support" | "conditional_support" | "oppose" | "abstain"' in told
-    assert '"text": "your reason"' in told
+    assert '"text": string (your reason)' in told
     assert '"confidence": 0 … 1' in told
     assert '"refers_to": 2 | 3 | 5' in told
     assert "needed: position, text" in told

@@ -1,4 +1,4 @@
-"""What looks like an answer and is not one is asked for again, and then lost: apologies (M-14)."""
+"""What looks like an answer and is not one is asked for again, and then lost: apologies (M-14), and echoes (M-13)."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,10 +7,11 @@ import pytest
 
 from moothall.codec.answers import read_answer, read_strictly
 from moothall.codec.non_answers import MAX_APOLOGY_LENGTH, is_refusal
+from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
-from moothall.errors import AnswerRefused
+from moothall.errors import AnswerRefused, BadAnswer
 from moothall.protocols.persona.facts import MeetingOpened, PersonaSettings
 from moothall.protocols.persona.rules import RULES
 
@@ -164,3 +165,97 @@ def test_an_apology_is_never_an_answer(kind: str, raw: Any) -> None:
     for read in (read_answer, read_strictly):
         with pytest.raises(AnswerRefused, match="declines to answer"):
             read(build_brief(kind), raw)
+
+
+def list_forms() -> list[str]:
+    asks = [replace(build_brief("stand"), seed=seed) for seed in range(20)]
+    return [build_user_prompt(ask).splitlines()[-1] for ask in asks]
+
+
+def test_no_choice_stands_first_in_every_form() -> None:
+    """M-13"""
+    firsts = {form.split('"verdict": "')[1].split('"')[0] for form in list_forms()}
+    assert firsts == {"support", "conditional", "oppose", "abstain"}
+
+
+def test_hints_stand_outside_the_quotes() -> None:
+    """M-13: what a model may copy from the form is not JSON."""
+    assert '"position": string (one or two sentences)' in build_user_prompt(build_brief("position"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "raw"),
+    [
+        ("position", {"position": "one or two sentences", "confidence": 0.5}),
+        ("position", {"position": "string (one or two sentences)", "confidence": 0.5}),
+        ("position", {"position": "…", "confidence": 0.5}),
+        ("position", {"position": "position", "confidence": 0.5}),
+        ("position", {"position": "confidence", "confidence": 0.5}),
+        ("position", {"position": "Shall we build the bridge?"}),
+        ("position", "Before you hear anyone: where do you stand on the question, and how sure are you?"),
+        ("intent", {"reaction_score": 0.5, "intent_to_speak": True, "reason": "one short sentence"}),
+        ("speech", "You take part in a meeting of minds. Give just what you are asked for."),
+        ("speech", "..."),
+        ("draft", {"decision": {"text": "string"}, "confidence": 0.5}),
+        ("draft", "The talk is over: write the conclusion."),
+        ("stand", {"verdict": "conditional", "condition": "only with conditional"}),
+    ],
+)
+def test_an_echo_is_not_an_answer(kind: str, raw: Any) -> None:
+    """M-13: a hint, dots, a field's name, the question, a line of the prompt."""
+    with pytest.raises(BadAnswer, match="repeated"):
+        read_answer(build_brief(kind), raw)
+
+
+@pytest.mark.parametrize("kind", ["position", "intent", "speech", "draft", "stand"])
+def test_the_whole_prompt_and_its_form_are_not_answers(kind: str) -> None:
+    """M-13: a form that is copied is never a vote for what stands first in it."""
+    prompt = build_user_prompt(build_brief(kind))
+    for echo in (prompt, prompt.splitlines()[-1]):
+        with pytest.raises(BadAnswer):
+            read_answer(build_brief(kind), echo)
+
+
+def test_what_others_said_may_be_said_again() -> None:
+    """M-2: the own stance and instructions, and a quotation, are words of the meeting."""
+    ada = replace(ADA, stance="Two piers carry more than one.", instructions="Count the costs of each pier.")
+    brief = replace(
+        build_brief("position"), seat=ada, own="Your stance: Two piers carry more than one.\n| A pier costs a million."
+    )
+    for text in ("Two piers carry more than one.", "Count the costs of each pier.", "A pier costs a million."):
+        assert read_answer(brief, {"position": text, "confidence": 0.5})
+
+
+STAND = '{"verdict": "oppose", "confidence": 0.9}'
+FINAL = '{"verdict": "support", "confidence": 0.8}'
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        f"First idea: {STAND}\nMy final answer: {FINAL}",
+        f"```json\n{STAND}\n```\nOn reflection:\n```json\n{FINAL}\n```",
+        f"<reasoning>{STAND}</reasoning>{FINAL}",
+        f"<think>{STAND}</think>{FINAL}",
+        f"<|channel|>analysis<|message|>{STAND}<|end|><|start|>assistant<|channel|>final<|message|>{FINAL}<|return|>",
+        f'[{{"node_id": "bob", "verdict": "oppose"}}, {{"node_id": "ada", {FINAL[1:]}]',
+        f'{{"bob": {STAND}, "ada": {FINAL}}}',
+        '"{\\"verdict\\": \\"support\\", \\"confidence\\": 0.8}"',
+        f'{{"answer": {FINAL}}}',
+        '{"tool_calls": [{"id": "1", "type": "function", "function": {"name": "stand", "arguments": '
+        '"{\\"verdict\\": \\"support\\", \\"confidence\\": 0.8}"}}]}',
+        "<answer><verdict>support</verdict><confidence>0.8</confidence></answer>",
+        "| verdict | support |\n|---|---|\n| confidence | 0.8 |",
+        "| field | verdict | confidence |\n|---|---|---|\n| value | support | 0.8 |",
+    ],
+)
+def test_the_answer_is_taken_out_of_what_is_round_it(raw: str) -> None:
+    """M-2, M-14: the last complete object counts; drafts, thoughts and other seats' items do not."""
+    said: Any = read_answer(build_brief("stand"), raw).said
+    assert (said.verdict, said.confidence) == ("support", 0.8)
+
+
+def test_a_list_for_other_seats_is_asked_for_again() -> None:
+    """M-14"""
+    with pytest.raises(BadAnswer, match="ada is not one of them"):
+        read_answer(build_brief("stand"), '[{"node_id": "bob", "verdict": "oppose"}, {"node_id": "eve", "verdict": "support"}]')

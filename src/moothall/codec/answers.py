@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from moothall.codec.field_values import is_pass, show_value
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
-from moothall.codec.non_answers import check_refusal
+from moothall.codec.non_answers import check_echo, check_refusal
 from moothall.codec.schemas import build_schema, get_adapter, get_own_schema
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply
@@ -18,8 +18,12 @@ from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import BadAnswer
 
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_THOUGHT_END = re.compile(r"</think(?:ing)?>")
+_TAG = r"(?:think(?:ing)?|thought|reasoning|analysis|reflection|scratchpad|draft)>"
+_THOUGHT = re.compile(rf"<{_TAG}.*?(?:</{_TAG}|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(rf"</{_TAG}", re.IGNORECASE)
+# A chat template that was not applied leaves its channels in the text; the last one is the answer.
+_CHANNEL = re.compile(r"<\|channel\|>\s*\w+\s*<\|message\|>")
+_CHANNEL_END = re.compile(r"<\|(?:end|return|start|call)\|>")
 MAX_PASS_LENGTH = 40
 MAX_ANSWER_LENGTH = 100_000
 
@@ -66,8 +70,11 @@ def read_strictly(rules: AnswerRules, raw: object) -> Reading:
 def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -> Reading:
     said, notes = raw, list[str]()
     if not isinstance(raw, rules.form.shape):
-        said, notes = _parse(rules.form, raw, schema, rules.fills, is_strict=is_strict)
+        seat = rules.seat.id if isinstance(rules, Brief) else ""
+        said, notes = _parse(rules.form, raw, schema, rules.fills, seat=seat, is_strict=is_strict)
     check_refusal(said)
+    if isinstance(rules, Brief) and isinstance(said, rules.form.shape):
+        check_echo(rules, raw, said, schema, is_repaired=any(note.startswith("repaired") for note in notes))
     value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())
     if fault := rules.fault(value):
         raise BadAnswer(fault)
@@ -80,13 +87,13 @@ def parse_answer(form: AnswerForm, raw: object) -> object:
 
 
 def _parse(
-    form: AnswerForm, raw: object, schema: Schema, fills: Mapping[str, object], *, is_strict: bool
+    form: AnswerForm, raw: object, schema: Schema, fills: Mapping[str, object], *, seat: str = "", is_strict: bool
 ) -> tuple[object, list[str]]:
     if isinstance(raw, str) and len(raw) > MAX_ANSWER_LENGTH:
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {MAX_ANSWER_LENGTH} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
         return instead, []
-    parser = LenientParser(schema, fills, infer=form.infer, is_strict=is_strict)
+    parser = LenientParser(schema, fills, infer=form.infer, seat=seat, is_strict=is_strict)
     notes = parser.notes
     text = strip_thoughts(fix_surrogates(raw)) if isinstance(raw, str) else None
     if text is not None and "{" not in text:
@@ -148,6 +155,7 @@ def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> ob
 
 def strip_thoughts(text: str) -> str:
     """Remove a model's reasoning from its text. Templates that open the tag in the prompt leave a lone end tag."""
+    text = _CHANNEL_END.split(_CHANNEL.split(text)[-1])[0] if "<|channel|>" in text else text
     return _THOUGHT_END.split(_THOUGHT.sub("", text))[-1].strip()
 
 

@@ -4,13 +4,14 @@ meant, which name a field has, what the items of a list are. No value is read he
 
 import json
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from moothall.codec.value_words import is_blank, is_empty, split_numbers
 from moothall.domain.effects import Schema
+from moothall.errors import BadAnswer
 
 MAX_STARTS: Final = 200
 """At how many places of an answer parsing a JSON object is attempted: this bounds the work on hostile input."""
@@ -22,6 +23,12 @@ _FENCE: Final = re.compile(r"```(?:json)?[ \t]*+\n(.*?)(?:```|\Z)", re.DOTALL)
 # An unquoted `#3` is a comment to a JSON repairer, which would drop the rest of the line.
 _BARE_LINE: Final = re.compile(r'([:\[,]\s*)#(\d{1,6})(?=\s*(?:[,\]}]\s*["\]}]|[}\]]|,\s*#|\Z))')
 # Braces within braces hold nothing, and the repairer takes seconds over thousands of them.
+_TAG: Final = re.compile(r"<([A-Za-z_]\w{0,63})>([^<]*)</\1>")
+_OWNERS: Final = frozenset(
+    {"nodeid", "seat", "seatid", "agent", "agentid", "speaker", "voter", "author", "participant", "member"}
+)
+"""Folded names under which an item says whose answer it is."""
+MAX_WRAPS: Final = 4
 _NESTED: Final = re.compile(r"(?:[{\[]\s*+){30}")
 
 
@@ -34,18 +41,60 @@ class FoundObject:
     broken: str = ""
 
 
-def find_object(text: str, names: Container[str] = ()) -> FoundObject | None:
-    """Return the JSON object in a text, of several the one with the most of the folded names; None if there is none."""
-    fenced = _FENCE.search(text)
-    source = fenced[1] if fenced and "{" in fenced[1] else text
-    start = source.find("{")
+def find_object(text: str, names: Container[str] = (), seat: str = "") -> FoundObject | None:
+    """Return the JSON object in a text, or the fields of its XML or its table; None if there are none.
+
+    Of several it is the one that `choose_object` takes. A text that is a JSON string is read as what the string holds.
+    """
+    if text.startswith('"') and isinstance(inner := _decode(text), str):
+        return find_object(inner, names, seat)
+    start = text.find("{")
     if start < 0:
+        fields = {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
+        return FoundObject(fields=fields, broken=text) if fields else None
+    objects, doubled = _list_objects(text, start)
+    if objects:
+        return FoundObject(fields=choose_object(objects, names, seat), doubled=tuple(doubled))
+    fences = [fence[1] for fence in _FENCE.finditer(text) if "{" in fence[1]]
+    source = fences[-1] if fences else text
+    return _repair(source[source.find("{") :])
+
+
+def choose_object(objects: Sequence[dict[str, object]], names: Container[str], seat: str) -> dict[str, object]:
+    """Return the object that answers: the one for this seat, then the one with the most of the folded names, then the last.
+
+    What comes before the last one was a draft. Raises BadAnswer when several are for other seats and none for this one.
+    """
+    owners = list_owners(objects)
+    if seat and len({*owners} - {""}) > 1:
+        own = [each for each, owner in zip(objects, owners, strict=True) if owner.casefold() == seat.casefold()]
+        if not own:
+            raise BadAnswer(f"it answers for several seats, and {seat} is not one of them")
+        objects = own
+    return max(reversed(objects), key=lambda each: sum(fold_name(key) in names for key in each))
+
+
+def list_owners(objects: Iterable[Mapping[str, object]]) -> list[str]:
+    """Return the seat that each object names as its own; empty where it names none."""
+    return [next((str(each[key]) for key in each if fold_name(key) in _OWNERS), "") for each in objects]
+
+
+def _list_marked_fields(text: str) -> list[tuple[str, str]]:
+    """Return the fields of a text that is XML, a table of names and values, or a table with a row of names and one of values."""
+    if tags := _TAG.findall(text):
+        return [(name, value.strip()) for name, value in tags]
+    rows = [[cell.strip(" *`") for cell in line.strip().strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    rows = [cells for cells in rows if any(cell.strip("-: ") for cell in cells)]
+    if len(rows) == 2 and len(rows[0]) == len(rows[1]) > 2:
+        return list(zip(*rows, strict=True))
+    return [(cells[0], cells[1]) for cells in rows if len(cells) == 2]
+
+
+def _decode(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
         return None
-    found, doubled = _list_objects(source, start)
-    if found:
-        best = max(found, key=lambda each: sum(fold_name(key) in names for key in each))
-        return FoundObject(fields=best, doubled=tuple(doubled))
-    return _repair(source[start:])
 
 
 def extract_object(text: str) -> dict[str, object] | None:
@@ -68,7 +117,7 @@ def _fold_short_name(name: str) -> str:
 def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], list[str]]:
     doubled: list[str] = []
     decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _join_pairs(pairs, doubled))
-    found: list[dict[str, object]] = []
+    objects: list[dict[str, object]] = []
     for _ in range(MAX_STARTS):
         if start < 0:
             break
@@ -78,14 +127,14 @@ def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], lis
         except RecursionError:
             break
         except ValueError:
-            # A brace in prose: a valid object may still follow. Inside a broken one only parts would be found.
-            if not found and _looks_like_object(source, start):
+            # A brace in prose: a valid object may still follow. Inside a broken one only parts would be objects.
+            if _looks_like_object(source, start):
                 break
             start = source.find("{", start + 1)
             continue
-        found.append(value)
+        objects.append(value)
         start = source.find("{", end)
-    return found, doubled
+    return objects, doubled
 
 
 def _repair(source: str) -> FoundObject | None:
@@ -148,14 +197,18 @@ def list_field_names(schema: Schema) -> set[str]:
     return {fold_name(name) for branch in schema.get("anyOf", [schema]) for name in branch.get("properties", {})}
 
 
-def find_wrapped(fields: Mapping[str, Schema], value: Mapping[str, object]) -> Mapping[str, object] | None:
-    """Return the one object around which another one was put; None if there is none."""
-    names = fold_names(fields)
-    if any(fold_name(str(key)) in names for key in value):
+def find_wrapped(fields: Mapping[str, Schema], value: object, seat: str, depth: int = 0) -> Mapping[str, object] | None:
+    """Return the one object around which others were put, as tool calls and lists of seats have them; None if there is none."""
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    value = _decode(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
+    if not isinstance(value, dict) or depth > MAX_WRAPS:
         return None
-    wrapped = [each for each in value.values() if isinstance(each, dict)]
-    is_wrapped = len(wrapped) == 1 and any(fold_name(str(key)) in names for key in wrapped[0])
-    return wrapped[0] if is_wrapped else None
+    # A call has a `type` too.
+    if fold_names(value) & (fold_names(fields) - {"type"}):
+        return value if depth else None
+    wrapped = [find_wrapped(fields, value[seat], seat, depth + 1)] if seat in value else []
+    wrapped = wrapped or [inner for each in value.values() if (inner := find_wrapped(fields, each, seat, depth + 1)) is not None]
+    return wrapped[0] if len(wrapped) == 1 else None
 
 
 def is_free_text(schema: Schema) -> bool:

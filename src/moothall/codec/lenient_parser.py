@@ -24,6 +24,7 @@ from moothall.codec.field_values import (
 )
 from moothall.codec.json_text import (
     choose_branch,
+    choose_object,
     find_object,
     find_one_text,
     find_wrapped,
@@ -32,6 +33,7 @@ from moothall.codec.json_text import (
     is_choice_of_words,
     is_free_text,
     list_field_names,
+    list_owners,
     name_items,
     says_something,
     split_bullets,
@@ -54,7 +56,7 @@ class LenientParser:
     """Parses one answer by a schema; `notes` lists what was changed, each with its code, its field and what was given.
 
     With `is_strict` nothing is left out or cut: then the fault is raised. `known` are fields that code has a value for; `infer`
-    finds a needed field in the others.
+    finds a needed field in the others; `seat` is whose answer it is.
     """
 
     def __init__(
@@ -63,11 +65,13 @@ class LenientParser:
         known: Mapping[str, object] | None = None,
         *,
         infer: InferField | None = None,
+        seat: str = "",
         is_strict: bool = False,
     ) -> None:
         self._schema = schema
         self._known = known or {}
         self._infer = infer
+        self._seat = seat
         self._is_strict = is_strict
         self._notes = ReadingNotes(is_strict=is_strict)
 
@@ -89,8 +93,9 @@ class LenientParser:
 
     def normalize(self, value: object) -> object:
         """Bring decoded JSON into the schema; raises BadAnswer with what was expected."""
-        if isinstance(value, list) and len(value) == 1 and self._schema.get("type") != "array":
-            value = value[0]
+        objects = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+        if objects and self._schema.get("type") != "array" and (len(objects) == 1 or any(list_owners(objects))):
+            value = choose_object(objects, list_field_names(self._schema), self._seat)
             self._notes.add("read", "the answer", "[…]")
         return self._read(choose_branch(self._schema, value), value, "", 0)
 
@@ -103,7 +108,7 @@ class LenientParser:
         return self._read_object(self._schema, given, "", 0)
 
     def _find_object(self, text: str) -> dict[str, object] | None:
-        found = find_object(text, list_field_names(self._schema))
+        found = find_object(text, list_field_names(self._schema), self._seat)
         if found is None:
             return None
         for name in found.doubled:
@@ -240,7 +245,7 @@ class LenientParser:
             value = inner
         if not isinstance(value, dict):
             raise BadAnswer(f"{path or 'the answer'}: an object was expected (given: {show_value(value)})")
-        wrapped = find_wrapped(fields, value)
+        wrapped = find_wrapped(fields, value, self._seat)
         if wrapped is not None:
             self._notes.add("read", path, dict.fromkeys(value, "…"))
         return {str(key): each for key, each in (value if wrapped is None else wrapped).items()}

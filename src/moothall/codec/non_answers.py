@@ -1,17 +1,21 @@
-"""Recognizes what looks like an answer and is not one: words that decline to answer (M-14).
+"""Recognizes what looks like an answer and is not one: words that decline to answer (M-14), and echoes of the prompt (M-13).
 
-Only a text that begins by declining is meant, and one that is short: a speech may say what it cannot know, and a vote against a
-motion may begin with an apology. What is declined must be the answer itself ("I can't assist with that"), not the motion.
+A refusal is a text that begins by declining, and a short one: a speech may say what it cannot know, and a vote against a motion
+may begin with an apology. What is declined must be the answer itself ("I can't assist with that"), not the motion.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Final
 
 from moothall.codec.choice_rule import fold_text
 from moothall.codec.field_values import show_value
-from moothall.errors import AnswerRefused
+from moothall.codec.json_text import fold_name, fold_names, is_free_text
+from moothall.domain.effects import Brief, Schema
+from moothall.domain.safe_text import FENCE
+from moothall.errors import AnswerRefused, BadAnswer
 
 MAX_APOLOGY_LENGTH: Final = 600
 """A longer text says something beside its apology."""
@@ -57,9 +61,59 @@ _BARE: Final = re.compile(
 _SIMPLIFIED: Final = str.maketrans("協參與請違滿處幫覆評達發執繼續語讓換話題", "协参与请违满处帮复评达发执继续语让换话题")
 
 
+_FORM: Final = re.compile(r'"\s*\|\s*"|:\s*\[?(?:string|字符串)\s*[(（,}\]]|:\s*\d+ … \d|: true \| false')
+"""What only the description of an answer's form has."""
+_BLANKS: Final = frozenset({"", "string", "字符串", "your answer", "your text", "placeholder", "{...}", "[...]"})
+MIN_ECHO_LENGTH: Final = 12
+"""A shorter line of the prompt may stand in an answer by chance."""
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?:。！？：])\s*|\n")
+
+
+def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_repaired: bool) -> None:
+    """Raises BadAnswer when an answer repeats its form, or one of its texts a hint, a field's name or lines of the prompt."""
+    if is_repaired and isinstance(raw, str) and _FORM.search(raw):
+        raise BadAnswer("the form of the answer was repeated; fill it in with an answer of your own")
+    properties: Mapping[str, Schema] = schema.get("properties", {})
+    for name, text in iterate_named_texts(said):
+        plain = _fold_line(text)
+        hint = _fold_line(brief.hints.get(name, ""))
+        is_hint = bool(text.strip()) and (plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"})
+        names = fold_names(properties) if is_free_text(properties.get(name, {})) else {fold_name(name)}
+        if is_hint or fold_name(text) in names or _repeats_prompt(brief, text):
+            shown = show_value(text)
+            raise BadAnswer(f"{name}: words of the prompt were repeated; an answer of your own was expected (given: {shown})")
+
+
+def _repeats_prompt(brief: Brief, text: str) -> bool:
+    """Whether every sentence of a text stands in the prompt, where Moot speaks: what others said may be said again."""
+    sentences = _list_sentences(text.replace(FENCE, ""))
+    if sum(map(len, sentences)) < MIN_ECHO_LENGTH or not sentences[0]:
+        return False
+    topic = _fold_line(brief.perception.goal)
+    if topic.endswith(("?", "？")) and _fold_line(text) == topic:
+        return True
+    own = {*_list_sentences(brief.seat.stance), *_list_sentences(brief.seat.instructions)}
+    spoken = _list_spoken(brief.system) | _list_spoken(brief.shared) | _list_spoken(brief.own)
+    return any(each in spoken - own for each in sentences) and all(each in spoken | {topic} for each in sentences if each)
+
+
+@lru_cache(maxsize=32)
+def _list_spoken(prompt: str) -> frozenset[str]:
+    lines = [line for line in prompt.splitlines() if not line.startswith(FENCE)]
+    return frozenset({*map(_fold_line, lines), *(each for line in lines for each in _list_sentences(line))} - {""})
+
+
+def _list_sentences(text: str) -> list[str]:
+    return [each for part in _SENTENCE_END.split(text) if (each := _fold_line(part))] or [""]
+
+
+def _fold_line(text: str) -> str:
+    return " ".join(fold_text(text).split()).strip(" \"'.。:：")
+
+
 def check_refusal(value: object) -> None:
     """Raises AnswerRefused when an answer, or one of its texts, declines to answer."""
-    for text in iterate_texts(value):
+    for _, text in iterate_named_texts(value):
         if is_refusal(text):
             raise AnswerRefused(f"it declines to answer (given: {show_value(text)})")
 
@@ -72,12 +126,16 @@ def is_refusal(text: str) -> bool:
     return _APOLOGY.match(plain) is not None or (len(plain) <= MAX_BARE_LENGTH and _BARE.match(plain) is not None)
 
 
-def iterate_texts(value: object, depth: int = 0) -> Iterator[str]:
-    """Return all texts in a value, however it holds them."""
+def iterate_named_texts(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Return all texts in a value, however it holds them, each with the name of its field."""
     if isinstance(value, str):
-        yield value
+        yield name, value
     elif depth < 4:
         if is_dataclass(value):
-            value = [getattr(value, each.name) for each in fields(value)]
-        for each in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
-            yield from iterate_texts(each, depth + 1)
+            value = {each.name: getattr(value, each.name) for each in fields(value)}
+        if isinstance(value, Mapping):
+            for key, each in value.items():
+                yield from iterate_named_texts(each, str(key), depth + 1)
+        elif isinstance(value, list | tuple):
+            for each in value:
+                yield from iterate_named_texts(each, name, depth + 1)

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from moothall.domain.answer_table import AnswerField, Asked
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.facts import Language
+from moothall.domain.seeded_random import model_seed
 from moothall.locale.catalogues import ANSWER_FORM, PARTICIPANT_PROMPT
 
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
@@ -171,7 +172,8 @@ def _describe_value(schema: Schema, hints: Mapping[str, str], name: str, languag
         case "boolean":
             return "true | false"
         case _:
-            return f'"{hints.get(name, "…")}"'
+            hint = hints.get(name, "…")
+            return ANSWER_FORM[language].text if hint == "…" else f"{ANSWER_FORM[language].text} ({hint})"
 
 
 def _describe_values(values: Sequence[object], language: Language) -> str:
@@ -183,10 +185,25 @@ def build_user_prompt(brief: Brief, complaint: str | None = None) -> str:
     """Return everything that follows the system prompt."""
     parts = [brief.shared, brief.own]
     if brief.form.form == "json":
-        parts.append(describe_schema(get_own_schema(brief), brief.hints, brief.language))
+        turn = model_seed(brief.seed, brief.ask.id)
+        parts.append(describe_schema(_turn_choices(get_own_schema(brief), turn), brief.hints, brief.language))
     if complaint is not None:
         parts.append(build_correction(brief.language, complaint))
     return "\n\n".join(parts)
+
+
+def _turn_choices(schema: Any, turn: int) -> Any:
+    """Return a schema with the words of each choice turned in their circle: none stands first in every form (M-13)."""
+    if isinstance(schema, list):
+        return [_turn_choices(each, turn) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    turned = {key: _turn_choices(value, turn) for key, value in schema.items() if key != "enum"}
+    if "enum" in schema:
+        words = schema["enum"]
+        at = turn % len(words) if 1 < len(words) <= MAX_SHOWN and all(isinstance(each, str) for each in words) else 0
+        turned["enum"] = [*words[at:], *words[:at]]
+    return turned
 
 
 def build_correction(language: Language, complaint: str) -> str:

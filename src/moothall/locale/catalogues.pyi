@@ -6,6 +6,7 @@ from moothall.locale.texts import Catalogue, Texts
 
 class AnswerFormText(Texts):
     json_object: str
+    text: str
     number: str
     more_values: str
 
