@@ -1,12 +1,12 @@
 """What looks like an answer and is not one is asked for again, and then lost: apologies (M-14), and echoes (M-13)."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from moothall.codec.answers import read_answer, read_strictly
-from moothall.codec.non_answers import MAX_APOLOGY_LENGTH, is_refusal
+from moothall.codec.non_answers import MAX_APOLOGY_LENGTH, check_sides, is_refusal
 from moothall.codec.schemas import build_user_prompt
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId, ask_id
@@ -259,3 +259,53 @@ def test_a_list_for_other_seats_is_asked_for_again() -> None:
     """M-14"""
     with pytest.raises(BadAnswer, match="ada is not one of them"):
         read_answer(build_brief("stand"), '[{"node_id": "bob", "verdict": "oppose"}, {"node_id": "eve", "verdict": "support"}]')
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    position: str
+    text: str = ""
+    condition: str = ""
+
+
+@pytest.mark.parametrize(
+    ("position", "text"),
+    [
+        ("support", "Too risky. I am against it."),
+        ("support", "I oppose this. Nobody has tested it."),
+        ("oppose", "I support this motion."),
+        ("oppose", "OK, I support it. It is cheap."),
+        ("conditional_support", "I oppose this."),
+        ("abstain", "I reject this proposal."),
+        ("support", "I support it if the tests pass."),
+        ("support", "我反对。"),
+        ("oppose", "我支持该提案。"),
+        ("challenge", "I agree."),
+        ("APPROVED", "I reject this."),
+        ("REJECTED", "I approve this work."),
+    ],
+)
+def test_a_text_that_takes_another_side_than_its_label_is_asked_which(position: str, text: str) -> None:
+    """M-14: where words and label disagree, the seat is asked which of the two it means."""
+    with pytest.raises(BadAnswer, match="which of the two is meant"):
+        check_sides(Vote(position, text))
+    with pytest.raises(BadAnswer, match="which of the two is meant"):
+        check_sides((Vote("support"), Vote(position, text)))
+
+
+@pytest.mark.parametrize(
+    ("position", "text"),
+    [
+        ("support", "I support this. It is not perfect, but nobody has a better one."),
+        ("oppose", "I oppose this."),
+        ("conditional_support", "I support it. The tests must pass first."),
+        ("conditional_support", "I support it if the tests pass."),
+        ("support", "Those who oppose it are wrong."),
+        ("oppose", "Others say that they support it; I do not."),
+        ("abstain", "I know too little."),
+        ("support", ""),
+        ("extend", "I oppose this."),
+    ],
+)
+def test_a_text_that_does_not_contradict_its_label_counts(position: str, text: str) -> None:
+    check_sides(Vote(position, text, condition="I oppose it otherwise."))

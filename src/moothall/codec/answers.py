@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from moothall.codec.field_values import is_pass, show_value
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
-from moothall.codec.non_answers import check_echo, check_refusal
+from moothall.codec.non_answers import check_echo, check_refusal, check_sides
 from moothall.codec.schemas import build_schema, get_adapter, get_own_schema
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply
@@ -73,6 +73,7 @@ def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -
         seat = rules.seat.id if isinstance(rules, Brief) else ""
         said, notes = _parse(rules.form, raw, schema, rules.fills, seat=seat, is_strict=is_strict)
     check_refusal(said)
+    check_sides(said)
     if isinstance(rules, Brief) and isinstance(said, rules.form.shape):
         check_echo(rules, raw, said, schema, is_repaired=any(note.startswith("repaired") for note in notes))
     value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())

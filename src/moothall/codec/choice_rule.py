@@ -154,9 +154,19 @@ def is_silent(text: str, choices: Sequence[PersonChoice]) -> bool:
     return not _is_loud(fold_text(text), build_lexicon(tuple(choices)))
 
 
+def names_choice(text: str, choices: Sequence[PersonChoice]) -> bool:
+    """Whether a text holds a word that means a choice wherever it stands, as "yes" does not."""
+    return build_lexicon(tuple(choices)).pattern.search(fold_text(text)) is not None
+
+
 def split_clauses(text: str) -> list[str]:
     """Return the clauses of a text, each of which is read by itself."""
     return [clause for each in _CLAUSE_END.split(fold_text(text)) if (clause := each.strip())]
+
+
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text."""
+    return [sentence for each in _SENTENCE_END.split(text) if (sentence := each.strip())]
 
 
 def has_denial(text: str) -> bool:

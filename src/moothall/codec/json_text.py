@@ -50,7 +50,7 @@ def find_object(text: str, names: Container[str] = (), seat: str = "") -> FoundO
         return find_object(inner, names, seat)
     start = text.find("{")
     if start < 0:
-        fields = {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
+        fields: dict[str, object] = {name: value for name, value in _list_marked_fields(text) if fold_name(name) in names}
         return FoundObject(fields=fields, broken=text) if fields else None
     objects, doubled = _list_objects(text, start)
     if objects:

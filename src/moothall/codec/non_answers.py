@@ -1,18 +1,18 @@
-"""Recognizes what looks like an answer and is not one: words that decline to answer (M-14), and echoes of the prompt (M-13).
+"""Recognizes what looks like an answer and is not one: words that decline to answer (M-14), echoes of the prompt (M-13), and
+a text that takes another side than the label beside it (M-14).
 
 A refusal is a text that begins by declining, and a short one: a speech may say what it cannot know, and a vote against a motion
 may begin with an apology. What is declined must be the answer itself ("I can't assist with that"), not the motion.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
 from typing import Final
 
-from moothall.codec.choice_rule import fold_text
+from moothall.codec.choice_rule import apply_rule, build_choices, fold_text, names_choice, split_sentences
 from moothall.codec.field_values import show_value
-from moothall.codec.json_text import fold_name, fold_names, is_free_text
+from moothall.codec.json_text import fold_name, fold_names, is_free_text, says_something
 from moothall.domain.effects import Brief, Schema
 from moothall.domain.safe_text import FENCE
 from moothall.errors import AnswerRefused, BadAnswer
@@ -93,14 +93,15 @@ def _repeats_prompt(brief: Brief, text: str) -> bool:
     if topic.endswith(("?", "？")) and _fold_line(text) == topic:
         return True
     own = {*_list_sentences(brief.seat.stance), *_list_sentences(brief.seat.instructions)}
-    spoken = _list_spoken(brief.system) | _list_spoken(brief.shared) | _list_spoken(brief.own)
-    return any(each in spoken - own for each in sentences) and all(each in spoken | {topic} for each in sentences if each)
+    lines = [line for prompt in (brief.system, brief.shared, brief.own) for line in prompt.splitlines()]
+    spoken = _fold_lines([line for line in lines if not line.startswith(FENCE)])
+    quoted = _fold_lines([line.removeprefix(FENCE) for line in lines if line.startswith(FENCE)])
+    return any(each in spoken - own for each in sentences) and all(each in spoken | quoted | {topic} for each in sentences)
 
 
-@lru_cache(maxsize=32)
-def _list_spoken(prompt: str) -> frozenset[str]:
-    lines = [line for line in prompt.splitlines() if not line.startswith(FENCE)]
-    return frozenset({*map(_fold_line, lines), *(each for line in lines for each in _list_sentences(line))} - {""})
+def _fold_lines(lines: Sequence[str]) -> set[str]:
+    """Return what lines and their sentences say, in the form in which they are compared."""
+    return {*map(_fold_line, lines), *(each for line in lines for each in _list_sentences(line))} - {""}
 
 
 def _list_sentences(text: str) -> list[str]:
@@ -139,3 +140,40 @@ def iterate_named_texts(value: object, name: str = "", depth: int = 0) -> Iterat
         elif isinstance(value, list | tuple):
             for each in value:
                 yield from iterate_named_texts(each, name, depth + 1)
+
+
+_SIDES: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
+_LABELS: Final = {
+    **{each.value: each.value for each in _SIDES},
+    **{"conditional": "conditional_support", "challenge": "oppose", "APPROVED": "support", "REJECTED": "oppose"},
+}
+"""The side that each label takes."""
+_NOT_SAID: Final = frozenset({"condition", "choice", "due"})
+"""Texts beside a label that take no side themselves."""
+
+
+def check_sides(said: object, depth: int = 0) -> None:
+    """Raises BadAnswer when a text makes another choice than the label that stands beside it: which of the two is meant?"""
+    if isinstance(said, tuple):
+        for each in said:
+            check_sides(each, depth + 1)
+    if not is_dataclass(said) or depth > 3:
+        return
+    values = {each.name: getattr(said, each.name) for each in fields(said)}
+    labels = {name: _LABELS[value] for name, value in values.items() if isinstance(value, str) and value in _LABELS}
+    for name, value in values.items():
+        if not isinstance(value, str):
+            check_sides(value, depth + 1)
+        elif name not in labels and name not in _NOT_SAID and says_something(value):
+            for label, side in labels.items():
+                _check_side(name, value, label=f"{label} = {values[label]}", side=side)
+
+
+def _check_side(name: str, text: str, *, label: str, side: str) -> None:
+    # "Yes" in a text may answer something else than the motion.
+    sentences = [each for each in split_sentences(text) if names_choice(each, _SIDES)]
+    sides = {read.value for each in sentences if (read := apply_rule(each, _SIDES)) is not None}
+    # "I support it" beside a condition is half of what was said, not its opposite.
+    if sides and not sides & {side, "support" if side == "conditional_support" else side}:
+        other = " / ".join(sorted(sides))
+        raise BadAnswer(f"{label}, but {name} says {other} (given: {show_value(text)}): which of the two is meant?")

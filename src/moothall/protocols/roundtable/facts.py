@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
+from moothall.codec.choice_rule import apply_rule, build_choices
 from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import MAX_LABEL_LENGTH, drop_choice, extract_choice
@@ -81,7 +82,13 @@ class Minutes:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
+        """Read minutes. Raises ValueError when they are a vote against and no more: such a vote says nothing that was agreed."""
+        if (read := apply_rule(text, _POSITIONS)) is not None and read.value in {"oppose", "abstain"}:
+            raise ValueError("the minutes of the conference were expected, and this is one position")
         return cls(content=text.strip(), choice=extract_choice(text))
+
+
+_POSITIONS: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
