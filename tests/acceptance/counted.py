@@ -82,7 +82,7 @@ class CountedSeating(Seating):
 async def resume(home: Path, session: str, log: Log) -> None:
     """Go on with the session."""
     async with Moot(environ={"MOOT_HOME": str(home)}) as opened:
-        opened.resources.seating = CountedSeating(home, log)
+        opened.seating = CountedSeating(home, log)
 
         async def watch() -> None:
             async for event in opened.watch(session):

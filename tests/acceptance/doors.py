@@ -510,7 +510,7 @@ class Guest:
 def with_guests(cli: Cli, guests: Mapping[str, Participant]) -> Moot:
     """The library, with a test's participants in these seats."""
     moot = cli.moot()
-    moot.resources.seating = Guests(cli.home, cli.environ, guests)
+    moot.seating = Guests(cli.home, cli.environ, guests)
     return moot
 
 

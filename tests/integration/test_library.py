@@ -1,7 +1,6 @@
 """The library as people write it: options by name, functions as seats, and mistakes that say what to do."""
 
 import asyncio
-import inspect
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 import moothall
 from moothall import CallerError, Moot, Options, Seat
 from moothall.app.blocking import run_blocking
+from moothall.app.resources import GivenResources
 from moothall.plugins import Answer, Brief, NoAnswer, OnText, ParticipantKind
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -202,5 +202,5 @@ def test_an_interrupted_hold_is_cancelled_and_cleans_up() -> None:
 
 def test_every_option_is_in_the_documentation() -> None:
     page = (DOCS / "library.md").read_text(encoding="utf-8")
-    for option in (*Options.__annotations__, *inspect.signature(Moot).parameters):
+    for option in (*Options.__annotations__, *GivenResources.__annotations__):
         assert f"`{option}`" in page, option

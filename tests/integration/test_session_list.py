@@ -26,7 +26,7 @@ def list_lines(environ: dict[str, str]) -> tuple[list[session_list.SessionLine],
     async def work() -> tuple[list[session_list.SessionLine], bool]:
         async with Moot(environ=environ) as moot:
             lines = await moot.session_list.add_outcomes(await moot.sessions())
-            return lines, "engine" in vars(moot.resources)
+            return lines, "engine" in vars(moot)
 
     return asyncio.run(work())
 

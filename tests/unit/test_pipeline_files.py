@@ -16,7 +16,10 @@ STEP = '[[step]]\nname = "plan"\nagent = "ada"\ntask = "Plan it."\n'
     [
         (AGENT + '[[step]]\nname = "plan"\nagent = "ada"\n', "step.1.task is missing"),
         (AGENT + STEP + STEP.replace("task", "tusk"), "step.2.task is missing"),
-        (AGENT + STEP + "gait = true\n", "step.1.gait is not a known key"),
+        (
+            AGENT + STEP + "gait = true\n",
+            "step.1.gait is not a known key; known: name, agent, task, uses, gate, on_reject, back_to, max_rejections",
+        ),
         (
             AGENT + STEP + "[pipeline]\npatience = 0\n",
             "pipeline.patience: Input should be greater than 0 (given: '0')",

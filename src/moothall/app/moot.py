@@ -7,28 +7,21 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from moothall.app.environment import resolve_list_path
 from moothall.app.remembering import Remembering
-from moothall.app.resources import Resources
+from moothall.app.resources import GivenResources, Resources
 from moothall.app.session_list import SessionLine, SessionList
 from moothall.domain.facts import Entry
 from moothall.domain.ids import AskId, SessionId, parse_session_id
 from moothall.domain.roster import Seat
-from moothall.ports.ledger import Ledger
-from moothall.ports.telemetry import Telemetry
 
 if TYPE_CHECKING:
     # A command imports what it uses, where it uses it: most of them neither open a session nor ask a participant.
     from moothall.app.opening import PlannedSession
     from moothall.app.parking import OnParked
-    from moothall.app.seats import GivenParticipant, Seating
     from moothall.app.session_options import Options
-    from moothall.engine.engine import Engine
     from moothall.engine.events import Event
     from moothall.engine.outside_answers import OutstandingAsk
     from moothall.engine.replay import ReplayResult
     from moothall.memory.decision_memory import DecisionMemory
-    from moothall.memory.tokens import TokenStore
-    from moothall.participants.human import AskPerson
-    from moothall.ports.participant import ProviderLimits
     from moothall.ports.plugin import AnyPlugin
     from moothall.reports.decision import Decision
 
@@ -43,87 +36,37 @@ class Difference:
     right: tuple[Entry, ...]
 
 
-class Moot:
-    """The library's main class. Use as an async context manager.
+class Moot(Resources):
+    """The library's main class: what its use cases work with, and the use cases. Use as an async context manager."""
 
-    `environ` stands for the process's environment (keys, MOOT_HOME, MOOT_LEDGER); `ask_person` puts questions to human seats.
-    `participants` are the program's own, by the name that seats have as their platform: functions that take a brief and return
-    the answer, objects with `respond` and `ready`, or `ParticipantKind`s. `ledger` is one that the program has opened itself.
-    `limits` are those of providers, where they are shared with other processes. `telemetry` is what its work is counted and
-    traced with.
-    """
-
-    def __init__(
-        self,
-        *,
-        environ: Mapping[str, str] | None = None,
-        ask_person: "AskPerson | None" = None,
-        participants: "Mapping[str, GivenParticipant] | None" = None,
-        ledger: Ledger | None = None,
-        limits: "ProviderLimits | None" = None,
-        telemetry: Telemetry | None = None,
-    ) -> None:
-        self.resources = Resources(
-            environ=environ,
-            ask_person=ask_person,
-            participants=participants,
-            ledger=ledger,
-            limits=limits,
-            telemetry=telemetry,
-        )
-        """What its use cases work with; the most used parts are attributes of `Moot` itself, too."""
-        self.environ = self.resources.environ
-        self.clock = self.resources.clock
-        self.telemetry = self.resources.telemetry
+    def __init__(self, **given: "Unpack[GivenResources]") -> None:
+        super().__init__(**given)
         # The files in the home belong to the ledger there, not to one that the program has opened itself.
-        self.session_list = SessionList(self.resources, None if ledger is not None else resolve_list_path(self.environ))
+        self.session_list = SessionList(self, None if self.is_ledger_given else resolve_list_path(self.environ))
         """The sessions as lists show them: all, some, those that fit a query, each with its outcome."""
-        self.remembering = Remembering(self.resources, self.session_list)
+        self.remembering = Remembering(self, self.session_list)
         """Adds ended sessions to memory, and searches what is remembered."""
 
     async def __aenter__(self) -> Self:
-        await self.resources.start()
+        await self._start()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.remembering.finish()
         self.session_list.save()
-        await self.resources.close()
-
-    @property
-    def ledger(self) -> Ledger:
-        return self.resources.ledger
-
-    @property
-    def engine(self) -> "Engine":
-        return self.resources.engine
-
-    @property
-    def seating(self) -> "Seating":
-        """Who fills the seats."""
-        return self.resources.seating
-
-    @property
-    def memory(self) -> "DecisionMemory":
-        """What outlives sessions: decisions, outcomes, trust, threads, circuit breakers. `recall` completes it first."""
-        return self.resources.memory
-
-    @property
-    def access(self) -> "TokenStore":
-        """Who may do what over the network."""
-        return self.resources.access
+        await self._close()
 
     async def open(self, topic: str, **options: "Unpack[Options]") -> SessionId:
         """Open a session and return its id; nothing is recorded unless all checks of `plan_session` pass."""
         from moothall.app.opening import open_planned
 
-        return await open_planned(self.resources, await self.plan_session(topic, **options))
+        return await open_planned(self, await self.plan_session(topic, **options))
 
     async def plan_session(self, topic: str, **options: "Unpack[Options]") -> "PlannedSession":
         """What `open` would record, after all of its checks. Raises CallerError or ProviderRefused."""
         from moothall.app.opening import plan_session
 
-        return await plan_session(self.resources, self.remembering, topic, options)
+        return await plan_session(self, self.remembering, topic, options)
 
     async def run(self, session: str, *, wait: bool | float = False, on_parked: "OnParked | None" = None) -> "Decision":
         """Run or resume a session until it ends, is parked by an outage, or waits only for outside seats; the decision so far.
@@ -149,7 +92,7 @@ class Moot:
         """
         from moothall.app.opening import prepare_resume
 
-        await prepare_resume(self.resources, session, swaps or {}, check=check)
+        await prepare_resume(self, session, swaps or {}, check=check)
 
     async def resume(
         self, session: str, *, swaps: Mapping[str, str] | None = None, check: bool = True, wait: bool | float = False
@@ -170,14 +113,14 @@ class Moot:
         """Return the current decision."""
         from moothall.app.session_reader import read_session
 
-        plugin, timeline = await read_session(self.resources, session)
+        plugin, timeline = await read_session(self, session)
         return plugin.decision(timeline)
 
     async def load_timeline(self, session: str) -> Any:
         """Return the timeline of a session."""
         from moothall.app.session_reader import read_session
 
-        return (await read_session(self.resources, session)).timeline
+        return (await read_session(self, session)).timeline
 
     async def load_plugin(self, session: str) -> "AnyPlugin":
         """Return the protocol of a session; raises UnknownSession."""
@@ -200,10 +143,6 @@ class Moot:
         """Answer for an outside seat: text, or the fields of the answer. The same `key` counts once; `via` is the door."""
         return await self.engine.answer(parse_session_id(session), AskId(ask), raw, key, via)
 
-    async def is_running(self, session: str) -> bool:
-        """Whether any process runs the session now."""
-        return await self.resources.is_running(session)
-
     async def cancel(self, session: str, reason: str = "") -> Entry:
         return await self.engine.cancel(parse_session_id(session), reason)
 
@@ -219,7 +158,7 @@ class Moot:
         """Yield the session as `export` renders it, in parts."""
         from moothall.app.session_reader import stream_export
 
-        return stream_export(self.resources, session, form)
+        return stream_export(self, session, form)
 
     async def read_back(
         self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
@@ -227,7 +166,7 @@ class Moot:
         """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
         from moothall.app.opening import read_back
 
-        return await read_back(self.resources, text, seats, name, session)
+        return await read_back(self, text, seats, name, session)
 
     async def replay(self, session: str) -> "ReplayResult":
         return await self.engine.replay(parse_session_id(session))
@@ -256,7 +195,7 @@ class Moot:
         if at is None:
             from moothall.app.session_reader import find_fork_entry
 
-            at = await find_fork_entry(self.resources, source)
+            at = await find_fork_entry(self, source)
         changes = build_swaps(self.seating, swaps or {})
         return await self.engine.fork(source, at, changes, parse_session_id(name) if name else None)
 

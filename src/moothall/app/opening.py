@@ -2,9 +2,12 @@
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from moothall.app.decision_records import collect_precedents, load_error_correlations, with_recorded_trust
 from moothall.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
@@ -13,9 +16,9 @@ from moothall.app.remembering import Remembering
 from moothall.app.resources import Resources
 from moothall.app.seats import Seating, discover_platforms
 from moothall.app.session_options import Options, SeatFiller, refuse_by_protocol, validate_options
-from moothall.app.validation import validate_settings, validate_topic
+from moothall.codec.schemas import get_adapter
 from moothall.domain.budget import DEFAULT_TURNS, Budget
-from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION, ConsultRules
+from moothall.domain.consult import ConsultRules
 from moothall.domain.durations import parse_duration
 from moothall.domain.effects import AnswerForm
 from moothall.domain.facts import Entry, Language, Opened, SessionImported
@@ -33,7 +36,7 @@ from moothall.domain.roster import (
     validate_seats,
     validate_swaps,
 )
-from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile, Topic, build_context, build_topic
+from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile, Topic, build_context, build_topic, validate_topic
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import (
     BadImport,
@@ -59,19 +62,6 @@ class PlannedSession:
     session: SessionId | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consult:
-    """The consultation options of a session."""
-
-    per_seat: int = 3
-    per_session: int = 24
-    gate: bool = False
-    """The session is a validation gate: it refuses all consultations."""
-    folder: str | Path | None = None
-    """The project that keeps the records; by default the current folder."""
-    patience: float = 300.0
-
-
 async def plan_session(resources: Resources, remembering: Remembering, topic: str, options: Options) -> PlannedSession:
     """Return what `Moot.open` would record, after all of its checks.
 
@@ -93,16 +83,12 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
             seats=roster if demo else await with_recorded_trust(resources.memory, roster, given.get("category") or ""),
             budget=_build_budget(plugin, given),
             outside_patience=parse_duration(given.get("patience") or WEEK_SECONDS),
-            settings=validate_settings(plugin, {**panel.settings, **(given.get("settings") or {})}, roster),
+            settings=_validate_settings(plugin, {**panel.settings, **(given.get("settings") or {})}, roster),
             subject=await _build_subject(resources, remembering, question, roster, given),
             hosted=given.get("hosted", False),
         )
     )
-    consult = _build_consult(plugin, given)
-    if consult is not None:
-        opened = replace(opened, consult=build_consult_rules(consult))
-    if demo:
-        opened = replace(opened, demo=demo)
+    opened = replace(opened, consult=_build_consult_rules(plugin, given), demo=demo)
     session = given.get("session")
     wanted = None if session is None else parse_session_id(session)
     # Checked early for a clear message; `Engine.open` decides in case of a race.
@@ -123,6 +109,23 @@ async def open_planned(resources: Resources, planned: PlannedSession) -> Session
     if thread and not planned.opened.demo:
         await resources.memory.join_thread(thread, session)
     return session
+
+
+def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:
+    """Validate the protocol's settings; positions are blind by default from the protocol's number of seats on."""
+    names = [field.name for field in fields(plugin.settings)]
+    for name in given:
+        if name not in names:
+            raise BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
+    values = dict(given)
+    if "blind" in names:
+        values.setdefault("blind", len(seats) >= plugin.blind_from)
+    try:
+        return get_adapter(plugin.settings).validate_python(values)
+    except ValidationError as cause:
+        first = cause.errors(include_url=False)[0]
+        where, said = ".".join(map(str, first["loc"])), str(first["input"])[:60]
+        raise BadSetting(f"setting {where}: {first['msg']} (given: {said!r})") from cause
 
 
 def _build_budget(plugin: AnyPlugin, options: Options) -> Budget:
@@ -169,24 +172,28 @@ async def _build_subject(
     )
 
 
-def _build_consult(plugin: AnyPlugin, options: Options) -> Consult | None:
+def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | None:
     """Return how seats may consult each other; None for a session without.
 
-    Raises BadSetting when consultations are switched off where the protocol lives on them.
+    Raises BadSetting when consultations are switched off where the protocol lives on them, or when records cannot be written.
     """
-    limit, total, patience = options.get("consult_limit"), options.get("consult_total"), options.get("consult_patience")
     is_wanted = options.get("consult", plugin.consults)
     if not is_wanted and plugin.consults:
         raise BadSetting(f"consult: the seats of a {plugin.name} may always consult; limit them with consult_limit")
     if not is_wanted and not {"consult_limit", "consult_total", "consult_patience", "gate", "project"} & options.keys():
         return None
-    usual = Consult()
-    return Consult(
-        per_seat=usual.per_seat if limit is None else limit,
-        per_session=usual.per_session if total is None else total,
-        gate=options.get("gate") or False,
-        folder=options.get("project"),
-        patience=usual.patience if patience is None else parse_duration(patience),
+    try:
+        folder = validate_project(Path(options.get("project") or Path.cwd()))
+    except (OSError, ValueError) as cause:
+        reason = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) and cause.filename else str(cause)
+        raise BadSetting(f"consultation records cannot be written in the project: {reason}; choose another folder") from cause
+    rules = ConsultRules(folder=str(folder), token=secrets.token_hex(8), gate=options.get("gate") or False)
+    limit, total, patience = options.get("consult_limit"), options.get("consult_total"), options.get("consult_patience")
+    return replace(
+        rules,
+        per_seat=rules.per_seat if limit is None else limit,
+        per_session=rules.per_session if total is None else total,
+        patience=rules.patience if patience is None else parse_duration(patience),
     )
 
 
@@ -309,28 +316,6 @@ def _check_platforms(seating: Seating, seats: Sequence[Seat]) -> None:
             seating(seat)
         except CallerError as cause:
             raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
-
-
-def build_consult_rules(wanted: Consult) -> ConsultRules:
-    """Build the recorded rules; raises BadSetting."""
-    for what, count, most in (("seat", wanted.per_seat, MAX_PER_SEAT), ("session", wanted.per_session, MAX_PER_SESSION)):
-        if not 0 <= count <= most:
-            raise BadSetting(f"{count} consultations per {what}; expected 0 to {most}")
-    if not 0 < wanted.patience <= 31_536_000:
-        raise BadSetting(f"the patience for a consultation is {wanted.patience} seconds; it must be greater than 0")
-    try:
-        folder = validate_project(Path(wanted.folder) if wanted.folder is not None else Path.cwd())
-    except (OSError, ValueError) as cause:
-        told = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) and cause.filename else str(cause)
-        raise BadSetting(f"consultation records cannot be written in the project: {told}; choose another folder") from cause
-    return ConsultRules(
-        folder=str(folder),
-        token=secrets.token_hex(8),
-        per_seat=wanted.per_seat,
-        per_session=wanted.per_session,
-        gate=wanted.gate,
-        patience=wanted.patience,
-    )
 
 
 def select_asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]:

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.plugins import load_kinds
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
-from moothall.domain.ids import SeatId, parse_seat_id
+from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import Seat
 from moothall.errors import BadPanel, BadRoster, MootError
 from moothall.locale.texts import find_translation
@@ -31,6 +31,13 @@ class SeatForm(BaseModel):
     instructions: str = Field(default="", max_length=8_000)
     patience: float | None = None
 
+    def build(self, folder: Path, *more: str) -> Seat:
+        """Return the seat, with more instructions behind its own. A script is resolved against the folder."""
+        instructions = "\n".join(part for part in (self.instructions.strip(), *more) if part)
+        platform = resolve_platform_path(self.platform, folder)
+        given = self.model_dump(include={"stance", "weight", "patience"})
+        return Seat(id=parse_seat_id(self.id), platform=platform, instructions=instructions, **given)
+
 
 class PanelForm(BaseModel):
     """A panel file."""
@@ -43,6 +50,9 @@ class PanelForm(BaseModel):
     description: str = ""
     settings: dict[str, Any] = Field(default_factory=dict)
     seat: list[SeatForm] = Field(min_length=1)
+
+
+_TABLES: Final[Mapping[str, type[BaseModel]]] = {"": PanelForm, "seat": SeatForm}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +82,18 @@ def load_preset(name: str, language: Language) -> Panel:
 
 def load_panel_file(path: Path) -> Panel:
     """Load a panel from a file; raises BadPanel with the place of the fault."""
+    what = f"the panel file {path}"
+    return parse_panel(read_text_file(path, what, BadPanel), what, path.parent)
+
+
+def read_text_file(path: Path, what: str, error: type[MootError]) -> str:
+    """Return the text of a file; `what` names it in the error that is raised when it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError as cause:
-        raise BadPanel(f"the panel file {path} cannot be read: {cause.strerror}") from cause
+        raise error(f"{what} cannot be read: {cause.strerror}") from cause
     except UnicodeDecodeError as cause:
-        raise BadPanel(f"the panel file {path} is not UTF-8") from cause
-    return parse_panel(text, f"the panel file {path}", path.parent)
+        raise error(f"{what} is not UTF-8") from cause
 
 
 def parse_panel(text: str, what: str, folder: Path) -> Panel:
@@ -88,33 +103,27 @@ def parse_panel(text: str, what: str, folder: Path) -> Panel:
     except tomllib.TOMLDecodeError as cause:
         raise BadPanel(f"{what} is not valid TOML: {cause}") from cause
     except ValidationError as cause:
-        raise BadPanel(f"{what}: {_explain(cause)}") from cause
+        raise BadPanel(f"{what}: {explain_form_error(cause, _TABLES)}") from cause
     try:
-        seats = tuple(_build_seat(seat, folder) for seat in form.seat)
+        seats = tuple(seat.build(folder) for seat in form.seat)
     except MootError as cause:
         raise BadPanel(f"{what}: {cause}") from cause
-    return Panel(
-        name=form.name,
-        title=form.title,
-        description=form.description,
-        language=form.language,
-        seats=seats,
-        settings=form.settings,
-    )
+    return Panel(seats=seats, **form.model_dump(exclude={"seat"}))
 
 
-def _explain(cause: ValidationError) -> str:
+def explain_form_error(cause: ValidationError, tables: Mapping[str, type[BaseModel]]) -> str:
+    """Say what is wrong in a file: where, and which keys there are. `tables` are the forms of its tables, by their names."""
     first = cause.errors(include_url=False)[0]
-    *place, key = first["loc"]
-    seat = f"seat {int(place[1]) + 1}: " if len(place) > 1 else ""
+    where = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in first["loc"])
     match first["type"]:
         case "missing":
-            return f"{seat}{key!r} is missing"
+            return f"{where} is missing"
         case "extra_forbidden":
-            known = SeatForm.model_fields if seat else PanelForm.model_fields
-            return f"{seat}{key!r} is not a known key; known: {', '.join(known)}"
+            form = tables[str(first["loc"][0]) if len(first["loc"]) > 1 else ""]
+            known = ", ".join(field.alias or name for name, field in form.model_fields.items())
+            return f"{where} is not a known key; known: {known}"
         case _:
-            return f"{seat}{key}: {first['msg']} (given: {str(first['input'])[:60]!r})"
+            return f"{where}: {first['msg']} (given: {str(first['input'])[:60]!r})"
 
 
 def load_panel(name: str, language: Language) -> Panel:
@@ -170,17 +179,6 @@ def _fill_platforms(seats: Iterable[Seat], platforms: Sequence[str]) -> list[Sea
 def _with_patience(seat: Seat, kinds: KindTable) -> Seat:
     usual = kinds.find(seat.platform).patience
     return replace(seat, patience=usual) if usual is not None and seat.patience is None else seat
-
-
-def _build_seat(form: SeatForm, folder: Path) -> Seat:
-    return Seat(
-        id=SeatId(parse_seat_id(form.id)),
-        platform=resolve_platform_path(form.platform, folder),
-        stance=form.stance,
-        weight=form.weight,
-        instructions=form.instructions.strip(),
-        patience=form.patience,
-    )
 
 
 def _folder() -> Any:

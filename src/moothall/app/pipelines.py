@@ -31,16 +31,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from moothall.app.panels import Panel, SeatForm, parse_seat_word, resolve_platform_path
+from moothall.app.panels import Panel, SeatForm, explain_form_error, read_text_file, resolve_platform_path
+from moothall.app.rosters import parse_seats
 from moothall.app.session_options import Options
 from moothall.codec.languages import KnownLanguage
 from moothall.codec.toml_text import parse_toml
 from moothall.domain.facts import Language
-from moothall.domain.ids import parse_seat_id
 from moothall.domain.roster import Seat
 from moothall.errors import BadSetting, MootError
 from moothall.locale.catalogues import PIPELINE_PROMPT
@@ -89,6 +89,15 @@ class PipelineForm(_Form):
     step: Annotated[list[StepForm], Field(min_length=1)]
 
 
+_TABLES: Final[Mapping[str, type[BaseModel]]] = {
+    "": PipelineForm,
+    "pipeline": HeadForm,
+    "agent": SeatForm,
+    "pair": PairForm,
+    "step": StepForm,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelineFile:
     """A parsed pipeline file; agents may still lack a platform."""
@@ -122,13 +131,8 @@ def read_shipped_text(name: str, language: Language = "en") -> str:
 def load_pipeline(name: str, language: Language = "en") -> PipelineFile:
     """Load a pipeline by its file, or by the name of one that ships with Moot; raises BadSetting."""
     path = Path(name) if name.endswith(".toml") or "/" in name else get_shipped_path(name, language)
-    try:
-        text = path.expanduser().read_text(encoding="utf-8")
-    except OSError as cause:
-        raise BadSetting(f"the pipeline file {path} cannot be read: {cause.strerror}") from cause
-    except UnicodeDecodeError as cause:
-        raise BadSetting(f"the pipeline file {path} is not UTF-8") from cause
-    return parse_pipeline(text, f"the pipeline file {path}", path.expanduser().absolute().parent)
+    what = f"the pipeline file {path}"
+    return parse_pipeline(read_text_file(path.expanduser(), what, BadSetting), what, path.expanduser().absolute().parent)
 
 
 def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
@@ -137,7 +141,7 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
     try:
         form = PipelineForm.model_validate(document)
     except ValidationError as cause:
-        raise BadSetting(f"{what}: {_explain(cause)}") from cause
+        raise BadSetting(f"{what}: {explain_form_error(cause, _TABLES)}") from cause
     try:
         agents = tuple(_build_agent(form, each, folder) for each in form.agent)
     except MootError as cause:
@@ -162,8 +166,7 @@ def build_pipeline_options(pipeline: PipelineFile, options: Options) -> Options:
     `models` fill all agents in turn, `seats` (`name=platform`, or `Seat`s) some of them. Raises BadSetting when a seat is not an
     agent of the pipeline.
     """
-    seats = [seat if isinstance(seat, Seat) else parse_seat_word(seat) for seat in options.get("seats", ())]
-    named = {seat.id: seat.platform for seat in seats}
+    named = {seat.id: seat.platform for seat in parse_seats(options)}
     unknown = sorted(set(named) - {agent.id for agent in pipeline.agents})
     if unknown:
         raise BadSetting(f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in pipeline.agents)}")
@@ -194,26 +197,7 @@ def _build_agent(form: PipelineForm, agent: SeatForm, folder: Path) -> Seat:
     pairs = [pair for pair in form.pair if pair.asker == agent.id]
     partners = ", ".join(f"@{pair.to} ({pair.about})" if pair.about else f"@{pair.to}" for pair in pairs)
     usual = PIPELINE_PROMPT[form.pipeline.language or DEFAULT_LANGUAGE].usual_partners.format(pairs=partners) if pairs else ""
-    return Seat(
-        id=parse_seat_id(agent.id),
-        platform=resolve_platform_path(agent.platform, folder),
-        stance=agent.stance,
-        weight=agent.weight,
-        instructions="\n".join(part for part in (agent.instructions.strip(), usual) if part),
-        patience=agent.patience,
-    )
-
-
-def _explain(cause: ValidationError) -> str:
-    first = cause.errors(include_url=False)[0]
-    where = ".".join(str(part + 1) if isinstance(part, int) else str(part) for part in first["loc"])
-    match first["type"]:
-        case "missing":
-            return f"{where} is missing"
-        case "extra_forbidden":
-            return f"{where} is not a known key"
-        case _:
-            return f"{where}: {first['msg']} (given: {str(first['input'])[:60]!r})"
+    return agent.build(folder, usual)
 
 
 def _folder() -> Any:

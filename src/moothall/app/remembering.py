@@ -101,7 +101,7 @@ class Remembering:
 
     async def find_similar(self, topic: str) -> "list[SearchHit]":
         """Return earlier decisions on a similar topic."""
-        from moothall.app.validation import validate_topic
+        from moothall.domain.topic import validate_topic
 
         memory = self._resources.memory
         hits = await memory.find_similar(validate_topic(topic))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from moothall.app.environment import (
     open_ledger,
@@ -31,41 +31,49 @@ if TYPE_CHECKING:
 LEAP: Final = timedelta(seconds=60)
 
 
+class GivenResources(TypedDict, total=False):
+    """What a program may give; None means not given."""
+
+    environ: Mapping[str, str] | None
+    """Stands for the process's environment: keys, MOOT_HOME, MOOT_LEDGER."""
+    ask_person: "AskPerson | None"
+    """Puts questions to human seats."""
+    participants: "Mapping[str, GivenParticipant] | None"
+    """The program's own, by the name that seats have as their platform: functions that take a brief and return the answer,
+    objects with `respond` and `ready`, or `ParticipantKind`s."""
+    ledger: Ledger | None
+    """A ledger that the program has opened itself."""
+    limits: "ProviderLimits | None"
+    """The limits of providers, where they are shared with other processes."""
+    telemetry: Telemetry | None
+    """What the work is counted and traced with."""
+
+
 class Resources:
     """The parts that use cases share; each is made when it is first used."""
 
-    def __init__(
-        self,
-        *,
-        environ: Mapping[str, str] | None = None,
-        ask_person: "AskPerson | None" = None,
-        participants: "Mapping[str, GivenParticipant] | None" = None,
-        ledger: Ledger | None = None,
-        limits: "ProviderLimits | None" = None,
-        telemetry: Telemetry | None = None,
-    ) -> None:
+    def __init__(self, **given: Unpack[GivenResources]) -> None:
+        self._given = given
+        environ = given.get("environ")
         self.environ = dict(os.environ if environ is None else environ)
         self.clock = SystemClock()
-        self.telemetry = telemetry or Telemetry()
-        self.is_ledger_given = ledger is not None
+        self.telemetry = given.get("telemetry") or Telemetry()
+        self._ledger = given.get("ledger")
+        self.is_ledger_given = self._ledger is not None
         """Whether the program has opened the ledger itself: the files in the home do not belong to it then."""
-        self._ledger = ledger
-        self._ask_person = ask_person
-        self._participants = participants
-        self._limits = limits
         self._stack = AsyncExitStack()
-        if participants:
+        if given.get("participants"):
             # A wrong name is refused here, where it is given.
             _ = self.seating
 
-    async def start(self) -> None:
+    async def _start(self) -> None:
         """Open the ledger that the environment names, unless one was given; raises what `open_ledger` raises."""
         if self._ledger is None:
             self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
             # Not before: a folder whose ledger is another program's file, or missing, is left as it is.
             tighten_home(self.environ)
 
-    async def close(self) -> None:
+    async def _close(self) -> None:
         await self._stack.aclose()
 
     @property
@@ -94,7 +102,9 @@ class Resources:
         """Who fills the seats."""
         from moothall.app.seats import Seating
 
-        seating = Seating(resolve_home(self.environ), self.environ, self._ask_person, self._participants, self._limits)
+        given = self._given
+        asked, participants, limits = given.get("ask_person"), given.get("participants"), given.get("limits")
+        seating = Seating(resolve_home(self.environ), self.environ, asked, participants, limits)
         self._stack.push_async_callback(seating.aclose)
         return seating
 

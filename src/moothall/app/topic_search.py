@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from moothall.app.environment import resolve_vectors_path
-from moothall.app.validation import validate_topic
+from moothall.domain.topic import validate_topic
 from moothall.memory.decision_search import MAX_ENCODED
 from moothall.memory.search import Document, SearchIndex
 from moothall.memory.tokenize import strip_question

@@ -13,6 +13,7 @@ from moothall.errors import BadSetting
 
 Stakes = Literal["low", "medium", "high", "critical"]
 
+MAX_TOPIC_LENGTH: Final = 20_000
 MAX_LABEL_LENGTH: Final = 100
 MAX_LABELS: Final = 32
 MAX_FILES: Final = 8
@@ -78,6 +79,16 @@ class Topic:
     """What memory tells the seats."""
     context: tuple[ContextFile, ...] = ()
     """Files that every seat may read."""
+
+
+def validate_topic(topic: str) -> str:
+    """Validate the question and return it; raises BadSetting."""
+    question = fix_surrogates(topic).strip()
+    if not question:
+        raise BadSetting('the topic is empty; write a question, such as "Should we …?"')
+    if len(question) > MAX_TOPIC_LENGTH:
+        raise BadSetting(f"the topic has {len(question)} characters; the limit is {MAX_TOPIC_LENGTH}")
+    return question
 
 
 def build_topic(

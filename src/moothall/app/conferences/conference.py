@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from moothall.app.conferences import folder_scan as scan
 from moothall.app.conferences.folder_scan import (
     AGENDA_KEPT,
     LOCK,
@@ -20,18 +21,9 @@ from moothall.app.conferences.folder_scan import (
     Damage,
     FolderScan,
     SyncState,
-    compute_digest,
-    find_damage,
-    is_next_turn,
-    is_settled,
-    normalize_speech,
-    read_normalized,
-    read_sync_state,
-    scan_folder,
-    write_sync_state,
 )
 from moothall.app.conferences.quarantine import Quarantine, read_text_if_any
-from moothall.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus, TurnBriefing
+from moothall.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus
 from moothall.disk.folder import Folder, UnreadableFile
 from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN, TOKEN_ORIGIN, Language, Loss
 from moothall.domain.ids import SeatId, SessionId
@@ -39,37 +31,13 @@ from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.engine.engine import Engine
 from moothall.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
+from moothall.protocols.roundtable import files
 from moothall.protocols.roundtable.facts import MODERATOR, RoundtableSpeech
-from moothall.protocols.roundtable.files import (
-    AGENDA,
-    MAX_PROMPT_LENGTH,
-    MINUTES,
-    TURN,
-    BadTurn,
-    TurnFile,
-    add_notes,
-    build_turn_file,
-    extract_notes,
-    format_speech_file_name,
-    is_input_file_name,
-    parse_skip_reason,
-    parse_turn_file,
-    remove_notes,
-    render_agenda,
-    render_finished_turn,
-    render_input_file,
-    render_minutes_file,
-    render_turn_file,
-)
-from moothall.protocols.roundtable.prompts import AGENDA_ROOM, MAX_RECORD_LENGTH
-from moothall.protocols.roundtable.prompts import MAX_SPEECH_LENGTH as MAX_SPEECH_READ_LENGTH
-from moothall.protocols.roundtable.sections import SpeechText, fit_speeches, name_minutes_sections
-from moothall.protocols.roundtable.state import RECENT, Conference, SkippedTurn
+from moothall.protocols.roundtable.files import AGENDA, MINUTES, TURN, BadTurn, TurnFile
+from moothall.protocols.roundtable.sections import name_minutes_sections
+from moothall.protocols.roundtable.state import Conference, SkippedTurn
 
 MAX_REPAIRS: Final = 10_000
-NO_LIMIT: Final = 1_000_000_000
-HEAD_ROOM: Final = 100
-"""Characters that are kept free for a file's name above its text."""
 
 
 class ConferenceFolder:
@@ -80,7 +48,7 @@ class ConferenceFolder:
         self.aside = Quarantine(folder)
         self._own = own
         self._engine = engine
-        self.mark = read_sync_state(own)
+        self.mark = scan.read_sync_state(own)
         self.session = SessionId("")
         self.is_adopted = False
         self._head = 0
@@ -125,7 +93,7 @@ class ConferenceFolder:
         writing = ""
         # One file per pass, because each recorded file decides which file comes next.
         while True:
-            seen = scan_folder(self.folder)
+            seen = scan.scan_folder(self.folder)
             name, is_ready = self._find_next_file(seen, conference)
             if not name and self._is_ended_by(seen, conference):
                 await self._engine.call_close(self.session, TURN)
@@ -143,24 +111,24 @@ class ConferenceFolder:
             # At once: minutes that came back must not be read a second time as the next ones.
             self._move_returned_minutes(conference)
         self._publish(conference)
-        seen = scan_folder(self.folder)
-        damage = tuple(find_damage(self.folder, seen, conference, self.mark, whole=whole))
+        seen = scan.scan_folder(self.folder)
+        damage = tuple(scan.find_damage(self.folder, seen, conference, self.mark, whole=whole))
         if writing:
             # The files of an author who is still writing are not judged yet.
             damage = tuple(each for each in damage if each.file not in {TURN, name})
         elif not any(each.file == TURN for each in damage) and seen.turn_raw is not None:
             # A different prompt in an otherwise correct file comes from a speaker who was slow to write it: it stays.
-            self._update_sync_state(turn=compute_digest(seen.turn_raw), head=self._head)
-        expected = build_turn_file(conference)
+            self._update_sync_state(turn=scan.compute_digest(seen.turn_raw), head=self._head)
+        expected = files.build_turn_file(conference)
         # The prompt may be the speaker's own words, which stay; everything else follows from the record.
         turn = seen.turn if seen.turn is not None and not damage and seen.turn.place == expected.place else expected
         return ConferenceStatus(session=self.session, conference=conference, turn=turn, damage=damage, writing=writing)
 
     async def _adopt_inputs(self, conference: Conference) -> Conference:
         """Record the user's inputs of a folder that others made; later on only the ledger says what the user said."""
-        names = [name for name in scan_folder(self.folder).files if is_input_file_name(name)] if self.is_adopted else []
-        if conference.inputs or conference.status == "closed":
+        if conference.inputs or conference.status == "closed" or not self.is_adopted:
             return conference
+        names = [name for name in scan.scan_folder(self.folder).files if files.is_input_file_name(name)]
         for name in sorted(names):
             if text := (read_text_if_any(self.folder, name) or "").strip():
                 await self._engine.give_input(self.session, text, key=name)
@@ -168,8 +136,8 @@ class ConferenceFolder:
 
     def _is_turn_early(self, seen: FolderScan, conference: Conference) -> bool:
         """Whether `turn.json` was just written for the next step, and the file of that step is not there yet."""
-        is_fresh = self.is_turn_changed(seen) and not is_settled(self.folder, TURN)
-        return is_fresh and seen.turn is not None and is_next_turn(seen.turn, conference)
+        is_fresh = self.is_turn_changed(seen) and not scan.is_settled(self.folder, TURN)
+        return is_fresh and seen.turn is not None and scan.is_next_turn(seen.turn, conference)
 
     def _is_ended_by(self, seen: FolderScan, conference: Conference) -> bool:
         """Whether the files end the talk early, and there is reason to accept that.
@@ -180,7 +148,7 @@ class ConferenceFolder:
         turn = seen.turn
         if turn is None or conference.status != "open" or turn.status == "open" or seen.highest != conference.taken:
             return False
-        has_minutes = turn.status == "closed" and bool(MINUTES in seen.files and read_normalized(self.folder, MINUTES))
+        has_minutes = turn.status == "closed" and bool(MINUTES in seen.files and scan.read_normalized(self.folder, MINUTES))
         return has_minutes or self.is_adopted
 
     def _find_next_file(self, seen: FolderScan, conference: Conference) -> tuple[str, bool]:
@@ -188,19 +156,19 @@ class ConferenceFolder:
         if conference.status == "closed":
             return "", False
         is_open = conference.status == "open"
-        name = format_speech_file_name(conference.taken + 1, conference.current) if is_open else MINUTES
+        name = files.format_speech_file_name(conference.taken + 1, conference.current) if is_open else MINUTES
         file = seen.files.get(name)
         if file is None or file.kind != "file":
             return "", False
-        text = read_normalized(self.folder, name)
+        text = scan.read_normalized(self.folder, name)
         # A finished speech shows in `turn.json`, in our own notes, or by not having changed for a while.
         is_done = (
             self._is_handed_over(seen, name)
             or self.mark.published > conference.taken
             or self.mark.minutes
-            or is_settled(self.folder, name)
+            or scan.is_settled(self.folder, name)
         )
-        if is_open and text in self._find_texts_without_file(seen, conference):
+        if is_open and text in scan.find_texts_without_file(seen, conference):
             # An earlier speech of the same role under another name, not a new one.
             return "", False
         if text is None or not text or len(text) > MAX_SPEECH_LENGTH:
@@ -210,13 +178,7 @@ class ConferenceFolder:
     def _is_handed_over(self, seen: FolderScan, name: str) -> bool:
         """Whether the author wrote `turn.json` after its text; in the wrong order, the text must have come to rest first."""
         is_in_order = self.folder.read_mtime(TURN) >= self.folder.read_mtime(name)
-        return self.is_turn_changed(seen) and (is_in_order or is_settled(self.folder, name, QUIET_SECONDS))
-
-    @staticmethod
-    def _find_texts_without_file(seen: FolderScan, conference: Conference) -> set[str]:
-        """Return what the current speaker said in files that are missing now."""
-        own = [speech for speech in conference.speeches if speech.seat == conference.current]
-        return {speech.said.content for speech in own if format_speech_file_name(speech.number, speech.seat) not in seen.files}
+        return self.is_turn_changed(seen) and (is_in_order or scan.is_settled(self.folder, name, QUIET_SECONDS))
 
     async def _record_next_file(self, seen: FolderScan, conference: Conference, name: str) -> Conference:
         """Where it stands after a file that is the next step was made an entry, or somebody else's word was first."""
@@ -233,9 +195,9 @@ class ConferenceFolder:
         """Record a file that is the next step as an entry."""
         if seen.turn is not None and seen.turn_raw is not None:
             # The turn.json beside the file was written together with it: it may be replaced by ours, also after a crash.
-            self._update_sync_state(accepted=compute_digest(seen.turn_raw))
+            self._update_sync_state(accepted=scan.compute_digest(seen.turn_raw))
         seat = conference.current if conference.status == "open" else conference.writers[0]
-        raw = self._read_answer(seen, conference, name)
+        raw = scan.read_answer(self.folder, seen, conference, name)
         if isinstance(raw, dict):
             await self._engine.contribute(self.session, seat, raw, of_any=True, via=RELAY_ORIGIN)
         else:
@@ -243,43 +205,22 @@ class ConferenceFolder:
 
     def is_turn_changed(self, seen: FolderScan | None = None) -> bool:
         """Whether somebody else has written `turn.json` since it was last correct."""
-        seen = seen or scan_folder(self.folder)
-        return seen.turn is not None and compute_digest(seen.turn_raw or "") != self.mark.turn
+        seen = seen or scan.scan_folder(self.folder)
+        return seen.turn is not None and scan.compute_digest(seen.turn_raw or "") != self.mark.turn
 
     def collect_answer(self, conference: Conference) -> dict[str, object] | None:
         """Return the files' next step as an answer for the current speaker; None if they have none.
 
         The `turn.json` that belongs to it counts as ours from now on: the next one may replace it.
         """
-        seen = scan_folder(self.folder)
+        seen = scan.scan_folder(self.folder)
         name, _ = self._find_next_file(seen, conference)
-        raw = self._read_answer(seen, conference, name) if name and read_normalized(self.folder, name) else None
+        raw = scan.read_answer(self.folder, seen, conference, name) if name and scan.read_normalized(self.folder, name) else None
         if not isinstance(raw, dict):
             return None
         if seen.turn is not None and seen.turn_raw is not None:
-            self._update_sync_state(turn=compute_digest(seen.turn_raw))
+            self._update_sync_state(turn=scan.compute_digest(seen.turn_raw))
         return raw
-
-    def _read_answer(self, seen: FolderScan, conference: Conference, name: str) -> dict[str, object] | Loss:
-        """Return the answer in a file that is the next step, or the reason if the file says that the turn is skipped."""
-        text, turn = self.folder.read(name) or "", seen.turn
-        if conference.status == "concluding":
-            return {"content": text.strip()}
-        reason = parse_skip_reason(text)
-        if reason is not None:
-            return reason
-        said = RoundtableSpeech.from_text(text)
-        # The file may still describe the turn before: then its prompt is the one that this speaker received, not the one it left.
-        is_next = turn is not None and (turn.status != "open" or turn.taken == conference.taken + 1)
-        prompt = remove_notes(turn.prompt_for_speaker) if turn is not None and is_next and turn.status == "open" else ""
-        is_last = seen.highest == conference.taken + 1
-        is_early = is_last and turn is not None and turn.status == "concluding" and turn.round <= turn.max_rounds
-        return {
-            "content": said.content,
-            "prompt": said.prompt if prompt in {"", conference.prompt} else prompt,
-            # Ending the talk early claims that all agree. It counts as consensus of this speaker only, not of the others.
-            "consensus": said.consensus or is_early,
-        }
 
     async def _record_skip(self, seat: SeatId, reason: Loss, detail: str) -> None:
         before = (await self.load_conference()).taken
@@ -291,7 +232,7 @@ class ConferenceFolder:
         """Continue without the current speaker; raises OutOfTurn if that is not this role."""
         conference = await self.load_conference()
         if conference.status != "open" or role != conference.current:
-            raise OutOfTurn(self._explain_blocked(conference))
+            raise OutOfTurn(_explain_blocked(conference))
         await self._record_skip(conference.current, "passed_over", detail)
         self._publish(await self.load_conference())
 
@@ -304,14 +245,14 @@ class ConferenceFolder:
         if not self.mark.agenda:
             self._write_agenda(conference)
         for turn in conference.turns[published:]:
-            name, text = render_finished_turn(conference, turn)
+            name, text = files.render_finished_turn(conference, turn)
             self._write_once(name, text, is_skip=isinstance(turn, SkippedTurn))
         for given in conference.inputs[self.mark.inputs :]:
-            self._write_once(*render_input_file(given))
+            self._write_once(*files.render_input_file(given))
         self._move_returned_minutes(conference)
         if conference.status == "closed" and not self.mark.minutes:
-            self._write_once(MINUTES, render_minutes_file(conference))
-        wanted = self._choose_turn_text(build_turn_file(conference))
+            self._write_once(MINUTES, files.render_minutes_file(conference))
+        wanted = self._choose_turn_text(files.build_turn_file(conference))
         if wanted is None:
             return
         if wanted != read_text_if_any(self.folder, TURN):
@@ -320,7 +261,7 @@ class ConferenceFolder:
             self.folder.put(TURN, wanted)
         self._update_sync_state(
             published=conference.taken,
-            turn=compute_digest(wanted),
+            turn=scan.compute_digest(wanted),
             minutes=conference.status == "closed",
             inputs=len(conference.inputs),
             head=self._head,
@@ -331,14 +272,14 @@ class ConferenceFolder:
         """Move the minutes that came back aside, so that the name is free for the next ones."""
         if conference.returned is None or self.mark.returned:
             return
-        if conference.status == "concluding" and read_normalized(self.folder, MINUTES) == conference.returned.content:
+        if conference.status == "concluding" and scan.read_normalized(self.folder, MINUTES) == conference.returned.content:
             sections = name_minutes_sections(conference.missing, conference.opened.language)
             self.aside.move_file(MINUTES, f"these minutes lack {sections}")
         self._update_sync_state(returned=True)
 
     def _is_ahead(self, conference: Conference) -> bool:
         """Whether the folder has a step that was handed over and is not in the ledger yet: `turn.json` does not go back then."""
-        seen = scan_folder(self.folder)
+        seen = scan.scan_folder(self.folder)
         if seen.turn is None:
             return False
         is_later = seen.turn.taken > conference.taken or (seen.turn.status == "closed" != conference.status)
@@ -346,7 +287,7 @@ class ConferenceFolder:
 
     def _count_published(self, taken: int) -> int:
         """Return how many turns have their files; notes that claim more than exists were not written by us."""
-        return min(self.mark.published, max(taken, scan_folder(self.folder).highest))
+        return min(self.mark.published, max(taken, scan.scan_folder(self.folder).highest))
 
     def _choose_turn_text(self, wanted: TurnFile) -> str | None:
         """Choose the content of `turn.json`: a prompt that alone differs stays; else the wanted one, if ours was there.
@@ -359,21 +300,21 @@ class ConferenceFolder:
             return None
         if raw is None:
             # Missing although we wrote it before: that is damage, which `repair` reports.
-            return None if self.mark.turn else render_turn_file(wanted)
+            return None if self.mark.turn else files.render_turn_file(wanted)
         try:
-            theirs = parse_turn_file(raw)
+            theirs = files.parse_turn_file(raw)
         except BadTurn:
             theirs = None
         if theirs is not None and replace(theirs, prompt_for_speaker=wanted.prompt_for_speaker) == wanted:
             # The words of a slow speaker stay; the notes under them are ours.
-            own, notes = remove_notes(theirs.prompt_for_speaker), extract_notes(wanted.prompt_for_speaker)
-            prompt = add_notes(own, notes, MAX_PROMPT_LENGTH)
+            own, notes = files.remove_notes(theirs.prompt_for_speaker), files.extract_notes(wanted.prompt_for_speaker)
+            prompt = files.add_notes(own, notes, files.MAX_PROMPT_LENGTH)
             is_same = prompt == theirs.prompt_for_speaker
-            return raw if is_same else render_turn_file(replace(wanted, prompt_for_speaker=prompt))
-        is_ours = compute_digest(raw) in {self.mark.turn, self.mark.accepted}
+            return raw if is_same else files.render_turn_file(replace(wanted, prompt_for_speaker=prompt))
+        is_ours = scan.compute_digest(raw) in {self.mark.turn, self.mark.accepted}
         # A copy of the folder under another name.
         is_copy = self.is_adopted and theirs is not None and replace(theirs, conference=wanted.conference) == wanted
-        return render_turn_file(wanted) if is_ours or is_copy else None
+        return files.render_turn_file(wanted) if is_ours or is_copy else None
 
     def _write_agenda(self, conference: Conference) -> None:
         """Write the agenda, or keep the existing one."""
@@ -381,17 +322,17 @@ class ConferenceFolder:
             existing = self.folder.read(AGENDA)
         except UnreadableFile:
             return
-        text = render_agenda(conference.opened, conference.speakers) if existing is None else existing
+        text = files.render_agenda(conference.opened, conference.speakers) if existing is None else existing
         if existing is None:
             self.folder.put(AGENDA, text)
         self._own.put(AGENDA_KEPT, text)
-        self._update_sync_state(agenda=compute_digest(text), language=conference.opened.language)
+        self._update_sync_state(agenda=scan.compute_digest(text), language=conference.opened.language)
 
     def _write_once(self, name: str, text: str, *, is_skip: bool = False) -> None:
         """Write a file that never changes. A different file of that name is quarantined: its author was the later of two."""
         if self.folder.has(name):
-            existing = read_normalized(self.folder, name)
-            if existing == normalize_speech(text) or (is_skip and parse_skip_reason(existing or "") is not None):
+            existing = scan.read_normalized(self.folder, name)
+            if existing == scan.normalize_speech(text) or (is_skip and files.parse_skip_reason(existing or "") is not None):
                 self.folder.make_read_only(name)
                 return
             self.aside.move_file(name, "another text with this name came first")
@@ -400,7 +341,7 @@ class ConferenceFolder:
     def _update_sync_state(self, **what: object) -> None:
         mark = replace(self.mark, **what)  # type: ignore[arg-type]  # fields of SyncState, spelled by this file
         if mark != self.mark:
-            write_sync_state(self._own, mark)
+            scan.write_sync_state(self._own, mark)
             self.mark = mark
 
     def record_sessions(self, sessions: tuple[str, ...], language: Language) -> None:
@@ -432,7 +373,7 @@ class ConferenceFolder:
         if conference.status == "closed":
             raise SessionClosed(f"{words.over} ({words.kept.format(file=self.aside.keep_text(role, text))})")
         if role != conference.current:
-            raise Blocked(self._explain_blocked(conference), self.aside.keep_text(role, text), words.kept)
+            raise Blocked(_explain_blocked(conference), self.aside.keep_text(role, text), words.kept)
         if status.writing:
             raise Blocked(words.busy.format(role=role), self.aside.keep_text(role, text), words.kept)
         is_open = conference.status == "open"
@@ -445,9 +386,9 @@ class ConferenceFolder:
         language = conference.opened.language
         if not is_open and after.status != "closed":
             kept = self.aside.keep_text(role, text)
-            return AcceptedSpeech(file=kept, turn=build_turn_file(after), language=language, returned=after.missing)
-        file = format_speech_file_name(conference.taken + 1, role) if is_open else MINUTES
-        return AcceptedSpeech(file=file, turn=build_turn_file(after), language=language)
+            return AcceptedSpeech(file=kept, turn=files.build_turn_file(after), language=language, returned=after.missing)
+        file = files.format_speech_file_name(conference.taken + 1, role) if is_open else MINUTES
+        return AcceptedSpeech(file=file, turn=files.build_turn_file(after), language=language)
 
     async def _find_earlier_file(self, conference: Conference, role: str, raw: dict[str, object], key: str) -> str:
         """Return the file of a text that was given before: found by its key, or as equal text of a role whose turn it is not."""
@@ -456,7 +397,8 @@ class ConferenceFolder:
         if key and (seat, key) in known:
             entry = await self._engine.contribute(self.session, seat, raw, key, of_any=True)
             return next(
-                (format_speech_file_name(each.number, role) for each in conference.speeches if each.seq == entry.seq), MINUTES
+                (files.format_speech_file_name(each.number, role) for each in conference.speeches if each.seq == entry.seq),
+                MINUTES,
             )
         # The same text by the current speaker may be meant: without a key it is a new speech.
         if key or (role == conference.current and conference.status != "closed"):
@@ -464,13 +406,7 @@ class ConferenceFolder:
         if role == MODERATOR:
             return MINUTES if conference.minutes is not None and conference.minutes.content == raw["content"] else ""
         own = [speech for speech in conference.speeches if speech.seat == role]
-        return format_speech_file_name(own[-1].number, role) if own and own[-1].said.content == raw["content"] else ""
-
-    def _explain_blocked(self, conference: Conference) -> str:
-        words = ROUNDTABLE_PROMPT[conference.opened.language]
-        if conference.status == "concluding":
-            return words.concluding
-        return words.over if conference.status == "closed" else words.blocked.format(current_speaker=conference.current)
+        return files.format_speech_file_name(own[-1].number, role) if own and own[-1].said.content == raw["content"] else ""
 
     async def repair(self) -> list[str]:
         """Repair every damage and return what was done. Files that are in the way are quarantined."""
@@ -484,10 +420,10 @@ class ConferenceFolder:
         raise FolderDamaged(f"{self.folder.path.name} cannot be repaired: {status.damage[0]}")
 
     def _repair_damage(self, damage: Damage, conference: Conference) -> str:
-        texts = dict(render_finished_turn(conference, turn) for turn in conference.turns)
-        texts |= dict(map(render_input_file, conference.inputs))
+        texts = dict(files.render_finished_turn(conference, turn) for turn in conference.turns)
+        texts |= dict(map(files.render_input_file, conference.inputs))
         if conference.status == "closed":
-            texts[MINUTES] = render_minutes_file(conference)
+            texts[MINUTES] = files.render_minutes_file(conference)
         match damage.kind:
             case "aside_blocked":
                 return f"{damage}; renamed to {self.aside.free_folder_name()}"
@@ -503,68 +439,24 @@ class ConferenceFolder:
         aside = self.aside.move_file(damage.file, damage.said) if self.folder.has(damage.file) else ""
         where = f"; moved to {aside}" if aside else ""
         if damage.file == TURN:
-            text = render_turn_file(build_turn_file(conference))
+            text = files.render_turn_file(files.build_turn_file(conference))
             self.folder.put(TURN, text)
-            self._update_sync_state(turn=compute_digest(text), published=conference.taken)
+            self._update_sync_state(turn=scan.compute_digest(text), published=conference.taken)
             return f"{damage}{where}; rebuilt from the speeches"
         if damage.file == AGENDA:
-            text = read_text_if_any(self._own, AGENDA_KEPT) or render_agenda(conference.opened, conference.speakers)
+            text = read_text_if_any(self._own, AGENDA_KEPT) or files.render_agenda(conference.opened, conference.speakers)
             self.folder.put(AGENDA, text)
-            self._update_sync_state(agenda=compute_digest(text))
+            self._update_sync_state(agenda=scan.compute_digest(text))
             return f"{damage}{where}; written again as it was"
         if damage.file in texts and damage.kind != "minutes_early":
             self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
             return f"{damage}{where}; written again from the ledger"
         return f"{damage}{where}"
 
-    def build_briefing(self, role: str, turn: TurnFile) -> TurnBriefing:
-        """Build what a role should read now: the agenda, its prompt, the last speeches. Reads no other speech."""
-        words = ROUNDTABLE_PROMPT[self.mark.language]
-        is_turn = role == turn.current_speaker and turn.status != "closed"
-        agenda = read_text_if_any(self.folder, AGENDA) or ""
-        if not is_turn:
-            waiting = {"closed": words.over, "concluding": words.concluding}
-            message = waiting.get(turn.status) or words.blocked.format(current_speaker=turn.current_speaker)
-            return TurnBriefing(is_turn=False, message=message, agenda=agenda, turn=turn, language=self.mark.language)
-        seen = scan_folder(self.folder)
-        names = sorted(seen.speeches.items(), key=lambda each: each[1].number)
-        is_open = turn.status == "open"
-        # A speaker reads few speeches, and all of each; the moderator reads all of them, as far as they fit.
-        texts = [
-            SpeechText(each.number, each.role, read_text_if_any(self.folder, name) or "")
-            for name, each in (names[-RECENT:] if is_open else names)
-        ]
-        inputs = self._read_inputs(seen, turn, NO_LIMIT if is_open else MAX_SPEECH_READ_LENGTH // RECENT)
-        agenda = agenda if is_open or len(agenda) <= AGENDA_ROOM else f"{agenda[:AGENDA_ROOM]}…\n({AGENDA})"
-        room = MAX_RECORD_LENGTH - len(agenda) - MAX_PROMPT_LENGTH - sum(len(text) + HEAD_ROOM for _, text in inputs)
-        fitted = fit_speeches(texts, NO_LIMIT if is_open else room, HEAD_ROOM, self.mark.language)
-        speeches = [(format_speech_file_name(each.number, each.seat), each) for each in fitted.shown]
-        return TurnBriefing(
-            is_turn=True,
-            message="",
-            agenda=agenda,
-            turn=turn,
-            language=self.mark.language,
-            speeches=tuple((name, each.text) for name, each in speeches),
-            earlier=len(names) - len(speeches),
-            kept=self.aside.list_texts(role),
-            inputs=inputs,
-            shortened=tuple(name for name, each in speeches if each.how != "whole"),
-        )
-
-    def _read_inputs(self, seen: FolderScan, turn: TurnFile, room: int) -> tuple[tuple[str, str], ...]:
-        """Return name and text of the newest inputs of the user's that `turn.json` names, each with so many characters."""
-        told = " ".join(extract_notes(turn.prompt_for_speaker))
-        names = [name for name in seen.files if is_input_file_name(name)]
-        named = [name for name in names if name in told]
-        # Of many files a note names only the first and the last.
-        between = [name for name in names if named and named[0] <= name <= named[-1]][-RECENT:]
-        return tuple((name, (read_text_if_any(self.folder, name) or "")[:room]) for name in between)
-
     def read_unchanged_turn(self) -> TurnFile | None:
         """Return the turn according to the folder alone, if nothing has changed since it was last correct; else None."""
-        seen = scan_folder(self.folder)
-        if seen.turn is None or compute_digest(seen.turn_raw or "") != self.mark.turn or seen.misnamed:
+        seen = scan.scan_folder(self.folder)
+        if seen.turn is None or scan.compute_digest(seen.turn_raw or "") != self.mark.turn or seen.misnamed:
             return None
         is_same = len(seen.speeches) == self.mark.published == seen.highest and (MINUTES in seen.files) == self.mark.minutes
         return seen.turn if is_same else None
@@ -574,6 +466,17 @@ def describe_damage(name: str, found: tuple[Damage, ...]) -> str:
     """Damage in a sentence, with the remedy."""
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"the folder of {name!r} is damaged: {found[0]}{more}. See `moot roundtable check {name}`; fix it with `repair`."
+
+
+def explain_waiting(turn: TurnFile, language: Language) -> str:
+    """Say to a role that it may not speak now, and who may."""
+    words = ROUNDTABLE_PROMPT[language]
+    waiting = {"closed": words.over, "concluding": words.concluding}
+    return waiting.get(turn.status) or words.blocked.format(current_speaker=turn.current_speaker)
+
+
+def _explain_blocked(conference: Conference) -> str:
+    return explain_waiting(files.build_turn_file(conference), conference.opened.language)
 
 
 def _build_raw_answer(text: str, role: str) -> dict[str, object]:

@@ -12,28 +12,10 @@ from annotated_types import Ge
 from pydantic import TypeAdapter, ValidationError
 
 from moothall.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
-from moothall.domain.facts import Language
+from moothall.domain.facts import Language, Loss
+from moothall.protocols.roundtable import files
 from moothall.protocols.roundtable.facts import RoundtableSpeech
-from moothall.protocols.roundtable.files import (
-    AGENDA,
-    MINUTES,
-    OWN,
-    QUARANTINE_FOLDER,
-    TURN,
-    BadTurn,
-    SpeechFileName,
-    TurnFile,
-    build_turn_file,
-    find_field_line,
-    format_speech_file_name,
-    is_input_file_name,
-    parse_skip_reason,
-    parse_speech_file_name,
-    parse_turn_file,
-    render_finished_turn,
-    render_input_file,
-    render_minutes_file,
-)
+from moothall.protocols.roundtable.files import AGENDA, MINUTES, OWN, QUARANTINE_FOLDER, TURN, BadTurn, SpeechFileName, TurnFile
 from moothall.protocols.roundtable.state import Conference, SkippedTurn
 
 OWN_FOLDER: Final = ".moot"
@@ -117,7 +99,7 @@ class Damage:
     """One fault. `rename` is the name that the file should have, or had."""
 
     file: str
-    line: int
+    line: int = 1
     kind: DamageKind
     said: str
     rename: str = ""
@@ -144,21 +126,21 @@ class FolderScan:
 
 def scan_folder(folder: Folder) -> FolderScan:
     """Scan a folder: all names, and `turn.json`."""
-    files = {each.name: each for each in folder.list_entries()}
-    speeches = {name: parsed for name in files if (parsed := parse_speech_file_name(name)) is not None}
-    misnamed = tuple(name for name in files if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name))
+    entries = {each.name: each for each in folder.list_entries()}
+    speeches = {name: parsed for name in entries if (parsed := files.parse_speech_file_name(name)) is not None}
+    misnamed = tuple(name for name in entries if name not in OWN and name not in speeches and _MISNAMED.fullmatch(name))
     raw, turn, fault = None, None, None
     try:
         raw = folder.read(TURN)
         if raw is None:
-            fault = Damage(file=TURN, line=1, kind="turn_missing", said="is missing")
+            fault = Damage(file=TURN, kind="turn_missing", said="is missing")
         else:
-            turn = parse_turn_file(raw)
+            turn = files.parse_turn_file(raw)
     except UnreadableFile as cause:
         raw, fault = "", Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
     except BadTurn as cause:
         fault = Damage(file=TURN, line=cause.line, kind="turn_torn", said=cause.why)
-    return FolderScan(files=files, speeches=speeches, turn_raw=raw, turn=turn, turn_fault=fault, misnamed=misnamed)
+    return FolderScan(files=entries, speeches=speeches, turn_raw=raw, turn=turn, turn_fault=fault, misnamed=misnamed)
 
 
 def find_damage(folder: Folder, seen: FolderScan, conference: Conference, mark: SyncState, *, whole: bool) -> list[Damage]:
@@ -174,11 +156,11 @@ def _find_turn_damage(seen: FolderScan, conference: Conference, mark: SyncState)
         assert seen.turn_fault is not None
         yield seen.turn_fault
         return
-    expected, turn = build_turn_file(conference), seen.turn
+    expected, turn = files.build_turn_file(conference), seen.turn
     for name in ("conference", "status", "round", "max_rounds", "speaker_order", "current_speaker_index", "current_speaker"):
         wanted, said = getattr(expected, name), getattr(turn, name)
         if wanted != said:
-            line = find_field_line(seen.turn_raw or "", name)
+            line = files.find_field_line(seen.turn_raw or "", name)
             fault = (
                 f"{name} does not follow from the speeches: {_format_value(wanted)} was expected, it says {_format_value(said)}"
             )
@@ -191,8 +173,8 @@ def _format_value(value: object) -> str:
 
 def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference) -> Iterator[Damage]:
     """Yield speeches without a place: after the last turn, or in addition to one."""
-    taken = {turn.number: render_finished_turn(conference, turn)[0] for turn in conference.turns}
-    coming = format_speech_file_name(conference.taken + 1, conference.current) if conference.status == "open" else ""
+    taken = {turn.number: files.render_finished_turn(conference, turn)[0] for turn in conference.turns}
+    coming = files.format_speech_file_name(conference.taken + 1, conference.current) if conference.status == "open" else ""
     # A renamed file is reported once: as the file that is missing.
     for name, speech in sorted(seen.speeches.items(), key=lambda each: (each[1].number, each[0])):
         if name == taken.get(speech.number):
@@ -201,29 +183,25 @@ def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference
             yield from _find_unreadable(folder, name)
         elif speech.number in taken:
             fault = f"the number {speech.number:03d} is {taken[speech.number]}'s"
-            yield Damage(
-                file=name, line=1, kind="number_taken", said=fault, rename=_find_missing_name(folder, name, seen, conference)
-            )
+            yield Damage(file=name, kind="number_taken", said=fault, rename=_find_missing_name(folder, name, seen, conference))
         elif speech.role == conference.current and conference.status == "open":
             fault = f"a gap in the numbers: {conference.taken + 1:03d} comes next"
             home = _find_missing_name(folder, name, seen, conference) or ("" if coming in seen.files else coming)
-            yield Damage(file=name, line=1, kind="gap", said=fault, rename=home)
+            yield Damage(file=name, kind="gap", said=fault, rename=home)
         else:
             fault = f"{speech.role!r} spoke out of turn: it is {conference.current}'s turn"
             if conference.status != "open":
                 fault = "the speeches are over"
-            yield Damage(
-                file=name, line=1, kind="out_of_turn", said=fault, rename=_find_missing_name(folder, name, seen, conference)
-            )
+            yield Damage(file=name, kind="out_of_turn", said=fault, rename=_find_missing_name(folder, name, seen, conference))
     for name in seen.misnamed:
         match = _MISNAMED.fullmatch(name)
         if match is None or match[2] not in conference.speakers:
             # Some other file, not a speech: it is left alone.
             continue
-        home = format_speech_file_name(int(match[1]), match[2])
+        home = files.format_speech_file_name(int(match[1]), match[2])
         fits = home not in seen.files and (home == coming or home in taken.values())
         told = f"is not the name of a speech; expected {home}"
-        yield Damage(file=name, line=1, kind="misnamed", said=told, rename=home if fits else "")
+        yield Damage(file=name, kind="misnamed", said=told, rename=home if fits else "")
 
 
 def is_settled(folder: Folder, name: str, seconds: float = SETTLE_SECONDS) -> bool:
@@ -234,7 +212,7 @@ def is_settled(folder: Folder, name: str, seconds: float = SETTLE_SECONDS) -> bo
 
 def is_next_turn(turn: TurnFile, conference: Conference) -> bool:
     """Whether a `turn.json` is what whoever has the turn would write after its speech, or after the minutes."""
-    expected = build_turn_file(conference)
+    expected = files.build_turn_file(conference)
     if (turn.conference, turn.max_rounds, turn.speaker_order) != (
         expected.conference,
         expected.max_rounds,
@@ -256,14 +234,14 @@ def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unrea
         yield Damage(file=name, line=cause.line, kind=kind, said=cause.why)
         return
     if not text.strip() and is_settled(folder, name, QUIET_SECONDS):
-        yield Damage(file=name, line=1, kind=kind, said="is empty")
+        yield Damage(file=name, kind=kind, said="is empty")
     if len(text) > MAX_SPEECH_LENGTH:
-        yield Damage(file=name, line=1, kind=kind, said=f"more than {MAX_SPEECH_LENGTH} characters")
+        yield Damage(file=name, kind=kind, said=f"more than {MAX_SPEECH_LENGTH} characters")
 
 
 def _find_missing_name(folder: Folder, name: str, seen: FolderScan, conference: Conference) -> str:
     """Return the missing file that this one is under another name, or an empty text."""
-    missing = [render_finished_turn(conference, turn) for turn in conference.turns]
+    missing = [files.render_finished_turn(conference, turn) for turn in conference.turns]
     missing = [(home, text) for home, text in missing if home not in seen.files]
     if not missing:
         return ""
@@ -286,18 +264,18 @@ def _find_renamed(folder: Folder, seen: FolderScan, text: str, recorded: Mapping
 
 
 def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
-    recorded = dict(render_finished_turn(conference, turn) for turn in conference.turns)
+    recorded = dict(files.render_finished_turn(conference, turn) for turn in conference.turns)
     for turn, (name, text) in zip(conference.turns, recorded.items(), strict=True):
         file = seen.files.get(name)
         if file is None:
             # Comparing contents reads every file, hence only for a full check.
             moved = _find_renamed(folder, seen, text, recorded) if whole else ""
             if moved:
-                yield Damage(file=name, line=1, kind="speech_renamed", said=f"was renamed to {moved}", rename=moved)
+                yield Damage(file=name, kind="speech_renamed", said=f"was renamed to {moved}", rename=moved)
             else:
-                yield Damage(file=name, line=1, kind="speech_missing", said="is missing")
+                yield Damage(file=name, kind="speech_missing", said="is missing")
         elif file.kind != "file":
-            yield Damage(file=name, line=1, kind="speech_unreadable", said=f"is a {file.kind}, not a plain file")
+            yield Damage(file=name, kind="speech_unreadable", said=f"is a {file.kind}, not a plain file")
         elif whole and (line := _find_first_difference(folder, name, text, is_skip=isinstance(turn, SkippedTurn))):
             yield Damage(file=name, line=line, kind="speech_altered", said="differs from the record from this line on")
 
@@ -307,16 +285,16 @@ def _find_other_damage(
 ) -> Iterator[Damage]:
     if conference.status == "open" and MINUTES in seen.files:
         said = f"minutes before the end: it is {conference.current}'s turn"
-        yield Damage(file=MINUTES, line=1, kind="minutes_early", said=said)
+        yield Damage(file=MINUTES, kind="minutes_early", said=said)
     if conference.status == "concluding" and MINUTES in seen.files:
         yield from _find_unreadable(folder, MINUTES, "minutes_unreadable")
     if QUARANTINE_FOLDER in seen.files and seen.files[QUARANTINE_FOLDER].kind != "folder":
         said = f"is a {seen.files[QUARANTINE_FOLDER].kind}; a folder with that name is needed for quarantined texts"
-        yield Damage(file=QUARANTINE_FOLDER, line=1, kind="aside_blocked", said=said)
+        yield Damage(file=QUARANTINE_FOLDER, kind="aside_blocked", said=said)
     if conference.status == "closed":
         if MINUTES not in seen.files:
-            yield Damage(file=MINUTES, line=1, kind="minutes_missing", said="is missing")
-        elif whole and (line := _find_first_difference(folder, MINUTES, render_minutes_file(conference))):
+            yield Damage(file=MINUTES, kind="minutes_missing", said="is missing")
+        elif whole and (line := _find_first_difference(folder, MINUTES, files.render_minutes_file(conference))):
             yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from the record from this line on")
     yield from _find_input_damage(folder, seen, conference, whole=whole)
     if not mark.agenda:
@@ -324,26 +302,54 @@ def _find_other_damage(
     try:
         agenda = folder.read(AGENDA)
         if agenda is None:
-            yield Damage(file=AGENDA, line=1, kind="agenda_altered", said="is missing")
+            yield Damage(file=AGENDA, kind="agenda_altered", said="is missing")
         elif compute_digest(agenda) != mark.agenda:
             said = "was changed after the conference began; address everyone with `moot input` instead"
-            yield Damage(file=AGENDA, line=1, kind="agenda_altered", said=said)
+            yield Damage(file=AGENDA, kind="agenda_altered", said=said)
     except UnreadableFile as cause:
         yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=cause.why)
 
 
 def _find_input_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
-    recorded = dict(map(render_input_file, conference.inputs))
+    recorded = dict(map(files.render_input_file, conference.inputs))
     for name, text in recorded.items():
         if name not in seen.files:
-            yield Damage(file=name, line=1, kind="input_missing", said="is missing")
+            yield Damage(file=name, kind="input_missing", said="is missing")
         elif whole and (line := _find_first_difference(folder, name, text)):
             yield Damage(file=name, line=line, kind="input_altered", said="differs from the record from this line on")
     for name in seen.files:
-        if is_input_file_name(name) and name not in recorded:
+        if files.is_input_file_name(name) and name not in recorded:
             # The word of the user counts for more than that of an agent: a file alone is not enough for it.
             said = f"no input of the user's; give one with `moot roundtable input {conference.opened.settings.conference} TEXT`"
-            yield Damage(file=name, line=1, kind="input_unknown", said=said)
+            yield Damage(file=name, kind="input_unknown", said=said)
+
+
+def find_texts_without_file(seen: FolderScan, conference: Conference) -> set[str]:
+    """Return what the current speaker said in files that are missing now."""
+    own = [speech for speech in conference.speeches if speech.seat == conference.current]
+    return {speech.said.content for speech in own if files.format_speech_file_name(speech.number, speech.seat) not in seen.files}
+
+
+def read_answer(folder: Folder, seen: FolderScan, conference: Conference, name: str) -> dict[str, object] | Loss:
+    """Return the answer in a file that is the next step, or the reason if the file says that the turn is skipped."""
+    text, turn = folder.read(name) or "", seen.turn
+    if conference.status == "concluding":
+        return {"content": text.strip()}
+    reason = files.parse_skip_reason(text)
+    if reason is not None:
+        return reason
+    said = RoundtableSpeech.from_text(text)
+    # The file may still describe the turn before: then its prompt is the one that this speaker received, not the one it left.
+    is_next = turn is not None and (turn.status != "open" or turn.taken == conference.taken + 1)
+    prompt = files.remove_notes(turn.prompt_for_speaker) if turn is not None and is_next and turn.status == "open" else ""
+    is_last = seen.highest == conference.taken + 1
+    is_early = is_last and turn is not None and turn.status == "concluding" and turn.round <= turn.max_rounds
+    return {
+        "content": said.content,
+        "prompt": said.prompt if prompt in {"", conference.prompt} else prompt,
+        # Ending the talk early claims that all agree. It counts as consensus of this speaker only, not of the others.
+        "consensus": said.consensus or is_early,
+    }
 
 
 def normalize_speech(text: str) -> str:
@@ -369,7 +375,7 @@ def _find_first_difference(folder: Folder, name: str, text: str, *, is_skip: boo
     if (
         existing is None
         or normalize_speech(existing) == normalize_speech(text)
-        or (is_skip and parse_skip_reason(existing) is not None)
+        or (is_skip and files.parse_skip_reason(existing) is not None)
     ):
         return 0
     lines, wanted = existing.rstrip().split("\n"), text.rstrip().split("\n")

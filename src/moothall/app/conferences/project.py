@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Required, Unpack
 
+from moothall.app.conferences.briefing import build_briefing
 from moothall.app.conferences.conference import ConferenceFolder, describe_damage
 from moothall.app.conferences.folder_scan import OWN_FOLDER, Damage, FolderScan, read_sync_state, scan_folder
 from moothall.app.conferences.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
@@ -102,7 +103,7 @@ class ConferenceProject:
             # The folder notes its session before the session exists: after a crash in between, the conference can be created
             # again.
             conference.record_sessions((session,), plan.opened.language)
-            conference.session = await open_planned(self._moot.resources, plan)
+            conference.session = await open_planned(self._moot, plan)
             return await conference.sync()
 
     async def plan_conference(self, name: str, topic: str, **options: Unpack[ConferenceOptions]) -> PlannedSession:
@@ -254,7 +255,7 @@ class ConferenceProject:
                 raise UnknownConference(
                     f"{role[:80]!r} has no role in {name!r}; the roles are: {', '.join((*turn.speaker_order, MODERATOR))}"
                 )
-            return conference.build_briefing(role, turn)
+            return build_briefing(conference, role, turn)
 
     @asynccontextmanager
     async def _open_with_turn(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, TurnFile]]:

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from moothall.app.panels import list_presets, load_preset
 from moothall.app.protocols import load_protocols
-from moothall.app.validation import MAX_TOPIC_LENGTH
 from moothall.domain.context import extract_first_sentence
 from moothall.domain.facts import Language
 from moothall.domain.language import detect_language
 from moothall.domain.safe_text import fix_surrogates, one_line, quote_lines
+from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.locale.catalogues import CHAT, LANGUAGE
 
 PREFIX: Final = "moot/"

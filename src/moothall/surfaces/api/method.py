@@ -231,7 +231,7 @@ def _build_deliberations(context: ServerContext) -> "Deliberations":
 def _build_folded_sessions(context: ServerContext) -> "FoldedSessions":
     from moothall.app.session_reader import FoldedSessions
 
-    return FoldedSessions(context.moot.resources)
+    return FoldedSessions(context.moot)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ def stream_text(moot: Moot, session: str, form: str) -> AsyncIterator[str]:
 
 async def stream_page(moot: Moot, session: str) -> AsyncIterator[str]:
     """Yield the page of a session as one file, in parts: that of a long session is never in memory as a whole."""
-    name, sessions = parse_session_id(session), FoldedSessions(moot.resources)
+    name, sessions = parse_session_id(session), FoldedSessions(moot)
     live = await sessions.load(name)
     head, report = live.seq, live.plugin.report(live.timeline)
     view = build_view(live, report)

@@ -11,10 +11,10 @@ from pydantic import ConfigDict, Field
 from moothall.app.deliberations import PROGRESS_SECONDS
 from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine
-from moothall.app.validation import MAX_TOPIC_LENGTH
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
 from moothall.domain.safe_text import strip_control
+from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.engine.outside_answers import OutstandingAsk
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import NotAllowed, SessionClosed, UnknownSeat

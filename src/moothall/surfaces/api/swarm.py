@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from moothall.app.rosters import build_swarm_options
-from moothall.app.validation import MAX_TOPIC_LENGTH
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.roster import MAILBOX
+from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
