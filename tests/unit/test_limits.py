@@ -12,19 +12,20 @@ from moothall.domain.limits import Share, explain_violation, validate_limits
 from moothall.errors import BadSetting
 from moothall.memory import facts
 from moothall.memory.facts import ACCESS_KINDS, MEMORY_KINDS, Name, Policy, RequiredName, Seconds, ThreadCreated
-from moothall.surfaces.api import breakers, memory
+from moothall.surfaces.api import breakers
+from moothall.surfaces.api.methods import TABLE
 
 FILLED: list[tuple[type[BaseModel], type[Any], dict[str, str]]] = [
     (breakers.RecordParams, facts.SoloDecided, {"agent": "source", "decision": "text", "idempotency_key": "key"}),
-    (breakers.ResetParams, facts.CircuitReset, {}),
+    (TABLE["cstp.resetCircuit"].params, facts.CircuitReset, {}),
     (breakers.PolicyParams, facts.Policy, {}),
     (breakers.CategoryConfidenceIn, facts.CategoryConfidence, {}),
-    (memory.ReviewParams, facts.OutcomeReviewed, {"idempotency_key": "key"}),
-    (memory.SettleObligationParams, facts.ObligationSettled, {"idempotency_key": "key"}),
-    (memory.CreateThreadParams, facts.ThreadCreated, {}),
-    (memory.ResumeThreadParams, facts.ThreadVisited, {"participant": "seat"}),
-    (memory.SetThreadParams, facts.ThreadStatusSet, {}),
-    (memory.AskThreadParams, facts.ThreadQuestioned, {}),
+    (TABLE["cstp.reviewDecision"].params, facts.OutcomeReviewed, {"idempotency_key": "key"}),
+    (TABLE["cstp.settleObligation"].params, facts.ObligationSettled, {"idempotency_key": "key"}),
+    (TABLE["cstp.createThread"].params, facts.ThreadCreated, {}),
+    (TABLE["cstp.resumeThread"].params, facts.ThreadVisited, {"participant": "seat"}),
+    (TABLE["cstp.setThreadStatus"].params, facts.ThreadStatusSet, {}),
+    (TABLE["cstp.askInThread"].params, facts.ThreadQuestioned, {}),
 ]
 """The parameters of calls, the facts that they fill, and the fields that have other names there."""
 LIMITS = {"maxLength", "minLength", "maxItems", "minimum", "exclusiveMinimum", "maximum"}

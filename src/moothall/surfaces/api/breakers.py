@@ -11,7 +11,7 @@ from moothall.memory.breakers import CircuitView, Policy
 from moothall.memory.facts import MAX_NAMES, CategoryConfidence, Proposal, RequiredLine, RequiredName, SourceCount
 from moothall.memory.facts import Seconds as RequiredSeconds
 from moothall.surfaces.api.fields import AgentName, IdempotencyKey, Note, Score, Short
-from moothall.surfaces.api.method import ApiModel, Call, NoParams, Operations
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 
 METHODS = Operations()
 
@@ -73,16 +73,6 @@ class RecordOut(ApiModel):
     rules: list[str] = []
     probe_for: list[str] = Field(default=[], description="Half-open circuits that this decision tries out.")
     note: str
-
-
-class CircuitParams(ApiModel):
-    scope: Scope = "global"
-
-
-class ResetParams(ApiModel):
-    scope: Scope
-    note: Note = ""
-    idempotency_key: IdempotencyKey = ""
 
 
 class CategoryConfidenceIn(ApiModel):
@@ -194,30 +184,27 @@ async def record_decision(call: Call, params: RecordParams) -> RecordOut:
 
 
 @METHODS.add("cstp.getCircuitState", "read", tool="get_circuit_state", unbound=True)
-async def get_circuit_state(call: Call, params: CircuitParams) -> CircuitView:
+async def get_circuit_state(call: Call, scope: Scope = "global") -> CircuitView:
     """Whether one may decide alone in a scope: closed (yes), open (no) or half_open (one probe)."""
-    return await (await call.moot.recall()).circuit(params.scope)
+    return await (await call.moot.recall()).circuit(scope)
 
 
 @METHODS.add("cstp.listBreakers", "read", unbound=True)
-async def list_breakers(call: Call, params: NoParams) -> BreakersOut:
+async def list_breakers(call: Call) -> BreakersOut:
     """Every circuit that is not closed or counts a failure, and the rules."""
     memory = await call.moot.recall()
-    return BreakersOut(
-        breakers=list(await memory.breakers()),
-        policy=await memory.policy(),
-    )
+    return BreakersOut(breakers=list(await memory.breakers()), policy=await memory.policy())
 
 
 @METHODS.add("cstp.resetCircuit", "own", unbound=True)
-async def reset_circuit(call: Call, params: ResetParams) -> CircuitView:
+async def reset_circuit(call: Call, scope: Scope, note: Note = "", idempotency_key: IdempotencyKey = "") -> CircuitView:
     """Close a circuit and delete its failure count."""
     memory = await call.moot.recall()
-    return await memory.reset_circuit(params.scope, by=call.caller.name, note=params.note, key=params.idempotency_key)
+    return await memory.reset_circuit(scope, by=call.caller.name, note=note, key=idempotency_key)
 
 
 @METHODS.add("cstp.getPolicy", "read", unbound=True)
-async def get_policy(call: Call, params: NoParams) -> Policy:
+async def get_policy(call: Call) -> Policy:
     """The rules for deciding alone."""
     return await call.moot.memory.policy()
 

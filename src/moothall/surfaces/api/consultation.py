@@ -85,7 +85,7 @@ async def _request_consultation(call: Call, params: ConsultParams, session: str)
     if given:
         raise BadSetting(f"{sorted(given)[0]}: an option for a question outside any session; within {session!r} leave it out")
     name = parse_session_id(session)
-    seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
+    seat = parse_seat_id(call.caller.resolve_speaker(params.seat, "seat"))
     opened = (await call.moot.engine.load_snapshot(name)).session_state.opened
     if opened.consult is None:
         raise BadSetting(f"session {name!r} does not allow consultations; open a session with consult = true")

@@ -1,26 +1,21 @@
 """The calls on a decision with all that led to it, and on a thread to which a participant returns."""
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from moothall.domain.ids import parse_session_id
 from moothall.errors import CallerError, UnknownDecision, UnknownSession, WorldError
+from moothall.memory.facts import RequiredName
 from moothall.memory.lineage import Lineage
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.surfaces.api.deliberation import build_session_standing
-from moothall.surfaces.api.memory import (
-    DecisionOut,
-    DecisionParams,
-    FoundOut,
-    ResumeThreadParams,
-    build_decision_out,
-    find_decisions,
-)
+from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey
+from moothall.surfaces.api.memory import DecisionOut, FoundOut, ThreadRef, build_decision_out, find_decisions
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.shapes import CandidateOut, ContributionOut, MovedOut, StandingOut, TallyOut, VoteOut
 from moothall.surfaces.api.views import build_candidates, build_result, build_trace_lines, build_votes, find_motion_id
@@ -52,17 +47,14 @@ class ResumedOut(ApiModel):
 
 
 @METHODS.add("cstp.getDecision", "read", tool="get_decision")
-async def get_decision(call: Call, params: DecisionParams) -> DecisionTraceOut:
+async def get_decision(call: Call, decision_id: DecisionRef) -> DecisionTraceOut:
     """A past decision and what led to it: who argued what, candidates, votes and what moved them, dissent, obligations, reviews."""
-    call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
-    remembered = await memory.get(params.decision_id)
+    remembered = await memory.get(decision_id)
     if remembered is None:
-        raise UnknownDecision(
-            f"no decision {params.decision_id!r} is stored; list or search the decisions to find those that are"
-        )
+        raise UnknownDecision(f"no decision {decision_id!r} is stored; list or search the decisions to find those that are")
     # A token for one session does not show what other sessions decided.
-    chain = None if call.caller.session else await memory.find_lineage(params.decision_id)
+    chain = None if call.caller.session else await memory.find_lineage(decision_id)
     (whole,) = await memory.load_whole([remembered])
     trace = await _build_trace(call, remembered)
     return DecisionTraceOut.collect(build_decision_out(remembered), **trace, head=whole.record.head, chain=chain)
@@ -88,10 +80,15 @@ async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, 
 
 
 @METHODS.add("cstp.resumeThread", "run", tool="resume_thread", unbound=True)
-async def resume_thread(call: Call, params: ResumeThreadParams) -> ResumedOut:
+async def resume_thread(
+    call: Call,
+    thread: ThreadRef,
+    participant: Annotated[RequiredName, Field(validation_alias=AliasChoices("participant", "agent", "seat"))],
+    idempotency_key: IdempotencyKey = "",
+) -> ResumedOut:
     """Return to a thread: its state, what you missed since your last visit, the open questions."""
     memory = await call.moot.recall()
-    caught_up = await memory.resume_thread(params.thread, params.participant, key=params.idempotency_key)
+    caught_up = await memory.resume_thread(thread, participant, key=idempotency_key)
     decisions = caught_up.view.decisions
     inside = {each.decision_id for each in decisions}
     hits = [hit for hit in await memory.find_similar(caught_up.view.title) if hit.decision not in inside]

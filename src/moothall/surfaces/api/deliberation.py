@@ -146,7 +146,7 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     that it is your turn, with one of the types that it expects. Give an idempotencyKey, so that a retry counts once.
     """
     session = params.deliberation_id
-    seat = call.caller.resolve_seat(session, params.participant)
+    seat = call.caller.resolve_speaker(params.participant)
     said = params.model_dump(exclude={"deliberation_id", "participant", "idempotency_key"}, exclude_defaults=True)
     door = await call.find_door(session, seat)
     await _state_family(call, session, seat, "")
@@ -169,7 +169,6 @@ async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
     """Close a deliberation and compute its decision from the votes: decision, confidence, consensusType, participantVotes,
     dissent. One that has ended by itself answers with its result.
     """
-    call.caller.check_session(params.deliberation_id)
     words = (params.deliberation_id, params.force)
     keyed = KeyedCall(call="close", by=call.caller.name, key=params.idempotency_key, words=words)
     await call.moot.memory.find_keyed_result(keyed)
@@ -186,7 +185,6 @@ async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
 async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
     """Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended."""
     session = params.deliberation_id
-    call.caller.check_session(session)
     seat = _find_reader(call.caller, params.participant)
     if params.at is not None:
         folded = await call.context.get_folded().load_at(parse_session_id(session), params.at)
@@ -247,7 +245,7 @@ async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
     `more`, call again with the cursor for the rest of what is new.
     """
     session = params.deliberation_id
-    seat = call.caller.resolve_seat(session, params.participant)
+    seat = call.caller.resolve_speaker(params.participant)
     turn = await call.deliberations.wait(
         session,
         seat,
@@ -266,7 +264,7 @@ async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
     wait_for_turn.
     """
     session = params.deliberation_id
-    seat = call.caller.resolve_seat(session, params.participant)
+    seat = call.caller.resolve_speaker(params.participant)
     await _state_family(call, session, seat, params.family.strip())
     reader = _find_reader(call.caller, seat)
     turn = await call.deliberations.wait(session, seat, reader=reader, cursor=params.cursor, timeout=0)

@@ -3,7 +3,9 @@
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, AliasChoices, Field
+from pydantic.alias_generators import to_snake
 
+from moothall.domain.ids import SessionId, parse_session_id
 from moothall.domain.limits import Share, explain_violation
 from moothall.domain.roster import MAILBOX, MAX_FAMILY_LENGTH
 from moothall.memory.facts import Line, Name
@@ -27,55 +29,40 @@ Short = Name
 Note = Line
 Score = Share
 Rounded = Annotated[float, AfterValidator(lambda value: round(value, 4))]
+Limit = Annotated[int, Field(ge=1, le=1_000)]
 EntryNumber = Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now.")]
 
 
 def build_ref(name: str, *spellings: str, max_length: int, **more: Any) -> Any:
-    """A field by which callers name something: it is sent as `name`, and taken under other spellings too."""
-    choices = AliasChoices(name, *spellings)
-    return Field(max_length=max_length, validation_alias=choices, serialization_alias=name, **more)
+    """A field by which callers name something: it is sent as `name`, and taken under other spellings too, each also in snake case."""
+    choices = dict.fromkeys(each for spelling in (name, *spellings) for each in (spelling, to_snake(spelling)))
+    return Field(max_length=max_length, validation_alias=AliasChoices(*choices), serialization_alias=name, **more)
 
 
-SessionRef = Annotated[str, build_ref("sessionId", "session", "session_id", "deliberationId", "deliberation_id", max_length=80)]
+SessionRef = Annotated[
+    SessionId, build_ref("sessionId", "session", "deliberationId", max_length=80), AfterValidator(parse_session_id)
+]
 DeliberationRef = Annotated[
-    str,
-    build_ref(
-        "deliberationId",
-        "deliberation_id",
-        "sessionId",
-        "session_id",
-        "session",
-        max_length=80,
-        description="The deliberation's id.",
-    ),
+    SessionId,
+    build_ref("deliberationId", "sessionId", "session", max_length=80, description="The deliberation's id."),
+    AfterValidator(parse_session_id),
 ]
 DecisionRef = Annotated[
     str,
     build_ref(
         "decisionId",
-        "decision_id",
         "deliberationId",
         "id",
         max_length=100,
         description="A deliberation's id, or the id that record_decision returned.",
     ),
 ]
+_OMITTED: Final = "may be omitted with a seat's token."
 ParticipantRef = Annotated[
-    str | None,
-    build_ref(
-        "participant",
-        "agent",
-        "agentId",
-        "agent_id",
-        "seat",
-        max_length=64,
-        description="Who speaks; may be omitted with a seat's token.",
-    ),
+    str | None, build_ref("participant", "agent", "agentId", "seat", max_length=64, description=f"Who speaks; {_OMITTED}")
 ]
-SeatRef = Annotated[
-    str | None,
-    build_ref("seat", "participant", "agent", max_length=64, description="Whose asks; may be omitted with a seat's token."),
-]
+SeatRef = Annotated[str | None, build_ref("seat", "participant", "agent", max_length=64, description=f"Whose asks; {_OMITTED}")]
+AskRef = Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")]
 AgentName = Annotated[
     str | None,
     build_ref(
@@ -104,15 +91,14 @@ FamilyRef = Annotated[
         "family",
         "model",
         "modelFamily",
-        "model_family",
         max_length=MAX_FAMILY_LENGTH,
         description="The model (family) behind it, such as claude-opus-4: agents of one family err together and count for less.",
     ),
 ]
-
-
-class SessionParams(ApiModel):
-    session_id: SessionRef
+SwapsRef = Annotated[
+    dict[Short, Short] | None,
+    Field(max_length=64, description="Seats that another participant fills from there on: seat to platform."),
+]
 
 
 class ParticipantIn(ApiModel):

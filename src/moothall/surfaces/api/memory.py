@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AliasChoices, Field
 
 from moothall.memory.amplification import Amplification
-from moothall.memory.facts import Member, Number, ObligationState, Outcome, RequiredLine, RequiredName, ThreadStatus
+from moothall.memory.facts import Member, Number, ObligationState, Outcome, RequiredLine, ThreadStatus
 from moothall.memory.lineage import Lineage
 from moothall.memory.remembered_decision import (
     ALONE,
@@ -20,8 +20,8 @@ from moothall.memory.remembered_decision import list_obligations as list_obligat
 from moothall.memory.search import SearchHit
 from moothall.memory.threads import ThreadView
 from moothall.memory.track_records import CategoryTrust, SourceTrust, compute_score, compute_standing
-from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey, Note, Short, SourceRef
-from moothall.surfaces.api.method import ApiModel, Call, NoParams, Operations
+from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey, Limit, Note, Short, SourceRef, build_ref
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 
 METHODS = Operations()
 
@@ -62,45 +62,11 @@ class DecisionOut(ApiModel):
     note: str = Field(default="", description="What is still open: obligations that nobody reported on.")
 
 
-class ObligationsParams(ApiModel):
-    decision_id: Annotated[
-        str | None,
-        Field(
-            max_length=100, validation_alias=AliasChoices("decisionId", "decision_id", "deliberationId"), description="Only its."
-        ),
-    ] = None
-    only_open: Annotated[bool, Field(validation_alias=AliasChoices("onlyOpen", "only_open", "open"))] = False
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 200
-
-
 class ObligationsOut(ApiModel):
     obligations: list[RememberedObligation]
 
 
-class SettleObligationParams(ApiModel):
-    decision_id: DecisionRef
-    number: Annotated[Number, Field(description="Its number within the decision.")]
-    state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")]
-    note: Note = ""
-    idempotency_key: IdempotencyKey = ""
-
-
-class ReviewParams(ApiModel):
-    decision_id: DecisionRef
-    outcome: Outcome
-    choice: Annotated[Note, Field(description="The choice that proved right, if known.")] = ""
-    note: Note = ""
-    idempotency_key: IdempotencyKey = ""
-
-
 SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
-
-
-class SearchParams(ApiModel):
-    query: Annotated[str, Field(min_length=1, max_length=1_000)]
-    within: SearchWithin = "all"
-    category: Short | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 10
 
 
 class SessionFoundOut(ApiModel):
@@ -143,26 +109,8 @@ class SearchOut(ApiModel):
     deliberations: list[SessionFoundOut] = Field(default=[], description="Sessions that go on.")
 
 
-class DecisionsParams(ApiModel):
-    category: Short | None = None
-    protocol: Short | None = None
-    outcome: Outcome | Literal["unreviewed"] | None = None
-    source: Annotated[str | None, Field(max_length=500)] = None
-    before: Annotated[Short | None, Field(description="Continue after this decision.")] = None
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
-
-
 class DecisionsOut(ApiModel):
     decisions: list[DecisionOut]
-
-
-class DecisionParams(ApiModel):
-    decision_id: DecisionRef
-
-
-class TrustParams(ApiModel):
-    source: SourceRef
-    category: Short = ""
 
 
 class TrustOut(ApiModel):
@@ -183,42 +131,11 @@ class AmplificationsOut(ApiModel):
     protocols: list[Amplification]
 
 
-class ThreadParams(ApiModel):
-    thread: Annotated[Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")]
-
-
-class CreateThreadParams(ApiModel):
-    title: RequiredLine
-    category: Short = ""
-    thread: Annotated[Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")] = (
-        ""
-    )
-    idempotency_key: IdempotencyKey = ""
-
-
-class ResumeThreadParams(ThreadParams):
-    participant: Annotated[RequiredName, Field(validation_alias=AliasChoices("participant", "agent", "seat"))]
-    idempotency_key: IdempotencyKey = ""
-
-
-class SetThreadParams(ThreadParams):
-    status: ThreadStatus
-    note: Note = ""
-    idempotency_key: IdempotencyKey = ""
-
-
-class AskThreadParams(ThreadParams):
-    question: RequiredLine
-    idempotency_key: IdempotencyKey = ""
-
-
-class SettleThreadParams(ThreadParams):
-    number: Number
-    idempotency_key: IdempotencyKey = ""
-
-
 class ThreadsOut(ApiModel):
     threads: list[ThreadView]
+
+
+ThreadRef = Annotated[Short, Field(validation_alias=AliasChoices("thread", "threadId"), serialization_alias="thread")]
 
 
 _SETTLE: Final = "Report it with settle_obligation."
@@ -238,37 +155,44 @@ def build_decision_out(remembered: RememberedDecision) -> DecisionOut:
 
 
 @METHODS.add("cstp.reviewDecision", "own", tool="review_decision", unbound=True)
-async def review_decision(call: Call, params: ReviewParams) -> DecisionOut:
+async def review_decision(
+    call: Call,
+    decision_id: DecisionRef,
+    *,
+    outcome: Outcome,
+    choice: Annotated[Note, Field(description="The choice that proved right, if known.")] = "",
+    note: Note = "",
+    idempotency_key: IdempotencyKey = "",
+) -> DecisionOut:
     """Report how a decision turned out: success, partial, failure or abandoned. Trust, amplification and circuit breakers
     follow. The answer lists the obligations still open.
     """
     memory = await call.moot.recall()
     return build_decision_out(
-        await memory.review(
-            params.decision_id,
-            params.outcome,
-            choice=params.choice,
-            note=params.note,
-            by=call.caller.name,
-            key=params.idempotency_key,
-        )
+        await memory.review(decision_id, outcome, choice=choice, note=note, by=call.caller.name, key=idempotency_key)
     )
 
 
 @METHODS.add("cstp.searchDecisions", "read", tool="search_decisions")
-async def search_decisions(call: Call, params: SearchParams) -> SearchOut:
+async def search_decisions(
+    call: Call,
+    query: Annotated[str, Field(min_length=1, max_length=1_000)],
+    within: SearchWithin = "all",
+    category: Short | None = None,
+    limit: Annotated[int, Field(ge=1, le=100)] = 10,
+) -> SearchOut:
     """Search past decisions with their outcomes, threads, trust in sources and open deliberations, by words and by meaning (also
     Chinese). Do this before you decide or open a new one.
     """
     if call.caller.role == "observer":
         # Who decides may look into memory (D-16); who only watches one session sees that one.
         call.caller.check_unbound("cstp.searchDecisions")
-    memory, query, limit = await call.moot.recall(), params.query, params.limit
+    memory = await call.moot.recall()
 
     def is_wanted(kind: SearchWithin) -> bool:
-        return params.within in {"all", kind}
+        return within in {"all", kind}
 
-    hits = await memory.search(query, limit=limit, category=params.category) if is_wanted("decisions") else []
+    hits = await memory.search(query, limit=limit, category=category) if is_wanted("decisions") else []
     threads = await call.moot.remembering.search_threads(query) if is_wanted("threads") else []
     sources = await memory.search_sources(query) if is_wanted("trust") else []
     # A token for one session does not show that others go on.
@@ -300,50 +224,64 @@ async def find_decisions(call: Call, hits: Iterable[SearchHit]) -> list[FoundOut
 
 
 @METHODS.add("cstp.listDecisions", "read", unbound=True)
-async def list_decisions(call: Call, params: DecisionsParams) -> DecisionsOut:
+async def list_decisions(
+    call: Call,
+    *,
+    category: Short | None = None,
+    protocol: Short | None = None,
+    outcome: Outcome | Literal["unreviewed"] | None = None,
+    source: Annotated[str | None, Field(max_length=500)] = None,
+    before: Annotated[Short | None, Field(description="Continue after this decision.")] = None,
+    limit: Limit = 50,
+) -> DecisionsOut:
     """List past decisions, the newest first."""
     memory = await call.moot.recall()
-    decisions = await memory.list_decisions(**dict(params))
+    decisions = await memory.list_decisions(
+        category=category, protocol=protocol, outcome=outcome, source=source, before=before, limit=limit
+    )
     return DecisionsOut(decisions=[build_decision_out(each) for each in decisions])
 
 
 @METHODS.add("cstp.listObligations", "read", tool="list_obligations")
-async def list_obligations(call: Call, params: ObligationsParams) -> ObligationsOut:
+async def list_obligations(
+    call: Call,
+    decision_id: Annotated[str | None, build_ref("decisionId", "deliberationId", max_length=100, description="Only its.")] = None,
+    only_open: Annotated[bool, Field(validation_alias=AliasChoices("onlyOpen", "only_open", "open"))] = False,
+    limit: Limit = 200,
+) -> ObligationsOut:
     """The conditions that decisions were carried with: who set each, what must hold, by when, and whether it is open."""
-    if params.decision_id is None:
+    if decision_id is None:
         call.caller.check_unbound("listing the obligations of all decisions")
-    else:
-        call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
-    obligations = await memory.list_obligations(decision=params.decision_id, only_open=params.only_open, limit=params.limit)
-    return ObligationsOut(obligations=list(obligations))
+    return ObligationsOut(obligations=list(await memory.list_obligations(decision=decision_id, only_open=only_open, limit=limit)))
 
 
 @METHODS.add("cstp.settleObligation", "run", tool="settle_obligation")
-async def settle_obligation(call: Call, params: SettleObligationParams) -> RememberedObligation:
+async def settle_obligation(
+    call: Call,
+    decision_id: DecisionRef,
+    *,
+    number: Annotated[Number, Field(description="Its number within the decision.")],
+    state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")],
+    note: Note = "",
+    idempotency_key: IdempotencyKey = "",
+) -> RememberedObligation:
     """Report what became of a decision's condition: met, waived or failed."""
-    call.caller.check_session(params.decision_id)
     memory = await call.moot.recall()
-    return await memory.settle_obligation(
-        params.decision_id,
-        params.number,
-        params.state,
-        note=params.note,
-        by=call.caller.name,
-        key=params.idempotency_key,
-    )
+    return await memory.settle_obligation(decision_id, number, state, note=note, by=call.caller.name, key=idempotency_key)
 
 
 @METHODS.add("cstp.getSourceTrust", "read", tool="get_source_trust", unbound=True)
-async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
+async def get_source_trust(call: Call, source: SourceRef, category: Short = "") -> TrustOut:
     """The trust in a participant or model, computed from its stated confidences and the outcomes; 0.5 without a record."""
     memory = await call.moot.recall()
     records = {record.source: record for record in await memory.sources()}
-    record = records.get(params.source)
-    standing = (await memory.compute_standings([params.source], params.category))[params.source]
+    record = records.get(source)
+    standing = (await memory.compute_standings([source], category))[source]
     return TrustOut.collect(
-        params,
         record,
+        source=source,
+        category=category,
         trust=round(standing.trust, 4),
         accuracy=round(standing.accuracy, 4),
         cases=0 if record is None else record.cases,
@@ -351,69 +289,73 @@ async def get_source_trust(call: Call, params: TrustParams) -> TrustOut:
 
 
 @METHODS.add("cstp.listSources", "read", unbound=True)
-async def list_sources(call: Call, params: NoParams) -> SourcesOut:
+async def list_sources(call: Call) -> SourcesOut:
     """Every participant and model with a track record."""
     return SourcesOut(sources=list(await (await call.moot.recall()).sources()))
 
 
 @METHODS.add("cstp.getAmplificationStats", "read", unbound=True)
-async def get_amplification_stats(call: Call, params: NoParams) -> AmplificationsOut:
+async def get_amplification_stats(call: Call) -> AmplificationsOut:
     """Whether groups did better than their members alone, per protocol, with the counts behind each figure."""
     protocols = await (await call.moot.recall()).amplification()
     return AmplificationsOut(protocols=[each for each in protocols if each.protocol != ALONE])
 
 
 @METHODS.add("cstp.getAmplificationChain", "read", unbound=True)
-async def get_amplification_chain(call: Call, params: DecisionParams) -> Lineage:
+async def get_amplification_chain(call: Call, decision_id: DecisionRef) -> Lineage:
     """The decisions that a decision builds on, those that build on it, and which of them failed."""
-    return await (await call.moot.recall()).find_lineage(params.decision_id)
+    return await (await call.moot.recall()).find_lineage(decision_id)
 
 
 @METHODS.add("cstp.createThread", "run", tool="create_thread", unbound=True)
-async def create_thread(call: Call, params: CreateThreadParams) -> ThreadView:
+async def create_thread(
+    call: Call,
+    title: RequiredLine,
+    category: Short = "",
+    thread: Annotated[
+        Short, Field(description="A name of your choice. Default: thread-N. The same name is the same thread.")
+    ] = "",
+    idempotency_key: IdempotencyKey = "",
+) -> ThreadView:
     """Create a thread: a line of reasoning over several deliberations."""
-    return await call.moot.memory.create_thread(
-        params.title, category=params.category, by=call.caller.name, thread=params.thread, key=params.idempotency_key
-    )
+    return await call.moot.memory.create_thread(title, category=category, by=call.caller.name, thread=thread, key=idempotency_key)
 
 
 @METHODS.add("cstp.getThreadStatus", "read", unbound=True)
-async def get_thread_status(call: Call, params: ThreadParams) -> ThreadView:
+async def get_thread_status(call: Call, thread: ThreadRef) -> ThreadView:
     """The state of a thread: active, paused, completed or blocked."""
-    return await (await call.moot.recall()).thread_status(params.thread)
+    return await (await call.moot.recall()).thread_status(thread)
 
 
 @METHODS.add("cstp.setThreadStatus", "run", unbound=True)
-async def set_thread_status(call: Call, params: SetThreadParams) -> ThreadView:
+async def set_thread_status(
+    call: Call, thread: ThreadRef, status: ThreadStatus, note: Note = "", idempotency_key: IdempotencyKey = ""
+) -> ThreadView:
     """Pause, complete, block or reactivate a thread."""
-    return await call.moot.memory.set_thread_status(
-        params.thread, params.status, note=params.note, by=call.caller.name, key=params.idempotency_key
-    )
+    return await call.moot.memory.set_thread_status(thread, status, note=note, by=call.caller.name, key=idempotency_key)
 
 
 @METHODS.add("cstp.askInThread", "run", unbound=True)
-async def ask_in_thread(call: Call, params: AskThreadParams) -> ThreadView:
+async def ask_in_thread(
+    call: Call, thread: ThreadRef, question: RequiredLine, idempotency_key: IdempotencyKey = ""
+) -> ThreadView:
     """Add an open question to a thread."""
-    return await call.moot.memory.ask_in_thread(params.thread, params.question, by=call.caller.name, key=params.idempotency_key)
+    return await call.moot.memory.ask_in_thread(thread, question, by=call.caller.name, key=idempotency_key)
 
 
 @METHODS.add("cstp.settleQuestion", "run", unbound=True)
-async def settle_question(call: Call, params: SettleThreadParams) -> ThreadView:
+async def settle_question(call: Call, thread: ThreadRef, number: Number, idempotency_key: IdempotencyKey = "") -> ThreadView:
     """Mark a thread's question as answered."""
-    return await call.moot.memory.settle_question(params.thread, params.number, by=call.caller.name, key=params.idempotency_key)
+    return await call.moot.memory.settle_question(thread, number, by=call.caller.name, key=idempotency_key)
 
 
 @METHODS.add("cstp.listThreads", "read", unbound=True)
-async def list_threads(call: Call, params: NoParams) -> ThreadsOut:
+async def list_threads(call: Call) -> ThreadsOut:
     """All threads, the most recently changed first."""
     return ThreadsOut(threads=list(await (await call.moot.recall()).threads()))
 
 
 MAX_CASES: Final = 200
-
-
-class TrustHistoryParams(ApiModel):
-    source: SourceRef
 
 
 class TrustCaseOut(ApiModel):
@@ -435,14 +377,14 @@ class TrustHistoryOut(ApiModel):
 
 
 @METHODS.add("moot.getTrustHistory", "read", unbound=True)
-async def get_trust_history(call: Call, params: TrustHistoryParams) -> TrustHistoryOut:
+async def get_trust_history(call: Call, source: SourceRef) -> TrustHistoryOut:
     """The reviewed decisions behind the trust in a participant or model, and the trust after each."""
-    decisions = await (await call.moot.recall()).list_decisions(source=params.source, limit=1_000)
+    decisions = await (await call.moot.recall()).list_decisions(source=source, limit=1_000)
     reviewed = sorted(
         (
             (each.review.at, score, each)
             for each in decisions
-            if each.review is not None and (score := compute_score(params.source, each)) is not None
+            if each.review is not None and (score := compute_score(source, each)) is not None
         ),
         key=lambda case: (case[0], case[1].decision),
     )
@@ -451,9 +393,9 @@ async def get_trust_history(call: Call, params: TrustHistoryParams) -> TrustHist
     for place, (at, score, each) in enumerate(reviewed):
         if place < len(reviewed) - MAX_CASES:
             continue
-        own = next(member for member in each.record.members if member.source == params.source)
+        own = next(member for member in each.record.members if member.source == source)
         trust = round(compute_standing(scores[: place + 1]).trust, 4)
         cases.append(
             TrustCaseOut.collect(score, each, own, decision_id=score.decision, topic=each.record.topic, at=at, trust=trust)
         )
-    return TrustHistoryOut(source=params.source, cases=cases)
+    return TrustHistoryOut(source=source, cases=cases)

@@ -1,6 +1,7 @@
 """An operation: its shapes, who may call it, and how it is refused."""
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,8 +9,8 @@ from pathlib import Path
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypeVar, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import AliasChoices, BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model, model_validator
+from pydantic.alias_generators import to_camel, to_pascal
 
 from moothall.domain.facts import TOKEN_ORIGIN
 from moothall.domain.safe_text import one_line
@@ -107,10 +108,6 @@ def list_spellings(name: str, alias: object) -> list[str]:
     return [name, *(each for each in choices if isinstance(each, str))]
 
 
-class NoParams(ApiModel):
-    """No parameters."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who calls. Who holds the key of the server's own home, or starts `moot mcp` on it, is `local` and may do everything."""
@@ -161,12 +158,7 @@ class Caller:
         if self.session:
             raise NotAllowed(f"your token is valid only for the session {self.session!r}; {what} needs a token for all sessions")
 
-    def resolve_seat(self, session: str, given: str | None, name: str = "participant") -> str:
-        """The seat that this caller speaks for, given as the parameter `name`; raises NotAllowed when it is another's."""
-        self.check_session(session)
-        return self.resolve_speaker(given, name)
-
-    def resolve_speaker(self, given: str | None, name: str) -> str:
+    def resolve_speaker(self, given: str | None, name: str = "participant") -> str:
         """The name under which this caller speaks, given as the parameter `name`; raises NotAllowed when it is another's."""
         if self.is_named:
             if given is not None and given != self.seat:
@@ -193,8 +185,6 @@ class ServerContext:
     """Changes that are carried through, whether or not their caller still waits."""
     relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     """The conferences that are driven from here."""
-    swarm_timelines: dict[str, object] = field(default_factory=dict)
-    """The timelines of the swarms last asked for, each valid while nothing was added to its ledger."""
     parts: dict[object, Any] = field(default_factory=dict)
     """The instances that `get_or_create` has made."""
 
@@ -293,8 +283,12 @@ class Method(Generic[P, R]):
         call.caller.check(self.needs)
         if self.needs_unbound_token:
             call.caller.check_unbound(self.name)
-        work = self.handler(call, self.params.model_validate(params))
         try:
+            given = self.params.model_validate(params)
+            for name in _SESSION_NAMES:
+                if (session := getattr(given, name, None)) is not None:
+                    call.caller.check_session(session)
+            work = self.handler(call, given)
             return await (work if self.is_reading or self.waits else call.context.run_shielded(work))
         except UnknownSession as error:
             raise UnknownSession(await _list_known_sessions(call, str(error))) from error
@@ -311,6 +305,10 @@ class Method(Generic[P, R]):
         shape: Any = self.result
         schema: dict[str, Any] = _build_output_schema(shape)
         return schema
+
+
+_SESSION_NAMES: Final = ("session_id", "deliberation_id", "decision_id")
+"""The parameters that name a session: a token for one session is refused wherever another one is named."""
 
 
 async def _list_known_sessions(call: Call, message: str) -> str:
@@ -379,23 +377,27 @@ def encode_json(value: Any) -> dict[str, Any]:
     return encoded
 
 
-H = TypeVar("H", bound=Callable[[Call, Any], Awaitable[Any]])
+H = TypeVar("H", bound=Callable[..., Awaitable[Any]])
 
 
 class Operations(dict[str, Method[Any, Any]]):
     """The operations of a module, by their names."""
 
     def add(self, name: str, needs: Needs, *, tool: str = "", waits: bool = False, unbound: bool = False) -> Callable[[H], H]:
-        """Make a handler an operation: its annotations are the shapes, its docstring says to callers what it does."""
+        """Make a handler an operation: its signature has the shapes, its docstring says to callers what it does.
+
+        What callers give stands after the call, each a parameter of its own, or all of them in one model called `params`.
+        """
 
         def register(handler: H) -> H:
             shapes = handler.__annotations__
+            has_model = "params" in shapes
             self[name] = Method(
                 name=name,
                 summary=" ".join((handler.__doc__ or "").split()),
-                params=shapes["params"],
+                params=shapes["params"] if has_model else _build_params(handler),
                 result=shapes["return"],
-                handler=handler,
+                handler=handler if has_model else lambda call, params: handler(call, **dict(params)),
                 needs=needs,
                 tool=tool,
                 waits=waits,
@@ -404,6 +406,13 @@ class Operations(dict[str, Method[Any, Any]]):
             return handler
 
         return register
+
+
+def _build_params(handler: Callable[..., Awaitable[Any]]) -> type[ApiModel]:
+    """The model of what callers give to a handler that takes each of its parameters by itself."""
+    _, *taken = inspect.signature(handler).parameters.values()
+    fields: dict[str, Any] = {each.name: (each.annotation, ... if each.default is each.empty else each.default) for each in taken}
+    return create_model(f"{to_pascal(handler.__name__)}Params", __base__=ApiModel, **fields)
 
 
 def explain_validation_error(cause: ValidationError) -> str:

@@ -20,16 +20,15 @@ from moothall.app.seats import discover_platforms
 from moothall.app.session_options import describe_option, find_refusal, list_public_options
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
-from moothall.domain.ids import parse_session_id
 from moothall.errors import BadSetting, describe_install
 from moothall.locale.catalogues import OPENING
 from moothall.participants.demo import Pace
 from moothall.ports.plugin import AnyPlugin
-from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.fields import MAX_ENTRIES, FamilyRef, IdempotencyKey, ParticipantIn, SessionParams, Short
+from moothall.surfaces.api.fields import MAX_ENTRIES, FamilyRef, IdempotencyKey, SessionRef, SwapsRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
-from moothall.surfaces.api.sessions import OpenSessionParams
+from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
+from moothall.surfaces.api.views import find_conference_name, find_session_kind
 from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
 from moothall.surfaces.invitations.entries import INVITE_TICKET, build_join_prompt, build_login_link, render_entry
 
@@ -47,10 +46,6 @@ _FIELD_TYPES: Final[Mapping[type, str]] = {
     kinds.TextsKind: "texts",
 }
 """How a form asks for an option; seats, files and settings have a part of the form to themselves."""
-
-
-class OpeningParams(ApiModel):
-    language: KnownLanguage = "en"
 
 
 class SettingOut(ApiModel):
@@ -123,25 +118,8 @@ class PlanOut(ApiModel):
     notes: list[str]
 
 
-class ForkParams(SessionParams):
-    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="Go on after this entry. Default: before its end.")] = None
-    swaps: Annotated[
-        dict[Short, Short],
-        Field(max_length=64, description="Seats that another participant fills from there on: seat to platform."),
-    ] = {}
-
-
 class ForkOut(ApiModel):
     session_id: str
-
-
-class InviteParams(SessionParams):
-    seat: Annotated[str, Field(max_length=64)]
-    family: FamilyRef = ""
-    lasts_hours: Annotated[float, Field(gt=0, le=87_840, description="How long the token is valid.")] = INVITE_HOURS
-    url: Annotated[str, Field(max_length=500, description="The address of this server as the invited one reaches it.")] = (
-        LOCAL_URL
-    )
 
 
 class PasteOut(ApiModel):
@@ -159,9 +137,9 @@ class InviteOut(ApiModel):
 
 
 @METHODS.add("moot.getOpening", "read", unbound=True)
-async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
+async def get_opening(call: Call, language: KnownLanguage = "en") -> OpeningOut:
     """What a new session can be made of: protocols with their settings, panels, the participants that were found."""
-    words, found = OPENING[params.language], await discover_platforms(call.moot.environ, call.moot.seating)
+    words, found = OPENING[language], await discover_platforms(call.moot.environ, call.moot.seating)
     participants = [
         *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found_key) for each in found.models),
         *(FoundPlatformOut(platform=each, title=each, found=True, note=words.found) for each in found.servers),
@@ -173,16 +151,16 @@ async def get_opening(call: Call, params: OpeningParams) -> OpeningOut:
         ),
         FoundPlatformOut(platform="mailbox", title=words.mailbox, found=True, note=words.mailbox_note),
     ]
-    panels = [load_preset(name, params.language) for name in list_presets()]
+    panels = [load_preset(name, language) for name in list_presets()]
     return OpeningOut(
-        options=_build_options(params.language),
-        protocols=[_build_protocol(plugin, params.language) for plugin in load_protocols().values()],
+        options=_build_options(language),
+        protocols=[_build_protocol(plugin, language) for plugin in load_protocols().values()],
         panels=[
             PanelOut.collect(panel, name=panel.name or name, summary=panel.description)
             for name, panel in zip(list_presets(), panels, strict=True)
         ],
         participants=participants,
-        demos=[DemoOut.model_validate(each) for each in list_demos(params.language)],
+        demos=[DemoOut.model_validate(each) for each in list_demos(language)],
     )
 
 
@@ -253,43 +231,52 @@ async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
 
 
 @METHODS.add("moot.forkSession", "run", unbound=True)
-async def fork_session(call: Call, params: ForkParams) -> ForkOut:
+async def fork_session(
+    call: Call,
+    session_id: SessionRef,
+    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="Go on after this entry. Default: before its end.")] = None,
+    swaps: SwapsRef = None,
+) -> ForkOut:
     """Go on from an earlier entry of a session, in a copy."""
-    for seat, platform in params.swaps.items():
-        build_seat(call, ParticipantIn(id=seat, platform=platform))
-    session = await call.moot.fork(params.session_id, at=params.at, swaps=params.swaps)
+    session = await call.moot.fork(session_id, at=at, swaps=check_swaps(call, swaps))
     call.context.runner.wake(session)
     return ForkOut(session_id=session)
 
 
 @METHODS.add("moot.inviteSeat", "own")
-async def invite_seat(call: Call, params: InviteParams) -> InviteOut:
-    # Imported here: the tools are made from the table of calls, which has this one.
+async def invite_seat(
+    call: Call,
+    session_id: SessionRef,
+    *,
+    seat: Annotated[str, Field(max_length=64)],
+    family: FamilyRef = "",
+    lasts_hours: Annotated[float, Field(gt=0, le=87_840, description="How long the token is valid.")] = INVITE_HOURS,
+    url: Annotated[
+        str, Field(max_length=500, description="The address of this server as the invited one reaches it.")
+    ] = LOCAL_URL,
+) -> InviteOut:
     """A token for a seat from outside, a link that opens it in a browser, and what to paste into each coding agent."""
-    from moothall.surfaces.api.toolsets import find_conference_name, find_session_kind
-
-    call.caller.check_session(params.session_id)
-    url = _parse_url(params.url)
-    snapshot = await call.moot.engine.load_snapshot(parse_session_id(params.session_id))
-    check_invitation(snapshot, params.seat)
-    lasts = timedelta(hours=params.lasts_hours)
+    address = _parse_url(url)
+    snapshot = await call.moot.engine.load_snapshot(session_id)
+    check_invitation(snapshot, seat)
+    lasts = timedelta(hours=lasts_hours)
     issued = await call.moot.access.issue(
-        "seat", session=params.session_id, seat=params.seat, lasts=lasts, family=params.family, note=f"by {call.caller.name}"
+        "seat", session=session_id, seat=seat, lasts=lasts, family=family, note=f"by {call.caller.name}"
     )
     ticket = await call.moot.access.issue_ticket(issued.id, INVITE_TICKET)
-    opened, door = snapshot.session_state.opened, Door.over_http(url, issued.secret)
+    opened, door = snapshot.session_state.opened, Door.over_http(address, issued.secret)
     prompt = build_join_prompt(
         find_session_kind(snapshot),
         opened.language,
-        session=find_conference_name(opened) or params.session_id,
-        seat=params.seat,
+        session=find_conference_name(opened) or session_id,
+        seat=seat,
         has_token=True,
         has_consultations=opened.consult is not None,
     )
     return InviteOut(
         token_id=issued.id,
         token=issued.secret,
-        link=build_login_link(url, ticket.secret, f"/seat/{params.session_id}/{params.seat}"),
+        link=build_login_link(address, ticket.secret, f"/seat/{session_id}/{seat}"),
         prompt=prompt,
         paste=[PasteOut(client=key, title=client.title, text=render_entry(key, client, door)) for key, client in CLIENTS.items()],
     )
@@ -307,19 +294,8 @@ def _parse_url(url: str) -> str:
     return url.rstrip("/")
 
 
-class ListDemosParams(ApiModel):
-    language: KnownLanguage = "en"
-
-
 class DemosOut(ApiModel):
     demos: list[DemoOut]
-
-
-class PlayDemoParams(ApiModel):
-    name: Annotated[str, Field(min_length=1, max_length=80, description="The demo's name, from moothall.listDemos.")]
-    language: KnownLanguage = "en"
-    pace: Annotated[Pace, Field(description="How fast it plays; fast does not wait at all.")] = "reading"
-    idempotency_key: IdempotencyKey = ""
 
 
 class PlayedDemoOut(ApiModel):
@@ -330,19 +306,25 @@ class PlayedDemoOut(ApiModel):
 
 
 @METHODS.add("moot.listDemos", "read")
-async def list_all_demos(call: Call, params: ListDemosParams) -> DemosOut:
+async def list_all_demos(call: Call, language: KnownLanguage = "en") -> DemosOut:
     """The meetings that ship with Moot and were written in advance, one for each protocol: name, question and what there is to
     see.
     """
-    return DemosOut(demos=[DemoOut.model_validate(each) for each in list_demos(params.language)])
+    return DemosOut(demos=[DemoOut.model_validate(each) for each in list_demos(language)])
 
 
 @METHODS.add("moot.playDemo", "run", unbound=True)
-async def play_demo(call: Call, params: PlayDemoParams) -> PlayedDemoOut:
+async def play_demo(
+    call: Call,
+    name: Annotated[str, Field(min_length=1, max_length=80, description="The demo's name, from moot.listDemos.")],
+    language: KnownLanguage = "en",
+    pace: Annotated[Pace, Field(description="How fast it plays; fast does not wait at all.")] = "reading",
+    idempotency_key: IdempotencyKey = "",
+) -> PlayedDemoOut:
     """Play a demo: the real rules, with words that were written in advance, at reading speed. The session is recorded and marked
     as a demo, and stays out of decision memory, trust and breakers. Watch it like any session.
     """
-    demo = load_demo(params.name, params.language)
-    options = build_demo_options(demo, call.moot.environ, pace=params.pace, hosted=True)
-    session = await call.deliberations.open(demo.topic, key=params.idempotency_key, by=call.caller.name, **options)
+    demo = load_demo(name, language)
+    options = build_demo_options(demo, call.moot.environ, pace=pace, hosted=True)
+    session = await call.deliberations.open(demo.topic, key=idempotency_key, by=call.caller.name, **options)
     return PlayedDemoOut(session_id=session, demo=demo.name, language=demo.language)

@@ -10,14 +10,14 @@ from pydantic import ConfigDict, Field
 
 from moothall.app.session_list import describe_status
 from moothall.app.session_reader import FoldedSession
-from moothall.domain.ids import SessionId, parse_session_id
+from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, NotAllowed
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.reports.json_blocks import Json, render_quote
 from moothall.reports.outline import TimelineItem
-from moothall.surfaces.api.fields import MAX_ENTRIES, SessionParams
+from moothall.surfaces.api.fields import MAX_ENTRIES, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext
 from moothall.surfaces.api.session_view import SessionView, build_seats, build_view, encode_item, is_mine, select_allowed
 
@@ -144,20 +144,6 @@ def advance_view(known: StoredView | None, view: SessionView) -> StoredView:
 MAX_ITEMS: Final = 500
 
 
-class ViewParams(SessionParams):
-    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="The state after this entry. Default: now.")] = None
-    since: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="Only the timeline's items that changed after it.")] = 0
-    limit: Annotated[int | None, Field(ge=1, le=MAX_ITEMS, description="At most so many items; default: all of them.")] = None
-    near: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=MAX_ENTRIES,
-            description="With limit: those round this card. Default: the newest of a session that goes on, the first of one that is over.",
-        ),
-    ] = None
-
-
 class ViewOut(ApiModel):
     """A session in one value; docs/web-api.md has all fields."""
 
@@ -170,21 +156,11 @@ class ViewOut(ApiModel):
     may: list[str]
 
 
-class ItemsParams(SessionParams):
-    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="The timeline after this entry. Default: now.")] = None
-    begin: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="The place of the first item; 0 is the first of all.")] = 0
-    limit: Annotated[int, Field(ge=1, le=MAX_ITEMS, description="At most so many items.")] = MAX_ITEMS
-
-
 class ItemsOut(ApiModel):
     session_id: str
     at: int = Field(description="The entry that is shown.")
     total: int
     items: list[Any] = Field(description="[place, item] each, as `timeline` of `moot.getView` has them.")
-
-
-class TextParams(SessionParams):
-    entry: Annotated[int, Field(ge=1, le=MAX_ENTRIES, description="The number of a card, as references have it.")]
 
 
 class TextOut(ApiModel):
@@ -195,26 +171,40 @@ class TextOut(ApiModel):
 
 
 @METHODS.add("moot.getView", "read")
-async def get_view(call: Call, params: ViewParams) -> ViewOut:
+async def get_view(
+    call: Call,
+    session_id: SessionRef,
+    *,
+    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="The state after this entry. Default: now.")] = None,
+    since: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="Only the timeline's items that changed after it.")] = 0,
+    limit: Annotated[int | None, Field(ge=1, le=MAX_ITEMS, description="At most so many items; default: all of them.")] = None,
+    near: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=MAX_ENTRIES,
+            description="With limit: those round this card. Default: the newest of a session that goes on, the first of one that is over.",
+        ),
+    ] = None,
+) -> ViewOut:
     """A session in one value, as a page shows it: decision, timeline item by item, seats, phases, figures; with `at` as it stood
     then.
     """
-    call.caller.check_session(params.session_id)
-    session, store = parse_session_id(params.session_id), call.context.get_or_create(ViewStore)
-    live = await store.load(session)
-    if params.at is None:
-        fields, items, places = live.fields, live.items, list_changed_places(live, params.since)
+    store = call.context.get_or_create(ViewStore)
+    live = await store.load(session_id)
+    if at is None:
+        fields, items, places = live.fields, live.items, list_changed_places(live, since)
     else:
-        past = await store.load_at(session, params.at)
+        past = await store.load_at(session_id, at)
         fields, items, places = past.fields, past.items, range(len(past.items))
-    if params.limit is not None and len(places) > params.limit:
+    if limit is not None and len(places) > limit:
         # At an earlier entry, what had just been said is what somebody wants to see.
-        is_over = params.at is None and fields["status"] in {"concluded", "cancelled"}
-        begin = _find_begin(items, places, params.near, params.limit, is_over=is_over)
-        places = places[begin : begin + params.limit]
+        is_over = at is None and fields["status"] in {"concluded", "cancelled"}
+        begin = _find_begin(items, places, near, limit, is_over=is_over)
+        places = places[begin : begin + limit]
     shown = {
         **fields,
-        "sessionId": session,
+        "sessionId": session_id,
         "head": live.seq,
         "waiting": [{**each, "mine": is_mine(each, call.caller)} for each in fields["waiting"]],
         "may": select_allowed(fields["may"], call.caller),
@@ -232,26 +222,34 @@ def _find_begin(items: Sequence[TimelineItem], places: Sequence[int], near: int 
 
 
 @METHODS.add("moot.getItems", "read")
-async def get_items(call: Call, params: ItemsParams) -> ItemsOut:
+async def get_items(
+    call: Call,
+    session_id: SessionRef,
+    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="The timeline after this entry. Default: now.")] = None,
+    begin: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="The place of the first item; 0 is the first of all.")] = 0,
+    limit: Annotated[int, Field(ge=1, le=MAX_ITEMS, description="At most so many items.")] = MAX_ITEMS,
+) -> ItemsOut:
     """A part of a session's timeline, as `moot.getView` with `limit` leaves it out."""
-    call.caller.check_session(params.session_id)
-    session, store = parse_session_id(params.session_id), call.context.get_or_create(ViewStore)
-    live = await store.load(session)
-    items = live.items if params.at is None else (await store.load_at(session, params.at)).items
-    places = range(params.begin, min(params.begin + params.limit, len(items)))
-    return ItemsOut(session_id=session, at=params.at or live.seq, total=len(items), items=encode_items(items, places))
+    store = call.context.get_or_create(ViewStore)
+    live = await store.load(session_id)
+    items = live.items if at is None else (await store.load_at(session_id, at)).items
+    places = range(begin, min(begin + limit, len(items)))
+    return ItemsOut(session_id=session_id, at=at or live.seq, total=len(items), items=encode_items(items, places))
 
 
 @METHODS.add("moot.getText", "read")
-async def get_text(call: Call, params: TextParams) -> TextOut:
+async def get_text(
+    call: Call,
+    session_id: SessionRef,
+    entry: Annotated[int, Field(ge=1, le=MAX_ENTRIES, description="The number of a card, as references have it.")],
+) -> TextOut:
     """The whole of a text that was cut in a view."""
-    call.caller.check_session(params.session_id)
-    folded = await call.context.get_or_create(ViewStore).folded.load(parse_session_id(params.session_id))
+    folded = await call.context.get_or_create(ViewStore).folded.load(session_id)
     timeline = unwrap_timeline(folded.timeline)
-    line = next((line for line in timeline.lines if line.id == params.entry), None)
+    line = next((line for line in timeline.lines if line.id == entry), None)
     if line is None:
-        raise BadSetting(f"entry: #{params.entry} does not exist in {params.session_id!r}; it has #1 to #{len(timeline.lines)}")
+        raise BadSetting(f"entry: #{entry} does not exist in {session_id!r}; it has #1 to #{len(timeline.lines)}")
     if isinstance(timeline, CouncilTimeline) and line.id in timeline.state.sealed and line.speaker != call.caller.seat:
-        raise NotAllowed(f"#{params.entry} is sealed until all seats have written")
+        raise NotAllowed(f"#{entry} is sealed until all seats have written")
     text = strip_control(line.content)
-    return TextOut(session_id=params.session_id, entry=params.entry, text=text, html=render_quote(text))
+    return TextOut(session_id=session_id, entry=entry, text=text, html=render_quote(text))

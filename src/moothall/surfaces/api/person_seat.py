@@ -1,20 +1,20 @@
 """A person's seat on a page (W-5): the questions of the protocol in plain words, and the answers to them, step by step."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from moothall.codec.person_asks import build_person_ask, find_command, read_step
 from moothall.domain.effects import Brief
-from moothall.domain.ids import AskId, parse_seat_id, parse_session_id
+from moothall.domain.ids import AskId, parse_seat_id
 from moothall.domain.person import PersonAsk, PersonStep
 from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
-from moothall.errors import BadAnswer, BadSetting, UnknownAsk, UnknownSeat
+from moothall.errors import BadAnswer, BadSetting, UnknownAsk
 from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
-from moothall.surfaces.api.fields import IdempotencyKey, SeatRef, SessionParams
+from moothall.surfaces.api.fields import IdempotencyKey, SeatRef, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
-from moothall.surfaces.api.sessions import AskOut, WrittenOut, build_ask_out
+from moothall.surfaces.api.sessions import AskOut, WrittenOut, answer_ask, build_ask_out, check_seat
 
 METHODS = Operations()
 
@@ -22,10 +22,6 @@ MAX_ANSWER_LENGTH: Final = 20_000
 MAX_STEPS: Final = 500
 MAX_NUMBERS: Final = 2_000
 """Entries up to this one can be named in a list; those after it are typed."""
-
-
-class PersonSeatParams(SessionParams):
-    seat: SeatRef = None
 
 
 class ChoiceOut(ApiModel):
@@ -68,46 +64,40 @@ class PersonAsksOut(ApiModel):
     asks: list[PersonAskOut]
 
 
-class PersonAnswerParams(PersonSeatParams):
-    ask: Annotated[str, Field(max_length=200)]
-    answers: Annotated[
-        dict[Annotated[str, Field(max_length=200)], Annotated[str, Field(max_length=MAX_ANSWER_LENGTH)]],
-        Field(max_length=MAX_STEPS, description="What the person answered, by the key of the step."),
-    ] = {}
-    command: Annotated[str, Field(max_length=100, description="In place of answers: one of the commands.")] = ""
-    idempotency_key: IdempotencyKey = ""
-
-
 @METHODS.add("moot.getPersonAsks", "speak")
-async def get_person_asks(call: Call, params: PersonSeatParams) -> PersonAsksOut:
+async def get_person_asks(call: Call, session_id: SessionRef, seat: SeatRef = None) -> PersonAsksOut:
     """What a session asks of a person at a seat: questions in plain words, one after the other. Next: moot.answerAsPerson."""
-    name = parse_session_id(params.session_id)
-    seat = call.caller.resolve_seat(name, params.seat, "seat")
-    known = [each.id for each in (await call.moot.engine.load_snapshot(name)).session_state.seats]
-    if seat not in known:
-        raise UnknownSeat(f"{seat!r} has no seat in {name!r}; the seats are: {', '.join(known)}")
-    found = [each for each in await call.moot.engine.list_outstanding(name) if each.ask.seat == seat]
-    return PersonAsksOut(session_id=name, asks=[_build_person_ask_out(each) for each in found])
+    person = call.caller.resolve_speaker(seat, "seat")
+    check_seat(await call.moot.engine.load_snapshot(session_id), person)
+    found = [each for each in await call.moot.engine.list_outstanding(session_id) if each.ask.seat == person]
+    return PersonAsksOut(session_id=session_id, asks=[_build_person_ask_out(each) for each in found])
 
 
 @METHODS.add("moot.answerAsPerson", "speak")
-async def answer_as_person(call: Call, params: PersonAnswerParams) -> WrittenOut:
+async def answer_as_person(
+    call: Call,
+    session_id: SessionRef,
+    *,
+    seat: SeatRef = None,
+    ask: Annotated[str, Field(max_length=200)],
+    answers: Annotated[
+        dict[Annotated[str, Field(max_length=200)], Annotated[str, Field(max_length=MAX_ANSWER_LENGTH)]] | None,
+        Field(max_length=MAX_STEPS, description="What the person answered, by the key of the step."),
+    ] = None,
+    command: Annotated[str, Field(max_length=100, description="In place of answers: one of the commands.")] = "",
+    idempotency_key: IdempotencyKey = "",
+) -> WrittenOut:
     """Answer what getPersonAsks gave you, question by question, or with a command such as /pass."""
-    name = parse_session_id(params.session_id)
-    seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
-    ask = AskId(params.ask)
-    open_asks = [each for each in await call.moot.engine.list_outstanding(name) if each.ask.seat == seat]
+    person = parse_seat_id(call.caller.resolve_speaker(seat, "seat"))
+    open_asks = [each for each in await call.moot.engine.list_outstanding(session_id) if each.ask.seat == person]
     brief = next((each.brief for each in open_asks if each.ask.id == ask), None)
     # Who does not know whether an answer arrived sends it again: then its ask is no longer open. An ask id ends with its seat.
-    if brief is None and ask.split(".", 2)[-1] == seat:
-        brief = await call.moot.engine.find_answered_brief(name, ask)
+    if brief is None and ask.split(".", 2)[-1] == person:
+        brief = await call.moot.engine.find_answered_brief(session_id, AskId(ask))
     if brief is None:
-        raise UnknownAsk(f"the ask {params.ask[:100]!r} is no longer open for {seat!r}; look what is asked now")
-    answer = _build_answer(brief, params)
-    door = await call.find_door(name, seat)
-    entry = await call.moot.answer(name, ask, answer, params.idempotency_key, via=door)
-    call.context.runner.wake(name)
-    return WrittenOut(session_id=name, entry=entry.seq)
+        raise UnknownAsk(f"the ask {ask[:100]!r} is no longer open for {person!r}; look what is asked now")
+    answer = _build_answer(brief, answers or {}, command)
+    return await answer_ask(call, session_id, seat=person, ask=ask, answer=answer, idempotency_key=idempotency_key)
 
 
 def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
@@ -136,16 +126,16 @@ def _build_step_out(step: PersonStep) -> PersonStepOut:
     )
 
 
-def _build_answer(brief: Brief, params: PersonAnswerParams) -> object:
+def _build_answer(brief: Brief, answers: dict[str, str], command: str) -> Any:
     """The answer of the seat; raises BadAnswer with what was expected."""
     person = build_person_ask(brief)
-    if params.command:
-        answer = find_command(person, params.command)
+    if command:
+        answer = find_command(person, command)
         if answer is None:
             known = ", ".join(command.word for command in person.commands) or "none"
-            raise BadSetting(f"command: there is no {params.command!r} here; there are: {known}")
+            raise BadSetting(f"command: there is no {command!r} here; there are: {known}")
         return answer
-    return person.build(_read_answers(person, params.answers, PERSON_SEAT[brief.language]))
+    return person.build(_read_answers(person, answers, PERSON_SEAT[brief.language]))
 
 
 def _read_answers(person: PersonAsk, given: dict[str, str], words: PersonSeatText) -> dict[str, str]:

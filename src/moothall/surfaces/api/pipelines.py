@@ -9,13 +9,12 @@ from pydantic import Field
 
 from moothall.app.pipelines import PipelineFile, build_pipeline_options, load_pipeline, parse_pipeline
 from moothall.domain.facts import Language
-from moothall.domain.ids import parse_session_id
 from moothall.domain.roster import MAILBOX
 from moothall.errors import BadSetting
 from moothall.protocols.consultation.timeline import ConsultingTimeline
 from moothall.protocols.pipeline.timeline import PipelineTimeline, StepLine, build_decision, list_step_lines
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionParams
+from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import PipelineParams, collect_options
 
@@ -64,7 +63,8 @@ async def open_pipeline(call: Call, params: OpenPipelineParams) -> PipelineOut:
     if not topic:
         raise BadSetting("the pipeline has no task; give one as 'task'")
     session = await call.deliberations.open(topic, key=params.idempotency_key, by=call.caller.name, **options)
-    return await get_pipeline(call, SessionParams(session_id=session))
+    started: PipelineOut = await get_pipeline(call, session)
+    return started
 
 
 def _find_pipeline(params: OpenPipelineParams, language: Language) -> PipelineFile:
@@ -88,17 +88,16 @@ def _check_platforms(call: Call, pipeline: PipelineFile, *, is_filled: bool) -> 
 
 
 @METHODS.add("moot.getPipeline", "read", tool="get_pipeline")
-async def get_pipeline(call: Call, params: SessionParams) -> PipelineOut:
+async def get_pipeline(call: Call, session_id: SessionRef) -> PipelineOut:
     """The state of a pipeline: its steps, the agent at work, the consultations, and the result once all steps are done."""
-    call.caller.check_session(params.session_id)
-    told = await call.moot.load_timeline(parse_session_id(params.session_id))
+    told = await call.moot.load_timeline(session_id)
     timeline = told.within if isinstance(told, ConsultingTimeline) else told
     if not isinstance(timeline, PipelineTimeline):
-        raise BadSetting(f"session {params.session_id!r} is not a pipeline; use get_session for it")
+        raise BadSetting(f"session {session_id!r} is not a pipeline; use get_session for it")
     decision = build_decision(timeline)
     lines = told.consultations if isinstance(told, ConsultingTimeline) else []
     return PipelineOut(
-        session_id=params.session_id,
+        session_id=session_id,
         status=decision.status,
         ended_by=decision.ended_by,
         steps=list_step_lines(timeline),

@@ -20,7 +20,7 @@ from moothall.protocols.roundtable.sections import find_missing_sections, name_m
 from moothall.protocols.roundtable.state import Status
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.fields import IdempotencyKey, ParticipantIn
-from moothall.surfaces.api.method import ApiModel, Call, NoParams, Operations
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import RoundtableParams, collect_options
 
 METHODS = Operations()
@@ -31,10 +31,6 @@ MAX_WAIT_SECONDS: Final = 45.0
 
 ConferenceRef = Annotated[str, Field(max_length=64, description="The conference's name.")]
 RoleRef = Annotated[str | None, Field(max_length=64, description="Who speaks; may be omitted with a seat's token.")]
-
-
-class ConferenceParams(ApiModel):
-    conference: ConferenceRef
 
 
 class RoleIn(ParticipantIn):
@@ -51,29 +47,6 @@ class NewConferenceParams(RoundtableParams):
     agenda: Annotated[str, Field(max_length=50_000, description="The background that every speaker reads.")] = ""
     prompt: Annotated[str, Field(max_length=2_000, description="Instructions for the first speaker.")] = ""
     max_rounds: Annotated[int, Field(ge=1, le=MAX_ROUNDS)] = DEFAULT_ROUNDS
-
-
-class JoinConferenceParams(ConferenceParams):
-    role: RoleRef = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the role's turn.")] = 0.0
-
-
-class SayParams(ConferenceParams):
-    role: RoleRef = None
-    text: Annotated[
-        str, Field(min_length=1, max_length=50_000, description="The speech, or the moderator's minutes, in Markdown.")
-    ]
-    idempotency_key: IdempotencyKey = ""
-
-
-class ConferenceInputParams(ConferenceParams):
-    text: Annotated[str, Field(min_length=1, max_length=20_000, description="What everyone in the conference should hear.")]
-    idempotency_key: IdempotencyKey = ""
-
-
-class SkipParams(ConferenceParams):
-    role: Annotated[str, Field(max_length=64)]
-    why: Annotated[str, Field(max_length=2_000)] = ""
 
 
 class ConferenceOut(ApiModel):
@@ -156,18 +129,12 @@ def _build_project(call: Call) -> ConferenceProject:
 
 
 def _build_conference_out(call: Call, name: str, found: ConferenceStatus) -> ConferenceOut:
-    turn = found.turn
-    return ConferenceOut(
+    return ConferenceOut.collect(
+        found.turn,
+        found.conference,
         conference=name,
         session_id=found.session,
-        status=turn.status,
-        round=turn.round,
-        max_rounds=turn.max_rounds,
-        speaker_order=list(turn.speaker_order),
-        current_speaker=turn.current_speaker,
-        prompt_for_speaker=turn.prompt_for_speaker,
         turns_taken=found.conference.taken,
-        skipped=list(found.conference.skipped),
         consensus_declared=sorted(found.conference.agreeing),
         inputs=[format_input_file_name(given.number) for given in found.conference.inputs],
         damage=[str(each) for each in found.damage],
@@ -185,8 +152,8 @@ async def _authorize_reader(call: Call, name: str) -> ConferenceProject:
 
 async def _authorize_speaker(call: Call, name: str, given: str | None) -> tuple[ConferenceProject, str]:
     """The hall and the role that this caller speaks for; raises NotAllowed."""
-    hall = _build_project(call)
-    return hall, call.caller.resolve_seat(await hall.find_session(name) or name, given, "role")
+    hall = await _authorize_reader(call, name)
+    return hall, call.caller.resolve_speaker(given, "role")
 
 
 @METHODS.add("moot.newConference", "run", tool="new_conference", unbound=True)
@@ -219,7 +186,7 @@ def _build_role(call: Call, given: str | RoleIn) -> Seat:
 
 
 @METHODS.add("moot.listConferences", "read")
-async def list_conferences(call: Call, params: NoParams) -> ConferencesOut:
+async def list_conferences(call: Call) -> ConferencesOut:
     """The conferences of the server's folder and their states."""
     hall, found = _build_project(call), []
     for name in hall.names():
@@ -230,25 +197,30 @@ async def list_conferences(call: Call, params: NoParams) -> ConferencesOut:
 
 
 @METHODS.add("moot.conferenceStatus", "read", tool="conference_status")
-async def get_conference_status(call: Call, params: ConferenceParams) -> ConferenceOut:
+async def get_conference_status(call: Call, conference: ConferenceRef) -> ConferenceOut:
     """The state of a conference: whose turn it is, what is expected, what is wrong with its folder."""
-    hall = await _authorize_reader(call, params.conference)
-    return _build_conference_out(call, params.conference, await hall.status(params.conference))
+    hall = await _authorize_reader(call, conference)
+    return _build_conference_out(call, conference, await hall.status(conference))
 
 
 @METHODS.add("moot.joinConference", "speak", tool="join_conference", waits=True)
-async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut:
+async def join_conference(
+    call: Call,
+    conference: ConferenceRef,
+    role: RoleRef = None,
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the role's turn.")] = 0.0,
+) -> JoinedOut:
     """What a role should read now: the agenda, what is expected of it, the last three speeches. With timeoutSeconds it waits for
     the role's turn. Next: say_in_conference when it is your turn, else call again.
     """
-    hall, role = await _authorize_speaker(call, params.conference, params.role)
-    found = await hall.join(params.conference, role)
-    if not params.timeout_seconds:
+    hall, speaker = await _authorize_speaker(call, conference, role)
+    found = await hall.join(conference, speaker)
+    if not timeout_seconds:
         return _build_joined_out(found)
     try:
-        async with asyncio.timeout(params.timeout_seconds):
-            async for _ in watch_changes(hall.table / params.conference):
-                found = await hall.join(params.conference, role)
+        async with asyncio.timeout(timeout_seconds):
+            async for _ in watch_changes(hall.table / conference):
+                found = await hall.join(conference, speaker)
                 if found.is_turn or found.turn.status == "closed" or call.deliberations.stopping.is_set():
                     break
     except TimeoutError:
@@ -257,30 +229,33 @@ async def join_conference(call: Call, params: JoinConferenceParams) -> JoinedOut
 
 
 def _build_joined_out(found: TurnBriefing) -> JoinedOut:
-    return JoinedOut(
+    return JoinedOut.collect(
+        found,
+        found.turn,
         is_your_turn=found.is_turn,
         message=found.message or "Give your speech with say_in_conference.",
-        status=found.turn.status,
-        round=found.turn.round,
-        current_speaker=found.turn.current_speaker,
-        prompt_for_speaker=found.turn.prompt_for_speaker,
-        agenda=found.agenda,
         speeches=[SpeechOut(file=name, text=text) for name, text in found.speeches],
-        earlier=found.earlier,
-        kept=list(found.kept),
         inputs=[SpeechOut(file=name, text=text) for name, text in found.inputs],
-        shortened=list(found.shortened),
     )
 
 
 @METHODS.add("moot.sayInConference", "speak", tool="say_in_conference")
-async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
+async def say_in_conference(
+    call: Call,
+    conference: ConferenceRef,
+    *,
+    role: RoleRef = None,
+    text: Annotated[
+        str, Field(min_length=1, max_length=50_000, description="The speech, or the moderator's minutes, in Markdown.")
+    ],
+    idempotency_key: IdempotencyKey = "",
+) -> SaidOut:
     """Give a role's speech (Markdown with the sections stance, analysis, response and questions), or the moderator's minutes.
     Out of turn it is refused and kept.
     """
-    hall, role = await _authorize_speaker(call, params.conference, params.role)
+    hall, speaker = await _authorize_speaker(call, conference, role)
     try:
-        given = await hall.say(params.conference, role, params.text, params.idempotency_key, via=call.caller.door)
+        given = await hall.say(conference, speaker, text, idempotency_key, via=call.caller.door)
     except Blocked as blocked:
         raise OutOfTurn(f"{blocked} {blocked.told}") from blocked
     returned = name_minutes_sections(given.returned, given.language)
@@ -290,36 +265,46 @@ async def say_in_conference(call: Call, params: SayParams) -> SaidOut:
         status=given.turn.status,
         next_speaker=given.turn.current_speaker,
         is_repeated=given.is_repeated,
-        missing_sections=list(given.returned if role == MODERATOR else find_missing_sections(params.text, given.language)),
+        missing_sections=list(given.returned if speaker == MODERATOR else find_missing_sections(text, given.language)),
         message=told,
     )
 
 
 @METHODS.add("moot.giveConferenceInput", "run")
-async def give_conference_input(call: Call, params: ConferenceInputParams) -> ConferenceInputOut:
+async def give_conference_input(
+    call: Call,
+    conference: ConferenceRef,
+    text: Annotated[str, Field(min_length=1, max_length=20_000, description="What everyone in the conference should hear.")],
+    idempotency_key: IdempotencyKey = "",
+) -> ConferenceInputOut:
     """Say something to everyone in a conference: it becomes a file of the conference, which the next speakers are told to read."""
-    hall = await _authorize_reader(call, params.conference)
-    file = await hall.give_input(params.conference, params.text, params.idempotency_key)
-    return ConferenceInputOut(conference=params.conference, file=file or None, is_repeated=not file)
+    hall = await _authorize_reader(call, conference)
+    file = await hall.give_input(conference, text, idempotency_key)
+    return ConferenceInputOut(conference=conference, file=file or None, is_repeated=not file)
 
 
 @METHODS.add("moot.skipSpeaker", "run")
-async def skip_turn(call: Call, params: SkipParams) -> ConferenceOut:
+async def skip_turn(
+    call: Call,
+    conference: ConferenceRef,
+    role: Annotated[str, Field(max_length=64)],
+    why: Annotated[str, Field(max_length=2_000)] = "",
+) -> ConferenceOut:
     """Skip the turn of the role whose turn it is; the turn is recorded as skipped."""
-    hall = await _authorize_reader(call, params.conference)
-    return _build_conference_out(call, params.conference, await hall.skip(params.conference, params.role, params.why))
+    hall = await _authorize_reader(call, conference)
+    return _build_conference_out(call, conference, await hall.skip(conference, role, why))
 
 
 @METHODS.add("moot.relayConference", "run", tool="relay_conference")
-async def relay_conference(call: Call, params: ConferenceParams) -> ConferenceOut:
+async def relay_conference(call: Call, conference: ConferenceRef) -> ConferenceOut:
     """Let this server drive the roles that have a platform, in the background, until the minutes are written."""
-    hall, name = await _authorize_reader(call, params.conference), params.conference
-    found = await hall.status(name)
-    if name not in call.context.relays and found.turn.status != "closed":
-        task = asyncio.create_task(_run_relay(call, hall, name))
-        call.context.relays[name] = task
-        task.add_done_callback(lambda _: call.context.relays.pop(name, None))
-    return _build_conference_out(call, name, found)
+    hall = await _authorize_reader(call, conference)
+    found = await hall.status(conference)
+    if conference not in call.context.relays and found.turn.status != "closed":
+        task = asyncio.create_task(_run_relay(call, hall, conference))
+        call.context.relays[conference] = task
+        task.add_done_callback(lambda _: call.context.relays.pop(conference, None))
+    return _build_conference_out(call, conference, found)
 
 
 async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
@@ -330,27 +315,27 @@ async def _run_relay(call: Call, hall: ConferenceProject, name: str) -> None:
 
 
 @METHODS.add("moot.checkConference", "read", tool="check_conference")
-async def check_conference(call: Call, params: ConferenceParams) -> CheckedOut:
+async def check_conference(call: Call, conference: ConferenceRef) -> CheckedOut:
     """Compare a conference's whole folder with its record."""
-    hall = await _authorize_reader(call, params.conference)
-    return CheckedOut(conference=params.conference, damage=[str(each) for each in await hall.check(params.conference)])
+    hall = await _authorize_reader(call, conference)
+    return CheckedOut(conference=conference, damage=[str(each) for each in await hall.check(conference)])
 
 
 @METHODS.add("moot.repairConference", "run", tool="repair_conference")
-async def repair_conference(call: Call, params: ConferenceParams) -> RepairedOut:
+async def repair_conference(call: Call, conference: ConferenceRef) -> RepairedOut:
     """Repair a conference's folder; files in the way are moved aside, nothing is deleted."""
-    hall = await _authorize_reader(call, params.conference)
-    return RepairedOut(conference=params.conference, done=await hall.repair(params.conference))
+    hall = await _authorize_reader(call, conference)
+    return RepairedOut(conference=conference, done=await hall.repair(conference))
 
 
 @METHODS.add("moot.conferenceMinutes", "read", tool="conference_minutes")
-async def get_minutes(call: Call, params: ConferenceParams) -> MinutesOut:
+async def get_minutes(call: Call, conference: ConferenceRef) -> MinutesOut:
     """A conference's minutes, once they are written."""
-    hall = await _authorize_reader(call, params.conference)
-    found = await hall.status(params.conference)
+    hall = await _authorize_reader(call, conference)
+    found = await hall.status(conference)
     return MinutesOut(
-        conference=params.conference,
+        conference=conference,
         status=found.turn.status,
-        minutes=await hall.minutes(params.conference),
+        minutes=await hall.minutes(conference),
         missing_sections=list(found.conference.missing),
     )

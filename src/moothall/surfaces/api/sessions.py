@@ -12,7 +12,7 @@ from moothall.app.deliberations import PROGRESS_SECONDS
 from moothall.app.protocols import load_protocols
 from moothall.app.session_list import SessionLine
 from moothall.codec.schemas import build_brief_schema
-from moothall.domain.ids import SessionId, parse_seat_id, parse_session_id
+from moothall.domain.ids import SessionId, parse_seat_id
 from moothall.domain.safe_text import strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.engine.outside_answers import OutstandingAsk
@@ -28,23 +28,21 @@ from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_
 from moothall.surfaces.api.fields import (
     MAX_ENTRIES,
     PAGE,
+    AskRef,
     EntryNumber,
     IdempotencyKey,
+    Limit,
     ParticipantIn,
     SeatRef,
-    SessionParams,
+    SessionRef,
     Short,
+    SwapsRef,
 )
-from moothall.surfaces.api.method import ApiModel, Call, NoParams, Operations
+from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.page_export import export_text
 from moothall.surfaces.api.session_options import RunParams, collect_options
 
 METHODS = Operations()
-
-
-class GetSessionParams(SessionParams):
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0
-    at: EntryNumber = None
 
 
 class SessionOut(ApiModel):
@@ -66,12 +64,6 @@ class SessionsOut(ApiModel):
     sessions: list[SessionOut]
 
 
-class ListSessionsParams(ApiModel):
-    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all"
-    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = ""
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
-
-
 class SessionDecisionOut(ApiModel):
     """A session's current decision, as `Decision.to_json` has it, with positions, dissent, losses and costs."""
 
@@ -89,20 +81,10 @@ class SessionDecisionOut(ApiModel):
     summary: list[str] = Field(description="The decision in short, for people.")
 
 
-class EntriesParams(SessionParams):
-    after: Annotated[int, Field(ge=0, le=MAX_ENTRIES)] = 0
-    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
-
-
 class EntriesOut(ApiModel):
     session_id: str
     entries: list[dict[str, Any]]
     head: int
-
-
-class AsksParams(SessionParams):
-    seat: SeatRef = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0
 
 
 class AskOut(ApiModel):
@@ -123,44 +105,9 @@ class AsksOut(ApiModel):
     note: str
 
 
-class AnswerParams(SessionParams):
-    seat: SeatRef = None
-    ask: Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")] = (
-        None
-    )
-    answer: Annotated[str | dict[str, Any], Field(description="Text for the form `text`, else the fields of the answer.")]
-    idempotency_key: IdempotencyKey = ""
-
-
 class WrittenOut(ApiModel):
     session_id: str
     entry: int | None = Field(default=None, description="The entry that was written; none where nothing changed.")
-
-
-class InputParams(SessionParams):
-    text: Annotated[str, Field(min_length=1, max_length=20_000)]
-    idempotency_key: IdempotencyKey = ""
-
-
-class ResumeParams(SessionParams):
-    swaps: Annotated[
-        dict[Short, Short],
-        Field(max_length=64, description="Seats that another participant fills from here on: seat to platform."),
-    ] = {}
-    idempotency_key: IdempotencyKey = ""
-
-
-class CloseSessionParams(SessionParams):
-    idempotency_key: IdempotencyKey = ""
-
-
-class CancelParams(SessionParams):
-    reason: Annotated[str, Field(max_length=2_000)] = ""
-    idempotency_key: IdempotencyKey = ""
-
-
-class ExportParams(SessionParams):
-    form: Short = "minutes"
 
 
 class ExportOut(ApiModel):
@@ -196,19 +143,25 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
     """
     options = collect_options(call, params)
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    return await get_session(call, GetSessionParams(session_id=session))
+    decision: SessionDecisionOut = await get_session(call, session)
+    return decision
 
 
 @METHODS.add("moot.listSessions", "read", tool="list_sessions")
-async def list_sessions(call: Call, params: ListSessionsParams) -> SessionsOut:
+async def list_sessions(
+    call: Call,
+    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all",
+    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = "",
+    limit: Limit = 100,
+) -> SessionsOut:
     """All sessions, the most recently active first."""
     found = []
-    for line in await call.moot.session_list.search(params.query) if params.query else reversed(await call.moot.sessions()):
+    for line in await call.moot.session_list.search(query) if query else reversed(await call.moot.sessions()):
         if call.caller.session and call.caller.session != line.session:
             continue
-        if params.status in {"all", line.status}:
+        if status in {"all", line.status}:
             found.append(line)
-        if len(found) == params.limit:
+        if len(found) == limit:
             break
     return SessionsOut(sessions=[build_session_out(line) for line in await call.moot.session_list.add_outcomes(found)])
 
@@ -219,24 +172,26 @@ def build_session_out(line: SessionLine) -> SessionOut:
 
 
 @METHODS.add("moot.getSession", "read", tool="get_session")
-async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOut:
+async def get_session(
+    call: Call,
+    session_id: SessionRef,
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0,
+    at: EntryNumber = None,
+) -> SessionDecisionOut:
     """A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it
     waits for the end.
     """
-    call.caller.check_session(params.session_id)
-
-    name = parse_session_id(params.session_id)
 
     async def has_ended() -> Wait[None]:
-        snapshot = await call.moot.engine.load_snapshot(name)
+        snapshot = await call.moot.engine.load_snapshot(session_id)
         return Wait(snapshot, None, is_over=snapshot.is_closed)
 
-    if params.at is None:
-        await _wait(call, name, params.timeout_seconds, has_ended)
-        plugin, timeline = await call.moot.load_plugin(name), await call.moot.load_timeline(name)
-        state = (await call.moot.engine.load_snapshot(name)).state
+    if at is None:
+        await wait_until(call, session_id, timeout_seconds, has_ended)
+        plugin, timeline = await call.moot.load_plugin(session_id), await call.moot.load_timeline(session_id)
+        state = (await call.moot.engine.load_snapshot(session_id)).state
     else:
-        folded = await call.context.get_folded().load_at(name, params.at)
+        folded = await call.context.get_folded().load_at(session_id, at)
         plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
     decision: Decision = plugin.decision(timeline)
     fields = decision.to_json()
@@ -248,49 +203,59 @@ async def get_session(call: Call, params: GetSessionParams) -> SessionDecisionOu
 
 
 @METHODS.add("moot.getEntries", "read")
-async def get_entries(call: Call, params: EntriesParams) -> EntriesOut:
+async def get_entries(
+    call: Call, session_id: SessionRef, after: Annotated[int, Field(ge=0, le=MAX_ENTRIES)] = 0, limit: Limit = PAGE
+) -> EntriesOut:
     """The entries of a session's ledger, by page."""
-    call.caller.check_session(params.session_id)
-    name = parse_session_id(params.session_id)
-    snapshot = await call.moot.engine.load_snapshot(name)
-    entries = await call.moot.engine.entries(name, params.after, params.limit)
+    snapshot = await call.moot.engine.load_snapshot(session_id)
+    entries = await call.moot.engine.entries(session_id, after, limit)
     return EntriesOut(
-        session_id=name,
+        session_id=session_id,
         entries=[build_entry_out(entry, snapshot.state, call.caller.seat) for entry in entries],
         head=snapshot.seq,
     )
 
 
 @METHODS.add("moot.getAsks", "speak", tool="get_asks", waits=True)
-async def get_asks(call: Call, params: AsksParams) -> AsksOut:
+async def get_asks(
+    call: Call,
+    session_id: SessionRef,
+    seat: SeatRef = None,
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0,
+) -> AsksOut:
     """What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No
     asks: call it again, until status is 'ended'. Next: answer_ask.
     """
-    name = parse_session_id(params.session_id)
-    seat = call.caller.resolve_seat(name, params.seat) if call.caller.is_named or params.seat is not None else None
-    call.caller.check_session(name)
+    wanted = call.caller.resolve_speaker(seat) if call.caller.is_named or seat is not None else None
 
     async def find_asks() -> Wait[list[OutstandingAsk]]:
-        snapshot = await call.moot.engine.load_snapshot(name)
-        if seat is not None and seat not in (known := [each.id for each in snapshot.session_state.seats]):
-            raise UnknownSeat(f"{seat!r} has no seat in {name!r}; the seats are: {', '.join(known)}")
-        found = [each for each in await call.moot.engine.list_outstanding(name) if seat in {None, each.ask.seat}]
+        snapshot = await call.moot.engine.load_snapshot(session_id)
+        if wanted is not None:
+            check_seat(snapshot, wanted)
+        found = [each for each in await call.moot.engine.list_outstanding(session_id) if wanted in {None, each.ask.seat}]
         return Wait(snapshot, found, is_over=bool(found) or snapshot.is_closed)
 
-    if params.timeout_seconds:
+    if timeout_seconds:
         # The process that ran the session may be gone: somebody must run it while we wait.
-        call.context.runner.wake(name)
-    ready = await _wait(call, name, params.timeout_seconds, find_asks)
+        call.context.runner.wake(session_id)
+    ready = await wait_until(call, session_id, timeout_seconds, find_asks)
     is_closed, parked = ready.snapshot.is_closed, ready.snapshot.session_state.parked
     note = "Answer with answer_ask." if ready.found else "The session has ended." if is_closed else "Nothing yet: call again."
     if parked is not None and not ready.found:
         note = f"The session is parked: {strip_control(parked.reason)}. It goes on when resume_session succeeds."
     return AsksOut(
-        session_id=name,
+        session_id=session_id,
         status="ended" if is_closed else "thinking" if parked is None else "parked",
         asks=[build_ask_out(each) for each in ready.found],
         note=note,
     )
+
+
+def check_seat(snapshot: Snapshot, seat: str) -> None:
+    """Raises UnknownSeat, with the seats that there are, when a session does not have this one."""
+    known = [each.id for each in snapshot.session_state.seats]
+    if seat not in known:
+        raise UnknownSeat(f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {', '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +267,7 @@ class Wait(Generic[T]):
     is_over: bool
 
 
-async def _wait(call: Call, name: SessionId, seconds: float, look: Callable[[], Awaitable[Wait[T]]]) -> Wait[T]:
+async def wait_until(call: Call, name: SessionId, seconds: float, look: Callable[[], Awaitable[Wait[T]]]) -> Wait[T]:
     """Look again whenever the session changes, until it is over or the time is up."""
     loop = asyncio.get_running_loop()
     ends = loop.time() + seconds
@@ -331,43 +296,52 @@ def build_ask_out(each: OutstandingAsk) -> AskOut:
 
 
 @METHODS.add("moot.answer", "speak", tool="answer_ask")
-async def answer_ask(call: Call, params: AnswerParams) -> WrittenOut:
+async def answer_ask(
+    call: Call,
+    session_id: SessionRef,
+    *,
+    seat: SeatRef = None,
+    ask: AskRef = None,
+    answer: Annotated[str | dict[str, Any], Field(description="Text for the form `text`, else the fields of the answer.")],
+    idempotency_key: IdempotencyKey = "",
+) -> WrittenOut:
     """Answer what get_asks gave you."""
-    name = parse_session_id(params.session_id)
-    seat = parse_seat_id(call.caller.resolve_seat(name, params.seat, "seat"))
-    door = await call.find_door(name, seat)
-    if params.ask is None:
-        entry = await call.moot.engine.contribute(name, seat, params.answer, params.idempotency_key, via=door)
+    speaker = parse_seat_id(call.caller.resolve_speaker(seat, "seat"))
+    door = await call.find_door(session_id, speaker)
+    if ask is None:
+        entry = await call.moot.engine.contribute(session_id, speaker, answer, idempotency_key, via=door)
     else:
-        if params.ask.split(".", 2)[-1] != seat:
-            raise NotAllowed(f"the ask {params.ask!r} is not put to the seat {seat!r}")
-        entry = await call.moot.answer(name, params.ask, params.answer, params.idempotency_key, via=door)
-    call.context.runner.wake(name)
-    return WrittenOut(session_id=name, entry=entry.seq)
+        if ask.split(".", 2)[-1] != speaker:
+            raise NotAllowed(f"the ask {ask!r} is not put to the seat {speaker!r}")
+        entry = await call.moot.answer(session_id, ask, answer, idempotency_key, via=door)
+    call.context.runner.wake(session_id)
+    return WrittenOut(session_id=session_id, entry=entry.seq)
 
 
 @METHODS.add("moot.giveInput", "run")
-async def give_input(call: Call, params: InputParams) -> WrittenOut:
+async def give_input(
+    call: Call,
+    session_id: SessionRef,
+    text: Annotated[str, Field(min_length=1, max_length=20_000)],
+    idempotency_key: IdempotencyKey = "",
+) -> WrittenOut:
     """Add an input of the user's."""
-    call.caller.check_session(params.session_id)
-    entry = await call.moot.give_input(params.session_id, params.text, params.idempotency_key)
-    call.context.runner.wake(parse_session_id(params.session_id))
-    return WrittenOut(session_id=params.session_id, entry=None if entry is None else entry.seq)
+    entry = await call.moot.give_input(session_id, text, idempotency_key)
+    call.context.runner.wake(session_id)
+    return WrittenOut(session_id=session_id, entry=None if entry is None else entry.seq)
 
 
 @METHODS.add("moot.closeSession", "run")
-async def close_session(call: Call, params: CloseSessionParams) -> WrittenOut:
+async def close_session(call: Call, session_id: SessionRef, idempotency_key: IdempotencyKey = "") -> WrittenOut:
     """Ask for the end: the session concludes with what was said so far."""
-    call.caller.check_session(params.session_id)
-    name = parse_session_id(params.session_id)
 
     async def close() -> int:
-        entry = await call.moot.engine.call_close(name, call.caller.name)
-        call.context.runner.wake(name)
+        entry = await call.moot.engine.call_close(session_id, call.caller.name)
+        call.context.runner.wake(session_id)
         return entry.seq
 
-    keyed = KeyedCall(call="close_session", by=call.caller.name, key=params.idempotency_key, words=(name,))
-    return WrittenOut(session_id=name, entry=await _end_once(call, keyed, close))
+    keyed = KeyedCall(call="close_session", by=call.caller.name, key=idempotency_key, words=(session_id,))
+    return WrittenOut(session_id=session_id, entry=await _end_once(call, keyed, close))
 
 
 async def _end_once(call: Call, keyed: KeyedCall, end: Callable[[], Awaitable[int]]) -> int:
@@ -388,62 +362,66 @@ async def _end_once(call: Call, keyed: KeyedCall, end: Callable[[], Awaitable[in
 
 
 @METHODS.add("moot.resumeSession", "run", tool="resume_session")
-async def resume_session(call: Call, params: ResumeParams) -> SessionDecisionOut:
+async def resume_session(
+    call: Call, session_id: SessionRef, swaps: SwapsRef = None, idempotency_key: IdempotencyKey = ""
+) -> SessionDecisionOut:
     """Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew."""
-    call.caller.check_session(params.session_id)
-    for seat, platform in params.swaps.items():
-        build_seat(call, ParticipantIn(id=seat, platform=platform))
-    words = (params.session_id, *sorted(params.swaps.items()))
-    keyed = KeyedCall(call="resume_session", by=call.caller.name, key=params.idempotency_key, words=words)
+    checked = check_swaps(call, swaps)
+    words = (session_id, *sorted(checked.items()))
+    keyed = KeyedCall(call="resume_session", by=call.caller.name, key=idempotency_key, words=words)
     if await call.moot.memory.find_keyed_result(keyed) is None:
-        await call.moot.prepare_resume(params.session_id, swaps=params.swaps)
+        await call.moot.prepare_resume(session_id, swaps=checked)
         await call.moot.memory.use_key(keyed)
-        call.context.runner.wake(parse_session_id(params.session_id), at_once=True)
-    return await get_session(call, GetSessionParams(session_id=params.session_id))
+        call.context.runner.wake(session_id, at_once=True)
+    return await get_session(call, session_id)
+
+
+def check_swaps(call: Call, swaps: dict[str, str] | None) -> dict[str, str]:
+    """Return the swaps; raises BadRoster for a platform that the caller may not give a seat."""
+    for seat, platform in (swaps or {}).items():
+        build_seat(call, ParticipantIn(id=seat, platform=platform))
+    return swaps or {}
 
 
 @METHODS.add("moot.cancelSession", "run")
-async def cancel_session(call: Call, params: CancelParams) -> WrittenOut:
+async def cancel_session(
+    call: Call,
+    session_id: SessionRef,
+    reason: Annotated[str, Field(max_length=2_000)] = "",
+    idempotency_key: IdempotencyKey = "",
+) -> WrittenOut:
     """End a session without a conclusion; its record stays."""
-    call.caller.check_session(params.session_id)
-    name = parse_session_id(params.session_id)
 
     async def cancel() -> int:
-        entry = await call.moot.cancel(name, params.reason)
+        entry = await call.moot.cancel(session_id, reason)
         # Whoever is asked at this moment is let go at once; then its end is noted like any other.
-        await call.context.runner.cancel(name)
-        call.context.runner.wake(name, at_once=True)
+        await call.context.runner.cancel(session_id)
+        call.context.runner.wake(session_id, at_once=True)
         return entry.seq
 
-    keyed = KeyedCall(call="cancel_session", by=call.caller.name, key=params.idempotency_key, words=(name, params.reason))
-    return WrittenOut(session_id=name, entry=await _end_once(call, keyed, cancel))
+    keyed = KeyedCall(call="cancel_session", by=call.caller.name, key=idempotency_key, words=(session_id, reason))
+    return WrittenOut(session_id=session_id, entry=await _end_once(call, keyed, cancel))
 
 
 @METHODS.add("moot.exportSession", "read")
-async def export_session(call: Call, params: ExportParams) -> ExportOut:
+async def export_session(call: Call, session_id: SessionRef, form: Short = "minutes") -> ExportOut:
     """A session as text: minutes or html, or another form of its protocol."""
-    call.caller.check_session(params.session_id)
-    if params.form == "jsonl" and call.caller.role != "local":
+    if form == "jsonl" and call.caller.role != "local":
         raise NotAllowed("the ledger itself can be exported only on the server's own machine; ask for minutes or html")
-    if params.form == "jsonl" and has_sealed_words(
-        (await call.moot.engine.load_snapshot(parse_session_id(params.session_id))).state
-    ):
+    if form == "jsonl" and has_sealed_words((await call.moot.engine.load_snapshot(session_id)).state):
         raise NotAllowed("answers are sealed until all seats have written; export the ledger after that")
-    return ExportOut(
-        session_id=params.session_id, form=params.form, text=await export_text(call.moot, params.session_id, params.form)
-    )
+    return ExportOut(session_id=session_id, form=form, text=await export_text(call.moot, session_id, form))
 
 
 @METHODS.add("moot.verifySession", "read")
-async def verify_session(call: Call, params: SessionParams) -> VerifyOut:
+async def verify_session(call: Call, session_id: SessionRef) -> VerifyOut:
     """Verify a session's hash chain."""
-    call.caller.check_session(params.session_id)
-    records = await call.moot.engine.records(parse_session_id(params.session_id))
-    fault = await call.moot.verify(params.session_id)
-    return VerifyOut(session_id=params.session_id, fault=fault, head=records[-1].hash.hex(), entries=len(records))
+    records = await call.moot.engine.records(session_id)
+    fault = await call.moot.verify(session_id)
+    return VerifyOut(session_id=session_id, fault=fault, head=records[-1].hash.hex(), entries=len(records))
 
 
 @METHODS.add("moot.listProtocols", "read")
-async def list_protocols(call: Call, params: NoParams) -> ProtocolsOut:
+async def list_protocols(call: Call) -> ProtocolsOut:
     """The protocols that are installed."""
     return ProtocolsOut(protocols=sorted(load_protocols()))

@@ -5,28 +5,24 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from moothall.app.rosters import build_swarm_options
-from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.domain.ids import SessionId
 from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
-from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode
 from moothall.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
-from moothall.reports.timeline import SessionTimeline
 from moothall.scoring.stigmergy import QuorumOf
-from moothall.surfaces.api.fields import EntryNumber, IdempotencyKey, SeatRef, SessionParams, SessionRef
+from moothall.surfaces.api.fields import AskRef, EntryNumber, IdempotencyKey, SeatRef, SessionRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import SwarmParams, collect_options
-from moothall.surfaces.api.sessions import AnswerParams, AskOut, AsksParams, WrittenOut, answer_ask, get_asks
+from moothall.surfaces.api.sessions import AskOut, WrittenOut, answer_ask, get_asks
 
 METHODS = Operations()
 
 NEWEST: Final = 20
-MAX_TIMELINES: Final = 16
-"""Timelines that are cached, those last asked for."""
 
 
 class OpenSwarmParams(SwarmParams):
@@ -62,17 +58,6 @@ class SwarmOut(ApiModel):
     cursor: int
 
 
-class SwarmStatusParams(SessionParams):
-    whole: Annotated[bool, Field(description="The whole blackboard with every event; else the newest of everything.")] = False
-    at: EntryNumber = None
-
-
-class RoundParams(ApiModel):
-    session_id: SessionRef
-    seat: SeatRef = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0
-
-
 class RoundOut(ApiModel):
     session_id: str
     status: Literal["your_turn", "pending", "ended"]
@@ -80,16 +65,6 @@ class RoundOut(ApiModel):
         default=None, description="What is asked: round_start for the kind explore, else as its instructions say."
     )
     next: str
-
-
-class ReportParams(ApiModel):
-    session_id: SessionRef
-    seat: SeatRef = None
-    ask: Annotated[str | None, Field(max_length=200, description="The ask's id. Default: the one that waits for the seat.")] = (
-        None
-    )
-    report: Annotated[dict[str, Any], Field(description="The fields that answerSchema of the ask names.")]
-    idempotency_key: IdempotencyKey = ""
 
 
 @METHODS.add("moot.swarmOpen", "run", tool="open_swarm", unbound=True)
@@ -105,31 +80,29 @@ async def open_swarm(call: Call, params: OpenSwarmParams) -> SwarmOut:
     settings = params.model_dump(include={"mode", "directions", "max_rounds", "quorum"})
     options = build_swarm_options(given, params.agents, {**settings, "directions": tuple(params.directions)})
     session = await call.deliberations.open(params.task, key=params.idempotency_key, by=call.caller.name, **options)
-    return await get_swarm_status(call, SwarmStatusParams(session_id=session))
+    status: SwarmOut = await get_swarm_status(call, session)
+    return status
 
 
 @METHODS.add("moot.swarmStatus", "read", tool="swarm_status")
-async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
+async def get_swarm_status(
+    call: Call,
+    session_id: SessionRef,
+    whole: Annotated[bool, Field(description="The whole blackboard with every event; else the newest of everything.")] = False,
+    at: EntryNumber = None,
+) -> SwarmOut:
     """Where a swarm stands: its leading idea with evidence and objections, all ideas by support, the synthesis; round,
     convergence figures, a snapshot of its blackboard.
     """
-    call.caller.check_session(params.session_id)
-    plugin = await _find_swarm_plugin(call, params.session_id)
-    if params.at is None:
-        whole_timeline = await _load_timeline(call, params.session_id)
-        timeline, decision = unwrap_timeline(whole_timeline), plugin.decision(whole_timeline)
-    else:
-        folded = await call.context.get_folded().load_at(parse_session_id(params.session_id), params.at)
-        timeline, decision = unwrap_timeline(folded.timeline), folded.plugin.decision(folded.timeline)
-    swarm = timeline.state
-    whole = build_board_json(timeline)
-    shown = (
-        whole
-        if params.whole
-        else {name: _keep_newest(value) for name, value in whole.items() if name not in {"events", "config"}}
-    )
+    await _check_swarm(call, session_id)
+    sessions = call.context.get_folded()
+    folded = await sessions.load(session_id) if at is None else await sessions.load_at(session_id, at)
+    timeline, decision = unwrap_timeline(folded.timeline), folded.plugin.decision(folded.timeline)
+    swarm, board = timeline.state, build_board_json(timeline)
+    if not whole:
+        board = {name: _keep_newest(value) for name, value in board.items() if name not in {"events", "config"}}
     return SwarmOut(
-        session_id=params.session_id,
+        session_id=session_id,
         status="exploring" if decision.status == "thinking" else decision.status,
         round=swarm.round,
         max_rounds=swarm.settings.max_rounds,
@@ -139,8 +112,8 @@ async def get_swarm_status(call: Call, params: SwarmStatusParams) -> SwarmOut:
         ended_by=decision.ended_by,
         converged=timeline.completed.converged if timeline.completed is not None else False,
         convergence=build_convergence_json(timeline.measures[-1], swarm) if timeline.measures else None,
-        blackboard=shown,
-        standing=build_standing_json(timeline, most=None if params.whole else NEWEST),
+        blackboard=board,
+        standing=build_standing_json(timeline, most=None if whole else NEWEST),
         cursor=timeline.seq,
     )
 
@@ -150,56 +123,42 @@ def _keep_newest(value: Any) -> Any:
 
 
 @METHODS.add("moot.swarmRound", "speak", tool="swarm_round", waits=True)
-async def wait_for_round(call: Call, params: RoundParams) -> RoundOut:
+async def wait_for_round(
+    call: Call,
+    session_id: SessionRef,
+    seat: SeatRef = None,
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long to be asked.")] = 0.0,
+) -> RoundOut:
     """Wait for what a swarm asks of your seat: round_start with your state, decision support and instructions, then its other
     messages.
     """
-    await _find_swarm_plugin(call, params.session_id)
-    seat = call.caller.resolve_seat(params.session_id, params.seat, "seat")
-    found = await get_asks(call, AsksParams(session_id=params.session_id, seat=seat, timeout_seconds=params.timeout_seconds))
+    await _check_swarm(call, session_id)
+    found = await get_asks(call, session_id, call.caller.resolve_speaker(seat, "seat"), timeout_seconds)
     if found.asks:
-        return RoundOut(
-            session_id=params.session_id,
-            status="your_turn",
-            ask=found.asks[0],
-            next="Answer with swarm_report.",
-        )
+        return RoundOut(session_id=session_id, status="your_turn", ask=found.asks[0], next="Answer with swarm_report.")
     if found.status == "ended":
-        return RoundOut(session_id=params.session_id, status="ended", next="The swarm has ended; swarm_status has its result.")
-    return RoundOut(session_id=params.session_id, status="pending", next="NoParams is asked of you yet: call again.")
+        return RoundOut(session_id=session_id, status="ended", next="The swarm has ended; swarm_status has its result.")
+    return RoundOut(session_id=session_id, status="pending", next="Nothing is asked of you yet: call again.")
 
 
 @METHODS.add("moot.swarmReport", "speak", tool="swarm_report")
-async def submit_report(call: Call, params: ReportParams) -> WrittenOut:
+async def submit_report(
+    call: Call,
+    session_id: SessionRef,
+    *,
+    seat: SeatRef = None,
+    ask: AskRef = None,
+    report: Annotated[dict[str, Any], Field(description="The fields that answerSchema of the ask names.")],
+    idempotency_key: IdempotencyKey = "",
+) -> WrittenOut:
     """Send your report of the round (or answer another message of the swarm): findings, operations, decision report, conflict
     review.
     """
-    await _find_swarm_plugin(call, params.session_id)
-    seat = parse_seat_id(call.caller.resolve_seat(params.session_id, params.seat, "seat"))
-    given = AnswerParams(
-        session_id=params.session_id, seat=seat, ask=params.ask, answer=params.report, idempotency_key=params.idempotency_key
-    )
-    return await answer_ask(call, given)
+    await _check_swarm(call, session_id)
+    return await answer_ask(call, session_id, seat=seat, ask=ask, answer=report, idempotency_key=idempotency_key)
 
 
-async def _find_swarm_plugin(call: Call, session: str) -> AnyPlugin:
-    """The protocol of a swarm, without telling it; raises BadSetting for what is none."""
-    call.caller.check_session(session)
-    plugin = await call.moot.load_plugin(session)
-    if plugin.name != "swarm":
+async def _check_swarm(call: Call, session: SessionId) -> None:
+    """Raises BadSetting for a session that is not a swarm."""
+    if (await call.moot.load_plugin(session)).name != "swarm":
         raise BadSetting(f"{session!r} is not a swarm; use get_asks and answer_ask to take part in it, get_session to read it")
-    return plugin
-
-
-async def _load_timeline(call: Call, session: str) -> SessionTimeline:
-    """Return the timeline of a swarm, with its consultations, if any; it is folded again only when something was added."""
-    await _find_swarm_plugin(call, session)
-    timelines = call.context.swarm_timelines
-    snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
-    timeline = timelines.pop(session, None)
-    if not isinstance(timeline, SessionTimeline) or timeline.seq != snapshot.seq:
-        timeline = await call.moot.load_timeline(session)
-    timelines[session] = timeline
-    while len(timelines) > MAX_TIMELINES:
-        del timelines[next(iter(timelines))]
-    return timeline

@@ -10,16 +10,13 @@ from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
-from moothall.app.deliberations import find_council_rules
 from moothall.app.session_options import Opener, list_public_options
-from moothall.domain.facts import Opened
 from moothall.domain.ids import parse_session_id
-from moothall.engine.snapshot import Snapshot
-from moothall.protocols.roundtable.facts import ConferenceOpened
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.method import Call, Method, Role, list_spellings
 from moothall.surfaces.api.methods import TOOLS
 from moothall.surfaces.api.session_options import OpenerParams
+from moothall.surfaces.api.views import find_conference_name, find_session_kind
 from moothall.surfaces.invitations.entries import SessionKind
 
 MAX_TOOLS: Final = 8
@@ -112,15 +109,6 @@ _AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
 """What an agent's token says already: who it is; and its reviewers are not its to choose."""
 
 
-def find_session_kind(snapshot: Snapshot) -> SessionKind:
-    """How somebody from outside takes part in this session."""
-    if find_council_rules(snapshot) is not None:
-        return "deliberation"
-    if find_conference_name(snapshot.session_state.opened):
-        return "conference"
-    return "swarm" if snapshot.rules.name == "swarm" else "meeting"
-
-
 def select_seat_tools(kind: SessionKind, *, has_consultations: bool) -> tuple[str, ...]:
     """The tools of a seat of such a session."""
     return tuple(dict.fromkeys((*SEAT_TOOLS[kind], *(CONSULT if has_consultations else ()))))
@@ -156,11 +144,6 @@ async def _find_conference(call: Call) -> str:
     return find_conference_name(
         (await call.moot.engine.load_snapshot(parse_session_id(call.caller.session))).session_state.opened
     )
-
-
-def find_conference_name(opened: Opened) -> str:
-    """The name of the conference in files that a session belongs to, or nothing."""
-    return opened.settings.conference if isinstance(opened, ConferenceOpened) else ""
 
 
 def describe_tools(names: Sequence[str], role: Role = "local") -> list[dict[str, Any]]:

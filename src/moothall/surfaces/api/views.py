@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
-from moothall.app.deliberations import DeliberationState
+from moothall.app.deliberations import DeliberationState, find_council_rules
 from moothall.app.protocols import get_protocol
 from moothall.domain.claims import cut_text
-from moothall.domain.facts import Language
+from moothall.domain.facts import Language, Opened
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
@@ -19,6 +19,7 @@ from moothall.protocols.council.report import build_warning
 from moothall.protocols.council.resolution import tally_candidates
 from moothall.protocols.council.state import Council, CouncilLine
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision, find_motion_votes, list_missing_votes
+from moothall.protocols.roundtable.facts import ConferenceOpened
 from moothall.reports.blocks import join_spans
 from moothall.reports.decision import Decision
 from moothall.reports.timeline import SessionTimeline, format_time
@@ -38,6 +39,7 @@ from moothall.surfaces.api.shapes import (
     TallyOut,
     VoteOut,
 )
+from moothall.surfaces.invitations.entries import SessionKind
 
 MAX_PAGE_LENGTH: Final = 60_000
 """About how many characters of contributions one answer holds."""
@@ -89,6 +91,20 @@ def build_general_standing(snapshot: Snapshot, protocol: str) -> StandingOut:
 def _build_standing(snapshot: Snapshot, **given: object) -> StandingOut:
     opened = snapshot.session_state.opened
     return StandingOut.collect(opened, opened.subject, deliberation_id=snapshot.session, cursor=snapshot.seq, **given)
+
+
+def find_session_kind(snapshot: Snapshot) -> SessionKind:
+    """How somebody from outside takes part in this session."""
+    if find_council_rules(snapshot) is not None:
+        return "deliberation"
+    if find_conference_name(snapshot.session_state.opened):
+        return "conference"
+    return "swarm" if snapshot.rules.name == "swarm" else "meeting"
+
+
+def find_conference_name(opened: Opened) -> str:
+    """The name of the conference in files that a session belongs to, or nothing."""
+    return opened.settings.conference if isinstance(opened, ConferenceOpened) else ""
 
 
 def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:

@@ -183,7 +183,7 @@ async def _choose_role(moot: Moot, session: str | None, seat: str | None, named:
 
 
 async def _build_prompt(moot: Moot, session: str, seat: str) -> str:
-    from moothall.surfaces.api.toolsets import find_conference_name, find_session_kind
+    from moothall.surfaces.api.views import find_conference_name, find_session_kind
     from moothall.surfaces.invitations.entries import build_join_prompt
 
     snapshot = await moot.engine.load_snapshot(parse_session_id(session))

@@ -23,14 +23,8 @@ from moothall.errors import MootError
 from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
 from moothall.surfaces.api.methods import TABLE, TOOLS
-from moothall.surfaces.api.toolsets import (
-    ALL_TOOLS,
-    complete_arguments,
-    describe_tools,
-    find_conference_name,
-    find_session_kind,
-    select_tools,
-)
+from moothall.surfaces.api.toolsets import ALL_TOOLS, complete_arguments, describe_tools, select_tools
+from moothall.surfaces.api.views import find_conference_name, find_session_kind
 from moothall.surfaces.invitations.entries import build_join_prompt
 from moothall.surfaces.mcp.greeting import INSTRUCTIONS, Greeting
 from moothall.surfaces.mcp.transport import CancelMiddleware
