@@ -106,7 +106,7 @@ def test_what_an_agent_leaves_out_it_no_longer_holds() -> None:
     run = SwarmRun(build_swarm_plan(2, max_rounds=3, collisions=0))
     says = {1: (CACHE, BUY), 2: (BUY,), 3: ()}
     run.play(exploring(lambda ask, state: build_valid_report(state, ask.seat, "x", *says[state.round])))
-    assert [fact.opinions[0].ideas for fact in run.facts(RoundSettled)] == [(1, 2), (2,), (2,)]
+    assert [next(iter(fact.opinions.values())) for fact in run.facts(RoundSettled)] == [(1, 2), (2,), (2,)]
 
 
 def test_agreement_after_reading_is_told_from_agreement_before() -> None:
@@ -211,7 +211,7 @@ def test_agents_elsewhere_say_goodbye_and_others_are_not_troubled() -> None:
     (notice,) = run.facts(ShutdownNoticed)
     assert notice.awaited == (ADA, BOB, EVE)
     (ended,) = run.facts(AgentsTerminated)
-    assert [each.reason for each in ended.ends] == ["graceful", "forced", "forced"]
+    assert list(ended.ends.values()) == ["graceful", "forced", "forced"]
     inside = five(collisions=0)
     assert [ask for ask in inside.asks if ask.kind == "shutdown"] == []
 

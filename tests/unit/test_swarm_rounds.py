@@ -50,12 +50,11 @@ from moothall.protocols.swarm.facts import (
 )
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.records.blackboard import render_blackboard
-from moothall.protocols.swarm.rules import compliance, convergence, ideas, operations, round_start, settle_round, shutdown
-from moothall.protocols.swarm.rules.execution import ExecutionProgress
+from moothall.protocols.swarm.rules import compliance, ideas, operations, round_end, round_start, shutdown
 from moothall.protocols.swarm.rules.ideas import compare_by_words
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.rules.rulebook import RULES
-from moothall.protocols.swarm.state import Swarm
+from moothall.protocols.swarm.state import ExecutionProgress, Swarm
 from moothall.scoring.stigmergy import Diversity
 from moothall_testkit.rulebook_contract import START
 
@@ -327,7 +326,7 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
     assert {type(entry.fact) for entry in run.entries} >= {SwarmFormed, SwarmCompleted, SwarmClosed}
     assert any(fact.by == "words (fallback)" for fact in run.facts(IdeasSorted))
     assert any(fact.roles for fact in run.facts(RoundSettled))
-    for module in (round_start, settle_round, convergence, operations, compliance):
+    for module in (round_start, round_end, operations, compliance):
         for name in (
             "add_deposit",
             "evaporate",
@@ -370,7 +369,7 @@ def test_settlement_goes_in_its_order() -> None:
     run = five()
     (first, *_) = run.facts(RoundSettled)
     assert [(each.before, each.after) for each in first.evaporated] == [(0.1, 0.1)] * 5
-    assert [each.ideas for each in first.opinions] == [(1,)] * 4 + [(2,)]
+    assert list(first.opinions.values()) == [(1,)] * 4 + [(2,)]
     assert first.counted == tuple(run.state.explorers)
 
 
@@ -419,7 +418,7 @@ def test_a_day_between_is_nobodys_time(stray: Fact) -> None:
     assert run.state.clock == before
     run.play(exploring(report))
     assert not [seat for fact in run.facts(RoundSettled) for seat in fact.expired]
-    assert {each.reason for fact in run.facts(AgentsTerminated) for each in fact.ends} == {"graceful"}
+    assert {reason for fact in run.facts(AgentsTerminated) for reason in fact.ends.values()} == {"graceful"}
 
 
 def test_waiting_for_agents_elsewhere_counts_no_longer_than_a_round_waits() -> None:

@@ -125,8 +125,8 @@ class ConvergenceVerdict:
     round: int
     enough_rounds: bool
     stable: bool
-    quorum: bool
-    diverse: bool
+    has_quorum: bool
+    is_diverse: bool
     too_fast: bool
     consensus_rate: float
     converged: bool
@@ -186,8 +186,8 @@ def judge_convergence(
         round=round_number,
         enough_rounds=enough,
         stable=stable,
-        quorum=has_quorum,
-        diverse=diverse,
+        has_quorum=has_quorum,
+        is_diverse=diverse,
         too_fast=too_fast,
         consensus_rate=consensus_rate,
         converged=not reason,

@@ -4,7 +4,7 @@ A person brings ideas, a word on a finding of another seat, checks and votes; fi
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final, get_args
 
@@ -47,9 +47,7 @@ RATING: Final = "rating"
 MAX_LINE: Final = 500
 MAX_TEXT: Final = 4_000
 MAX_PERSPECTIVE: Final = 100
-MAX_HELD: Final = 10
 MAX_CLASSIC_FINDINGS: Final = 5
-MAX_INSIGHTS: Final = 5
 MAX_VERDICTS: Final = 50
 MAX_JUDGEMENTS: Final = 200
 MAX_VOTES: Final = 20
@@ -131,8 +129,21 @@ class SwarmAsk:
 Row = AnswerField[SwarmAsk]
 
 
-def _list_of(shape: type, rows: tuple[Row, ...], most: int, asked: SwarmAsk) -> Schema:
-    return allow_list(build_table_schema(shape, rows, asked), most)
+def _define_list(
+    name: str,
+    *items: Row,
+    shape: type,
+    most: int,
+    when: Callable[[SwarmAsk], bool] | None = None,
+    ask: Callable[[SwarmAsk], list[PersonStep]] | None = None,
+    read: Callable[[SwarmAsk, Answers], object] | None = None,
+) -> Row:
+    """Define a field that is a list of objects, at most so many; an answer must have it, and without it, it is empty."""
+
+    def allow(asked: SwarmAsk) -> Schema:
+        return allow_list(build_table_schema(shape, items, asked), most)
+
+    return Row(name, is_needed=True, when=when, allow=allow, fill=lambda _: (), ask=ask, read=read)
 
 
 def _allow_operations(asked: SwarmAsk) -> Schema:
@@ -284,31 +295,7 @@ def _read_synthesis(_: SwarmAsk, answers: Answers) -> str:
 REASON: Final = Row("reason", allow=lambda _: allow_line(MAX_LINE))
 FINDING: Final = (
     Row("coreIdea", is_needed=True, allow=lambda _: allow_text(MAX_LINE)),
-    Row("details", allow=lambda _: allow_line(MAX_TEXT)),
-    Row("perspective", allow=lambda _: allow_line(MAX_PERSPECTIVE)),
-    Row("agreesWith", allow=lambda _: allow_list(allow_line(MAX_LINE), MAX_HELD)),
-    Row("needsValidation"),
-)
-CHECK: Final = (
-    Row("finding", is_needed=True, allow=lambda asked: allow_values(each.id for each in asked.checked)),
-    Row("verdict", is_needed=True),
-    Row("reason"),
-)
-JUDGEMENT: Final = (
-    Row("pair", is_needed=True, allow=lambda asked: allow_values(range(1, len(asked.state.review.pairs) + 1))),
-    Row("verdict", is_needed=True),
-    REASON,
-)
-ANSWER_RATING: Final = (
-    Row("answer", is_needed=True, allow=lambda asked: allow_values(asked.rated)),
-    Row("rating", is_needed=True),
-    REASON,
-)
-VOTE: Final = (
-    Row("idea", is_needed=True, allow=lambda asked: allow_values(list_ballot_ideas(asked.state))),
-    Row("position", is_needed=True, allow=lambda _: allow_values(get_args(VotePosition))),
-    Row("confidence"),
-    Row("reason"),
+    *map(Row, ("details", "perspective", "agreesWith", "needsValidation")),
 )
 
 FORMS: Final = index_by_kind(
@@ -317,8 +304,9 @@ FORMS: Final = index_by_kind(
         Row(
             "findings",
             is_needed=True,
-            allow=lambda asked: _list_of(
-                shapes.FoundIdea, FINDING, MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS, asked
+            allow=lambda asked: allow_list(
+                build_table_schema(shapes.FoundIdea, FINDING, asked),
+                MAX_CLASSIC_FINDINGS if asked.is_classic else shapes.MAX_FINDINGS,
             ),
             fill=lambda _: (),
             ask=_ask_findings,
@@ -347,7 +335,6 @@ FORMS: Final = index_by_kind(
         Row(
             "action",
             is_needed=True,
-            allow=lambda _: allow_values(get_args(shapes.Action)),
             silence="pass",
             ask=_ask_action,
             read=lambda _, answers: answers[POSITION],
@@ -355,7 +342,6 @@ FORMS: Final = index_by_kind(
         Row(
             "content",
             is_needed=True,
-            allow=lambda _: allow_line(MAX_TEXT),
             fill=lambda _: "",
             ask=lambda asked: [ask_words(asked.text.say)],
             read=lambda _, answers: answers[WORDS][:MAX_TEXT],
@@ -367,15 +353,17 @@ FORMS: Final = index_by_kind(
             ask=_ask_target,
             read=_read_target,
         ),
-        Row("newInsights", allow=lambda _: allow_list(allow_line(MAX_LINE), MAX_INSIGHTS)),
+        Row("newInsights"),
     ),
     define_answer(
         AnswerForm(kind="validate", reply=facts.Validated, shape=shapes.Validation, form="json", max_tokens=800, looks_up=True),
-        Row(
+        _define_list(
             "verdicts",
-            is_needed=True,
-            allow=lambda asked: _list_of(shapes.FindingCheck, CHECK, MAX_VERDICTS, asked),
-            fill=lambda _: (),
+            Row("finding", is_needed=True, allow=lambda asked: allow_values(each.id for each in asked.checked)),
+            Row("verdict", is_needed=True),
+            Row("reason"),
+            shape=shapes.FindingCheck,
+            most=MAX_VERDICTS,
             ask=_ask_verdicts,
             read=_read_verdicts,
         ),
@@ -383,30 +371,37 @@ FORMS: Final = index_by_kind(
     define_answer(AnswerForm(kind="compare", reply=facts.Compared, shape=shapes.SimilarityReport, form="json", max_tokens=2_000)),
     define_answer(
         AnswerForm(kind="judge", reply=facts.Judged, shape=shapes.IdeaJudgements, form="json", max_tokens=2_500),
-        Row(
+        _define_list(
             "judgements",
-            is_needed=True,
-            allow=lambda asked: _list_of(shapes.PairJudgement, JUDGEMENT, MAX_JUDGEMENTS, asked),
-            fill=lambda _: (),
+            Row("pair", is_needed=True, allow=lambda asked: allow_values(range(1, len(asked.state.review.pairs) + 1))),
+            Row("verdict", is_needed=True),
+            REASON,
+            shape=shapes.PairJudgement,
+            most=MAX_JUDGEMENTS,
         ),
     ),
     define_answer(
         AnswerForm(kind="ballot", reply=facts.Voted, shape=shapes.SwarmBallot, form="json", max_tokens=600),
-        Row(
+        _define_list(
             "ratings",
-            is_needed=True,
+            Row("answer", is_needed=True, allow=lambda asked: allow_values(asked.rated)),
+            Row("rating", is_needed=True),
+            REASON,
+            shape=shapes.AnswerRating,
+            most=MAX_VOTES,
             when=lambda asked: bool(asked.rated),
-            allow=lambda asked: _list_of(shapes.AnswerRating, ANSWER_RATING, MAX_VOTES, asked),
-            fill=lambda _: (),
             ask=_ask_ratings,
             read=_read_ratings,
         ),
-        Row(
+        _define_list(
             "votes",
-            is_needed=True,
+            Row("idea", is_needed=True, allow=lambda asked: allow_values(list_ballot_ideas(asked.state))),
+            Row("position", is_needed=True),
+            Row("confidence"),
+            Row("reason"),
+            shape=shapes.IdeaVote,
+            most=MAX_VOTES,
             when=lambda asked: not asked.state.by_evidence or bool(list_ballot_ideas(asked.state)),
-            allow=lambda asked: _list_of(shapes.IdeaVote, VOTE, MAX_VOTES, asked),
-            fill=lambda _: (),
             ask=_ask_votes,
             read=_read_votes,
         ),

@@ -1,10 +1,11 @@
 """The facts of a swarm.
 
-The facts that the rulebook computes confirm the steps of the execution state machine (`execution.py`); each holds the result of
+The facts that the rulebook computes confirm the steps of the execution state machine (`state.py`); each holds the result of
 its step, so that the ledger alone describes the run.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Final, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
@@ -13,7 +14,7 @@ from moothall.domain.facts import Closed, Fact, Opened, Reply
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm import answers
 from moothall.scoring.evidence import EvidenceVerdict
-from moothall.scoring.stigmergy import QuorumOf
+from moothall.scoring.stigmergy import ConvergenceVerdict, QuorumOf
 
 VALIDATOR: Final = SeatId("validator")
 LIKENESS: Final = SeatId("likeness")
@@ -264,14 +265,6 @@ class IdeasSorted(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion:
-    """The ideas that an agent holds."""
-
-    seat: SeatId
-    ideas: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RoleChange:
     """An agent's new role; `reason` names the rule, `probability` and `drawn` the random draw that decided."""
 
@@ -286,12 +279,15 @@ class RoleChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundSettled(Fact):
-    """The settlement of a round, in this order: evaporation, expired signals, opinions, roles, round counts."""
+    """The settlement of a round, in this order: evaporation, expired signals, opinions, roles, round counts.
+
+    `opinions` are the ideas that each active agent holds.
+    """
 
     round: int
     evaporated: tuple[ConcentrationChange, ...] = ()
     expired: tuple[str, ...] = ()
-    opinions: tuple[Opinion, ...] = ()
+    opinions: Mapping[SeatId, tuple[int, ...]] = field(default_factory=dict)
     roles: tuple[RoleChange, ...] = ()
     refused: tuple[SeatId, ...] = ()
     counted: tuple[SeatId, ...] = ()
@@ -317,20 +313,18 @@ class EvidenceChoice(EvidenceVerdict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvergenceMeasured(Fact):
+class ConvergenceMeasured(ConvergenceVerdict, Fact):
     """Every figure of the verdict on a round with its inputs, and the protection that followed.
 
     `silent` are active agents that the quorum does not count. `lead` is what the readings favour so far, where that can end the
     run; `is_clear` says that it does.
     """
 
-    round: int
     ideas: tuple[int, ...]
     before: tuple[int, ...]
     active: int
     backing: tuple[Backing, ...]
     quorum_ideas: tuple[int, ...]
-    consensus_rate: float
     perspectives: int
     distinct: int
     stated: int
@@ -339,13 +333,6 @@ class ConvergenceMeasured(Fact):
     orthogonality: float
     entropy: float
     diversity: float
-    enough_rounds: bool
-    stable: bool
-    has_quorum: bool
-    is_diverse: bool
-    too_fast: bool
-    converged: bool
-    reason: str = ""
     warnings: tuple[str, ...] = ()
     all_random: bool = False
     cut: ConcentrationChange | None = None
@@ -418,18 +405,10 @@ class ShutdownAnswered(Fact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentEnd:
-    """How an agent ended."""
-
-    seat: SeatId
-    reason: Termination
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentsTerminated(Fact):
     """Every remaining agent was terminated, each with its reason."""
 
-    ends: tuple[AgentEnd, ...]
+    ends: Mapping[SeatId, Termination]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -303,13 +303,12 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
 
 def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> list[str]:
     """List the answers that a seat has read with its own deposits and findings: a model remembers none of them."""
-    lines = []
-    index = AnswerIndex(state)
+    index, lines = AnswerIndex(state), list[str]()
+    amounts = index.sum_deposits()
     mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
     for number, answer in index.list_read(seat).items():
         ways = {key for key, at in index.by_direction.items() if at == number}
-        given = [seats[seat] for key, seats in state.board.readings.items() if key in ways and seat in seats]
-        count, total = sum(each for each, _ in given), sum(each for _, each in given)
+        count, total = amounts.get((number, seat), (0, 0.0))
         deposits = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
         lines.append(quote_lines(f"{number}. {one_line(answer.text)}{deposits}"))
         # Of what it said again and again, the time that was reviewed most.

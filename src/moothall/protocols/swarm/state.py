@@ -1,4 +1,4 @@
-"""The state of a swarm: its blackboard, its agents, and the stage of the round.
+"""The state of a swarm: its blackboard, its agents, the stage of the round, and the confirmed steps, of which none is skipped.
 
 The state holds what decisions need. What only readers need (every event, every operation with its parameters) is collected from
 the facts by `reports/timeline.py`, so that the cost of a fact does not grow with the run.
@@ -7,16 +7,16 @@ the facts by `reports/timeline.py`, so that the cost of a fact does not grow wit
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Final, Literal
 
-from moothall.domain.facts import Loss
+from moothall.domain.facts import Fact, Loss
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.running_time import PendingAsk
 from moothall.protocols.swarm import answers, facts
-from moothall.protocols.swarm.rules.execution import ExecutionProgress
 from moothall.scoring.likeness import normalize_idea
 
 SILENT_ROUNDS: Final = 2
@@ -276,6 +276,57 @@ class RoundReview:
     @property
     def has_new(self) -> bool:
         return len(self.texts) > len(self.ideas)
+
+
+NOTHING: Final = ""
+CONFIRMS: Final[dict[type[Fact], tuple[str, ...]]] = {
+    facts.SwarmFormed: ("INIT:create_team", "INIT:create_blackboard", "INIT:init_agent_states", "INIT:spawn_agents"),
+    facts.RoundBegun: ("ROUND:broadcast_round_start",),
+    facts.BarrierPassed: ("ROUND:wait_responses",),
+    facts.OperationsProcessed: ("ROUND:process_operations", "ROUND:return_results"),
+    facts.IdeasSorted: ("ROUND:update_blackboard",),
+    facts.RoundSettled: ("ROUND:settle_round",),
+    facts.ConvergenceMeasured: ("CONVERGENCE:check_beta_stability", "CONVERGENCE:check_quorum", "CONVERGENCE:check_diversity"),
+    facts.SwarmCompleted: ("CONVERGENCE:generate_report",),
+    facts.ShutdownNoticed: ("SHUTDOWN:pre_notify",),
+    facts.ShutdownAnswered: ("SHUTDOWN:graceful_request",),
+    facts.AgentsTerminated: ("SHUTDOWN:force_terminate", "SHUTDOWN:mark_all_terminated"),
+}
+"""The steps of the protocol in their order, named as in its source, by the fact that confirms them."""
+
+
+def _build_following() -> dict[str, frozenset[str]]:
+    following = {one: {other} for one, other in pairwise([NOTHING, *(step for steps in CONFIRMS.values() for step in steps)])}
+    # A round without an end is followed by another one; a run may also be ended before its first round.
+    following["CONVERGENCE:check_diversity"].add("ROUND:broadcast_round_start")
+    following["INIT:spawn_agents"].add("CONVERGENCE:generate_report")
+    return {one: frozenset(others) for one, others in following.items()}
+
+
+FOLLOWING: Final = _build_following()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionProgress:
+    """The last confirmed step, and the number of confirmed steps."""
+
+    last: str = NOTHING
+    count: int = 0
+
+    def can_confirm(self, *steps: str) -> bool:
+        """Whether these steps, in this order, come next."""
+        return all(step in FOLLOWING.get(last, ()) for last, step in pairwise((self.last, *steps)))
+
+    def with_confirmed(self, *steps: str) -> "ExecutionProgress":
+        """Return the progress with these steps confirmed; raises ValueError if one of them would skip another."""
+        if not self.can_confirm(*steps):
+            expected = " or ".join(sorted(FOLLOWING.get(self.last, ()))) or "nothing"
+            raise ValueError(f"after {self.last or 'the opening'} comes {expected}, not {steps[0] if steps else 'nothing'}")
+        return ExecutionProgress(last=steps[-1], count=self.count + len(steps)) if steps else self
+
+    @property
+    def is_over(self) -> bool:
+        return self.last == "SHUTDOWN:mark_all_terminated"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,14 +4,12 @@ The blackboard contains no time of day: the same seed and the same answers give 
 in the ledger.
 """
 
-from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from moothall.domain.ids import SeatId
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.agent_names import format_agent_name
-from moothall.protocols.swarm.answers import FoundIdea, SwarmBallot
+from moothall.protocols.swarm.answers import FoundIdea
 from moothall.protocols.swarm.facts import ConvergenceMeasured
 from moothall.protocols.swarm.json_fields import name_ideas, take_fields, to_camel_case, to_plain_json
 from moothall.protocols.swarm.prompts import build_agent_state
@@ -93,15 +91,13 @@ def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
         "ideas": [_build_idea(timeline, idea) for idea in board.ideas.values()],
         "joins": [_build_join(join) for join in timeline.joins],
         "opinionHistory": [
-            {"round": settled.round, "opinions": {each.seat: name_ideas(each.ideas) for each in settled.opinions}}
+            {"round": settled.round, "opinions": {seat: name_ideas(ideas) for seat, ideas in settled.opinions.items()}}
             for settled in timeline.settlements
         ],
         "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
         "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
         "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
-        # While all vote, nobody may read the votes of others, not even from the files.
-        "votes": {} if swarm.is_sealed else _build_votes(swarm),
-        **({"ratings": {} if swarm.is_sealed else _build_ratings(swarm)} if swarm.by_evidence else {}),
+        **_build_ballots(swarm),
         "result": _build_result(timeline),
         "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
         "events": timeline.events,
@@ -204,23 +200,20 @@ def _build_agent(agent: Agent) -> dict[str, Any]:
     }
 
 
-def _build_votes(swarm: Swarm) -> dict[str, Any]:
-    return {
-        seat: [take_fields(vote, "idea# position confidence reason") for vote in ballot.votes]
-        for seat, ballot in _list_ballots(swarm)
-    }
-
-
-def _build_ratings(swarm: Swarm) -> dict[str, Any]:
+def _build_ballots(swarm: Swarm) -> dict[str, Any]:
+    """Return the votes and, where readings decide, the ratings of each seat."""
+    # While all vote, nobody may read the votes of others, not even from the files.
+    seats = () if swarm.is_sealed else swarm.explorers
+    ballots = {seat: ballot for seat in seats if (ballot := swarm.ballots.get(seat)) is not None}
     names = {number: answer.name for number, answer in AnswerIndex(swarm).answers.items()}
-    return {
+    ratings = {
         seat: [take_fields(each, "answer rating reason", answer=names.get(each.answer)) for each in ballot.ratings]
-        for seat, ballot in _list_ballots(swarm)
+        for seat, ballot in ballots.items()
     }
-
-
-def _list_ballots(swarm: Swarm) -> Iterator[tuple[SeatId, SwarmBallot]]:
-    yield from ((seat, ballot) for seat in swarm.explorers if (ballot := swarm.ballots.get(seat)) is not None)
+    votes = {
+        seat: [take_fields(vote, "idea# position confidence reason") for vote in ballot.votes] for seat, ballot in ballots.items()
+    }
+    return {"votes": votes, **({"ratings": ratings} if swarm.by_evidence else {})}
 
 
 def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:

@@ -190,21 +190,19 @@ class CheckedSynthesis:
 
 def check_citations(text: str, findings: Sequence[Finding], words: SwarmReportText) -> CheckedSynthesis:
     """Check every finding that a text names: one that does not exist or was refuted is marked, not passed on as a fact."""
-    cited: dict[str, None] = {}
-    unknown: dict[str, None] = {}
-    refuted: dict[str, None] = {}
+    named: dict[str, dict[str, None]] = {"cited": {}, "unknown": {}, "refuted": {}}
 
     def mark(match: re.Match[str]) -> str:
         number = int(match[1])
         if not 1 <= number <= len(findings):
-            unknown[match[0]] = None
+            named["unknown"][match[0]] = None
             return f"{match[0]} ({words.no_such_finding})"
         finding = findings[number - 1]
-        cited[finding.id] = None
+        named["cited"][finding.id] = None
         if finding.verdict != "refuted":
             return match[0]
-        refuted[finding.id] = None
+        named["refuted"][finding.id] = None
         return f"{match[0]} ({words.refuted_finding})"
 
     marked = _CITED.sub(mark, text)
-    return CheckedSynthesis(text=marked, cited=tuple(cited), unknown=tuple(unknown), refuted=tuple(refuted))
+    return CheckedSynthesis(text=marked, **{name: tuple(each) for name, each in named.items()})

@@ -131,9 +131,9 @@ def _list_measurement(_: Swarm, fact: facts.ConvergenceMeasured) -> Iterator[dic
 
 
 def _list_ends(_: Swarm, fact: facts.AgentsTerminated) -> Iterator[dict[str, Any]]:
-    for end in fact.ends:
-        kind = "agent_terminated" if end.reason == "graceful" else "agent_force_terminated"
-        yield from _take(kind, [end], "agentId=seat reason")
+    for seat, reason in fact.ends.items():
+        kind = "agent_terminated" if reason == "graceful" else "agent_force_terminated"
+        yield {"type": kind, "agentId": seat, "reason": reason}
 
 
 def _describe_change(mark: str, change: facts.StatusChange | facts.RoleChange, words: SwarmReportText) -> str:
@@ -193,7 +193,7 @@ def _describe_measurement(words: SwarmReportText, fact: facts.ConvergenceMeasure
 
 
 def _describe_ends(words: SwarmReportText, fact: facts.AgentsTerminated) -> list[str]:
-    counts = Counter(each.reason for each in fact.ends)
+    counts = Counter(fact.ends.values())
     return ["  ■ " + ", ".join(f"{translate_term(words, reason)} × {count}" for reason, count in counts.items())]
 
 

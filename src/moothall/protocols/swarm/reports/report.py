@@ -22,7 +22,7 @@ from moothall.protocols.swarm.reports.answer import (
     build_undone_joins,
     build_verdict,
 )
-from moothall.protocols.swarm.reports.decision import build_decision, find_choice
+from moothall.protocols.swarm.reports.decision import build_decision, find_choice, list_votes
 from moothall.protocols.swarm.reports.events import list_event_lines, translate_term
 from moothall.protocols.swarm.reports.standing import SwarmStanding, WhatIfResult, build_standing
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
@@ -296,7 +296,7 @@ def _build_joins(standing: SwarmStanding) -> Iterable[Block]:
 
 def _build_votes(standing: SwarmStanding) -> Iterable[Block]:
     """Every vote with its reason, once all have voted."""
-    swarm, words = standing.swarm, standing.words
+    words = standing.words
     rows = [
         (
             f"idea-{idea}",
@@ -305,11 +305,8 @@ def _build_votes(standing: SwarmStanding) -> Iterable[Block]:
             f"{vote.confidence:.2f}",
             vote.reason,
         )
-        for idea in list_ballot_ideas(swarm)
-        for seat in swarm.explorers
-        if (ballot := swarm.ballots.get(seat)) is not None and not standing.timeline.is_sealed
-        for vote in ballot.votes
-        if vote.idea == idea
+        for idea in list_ballot_ideas(standing.swarm)
+        for seat, vote in list_votes(standing.timeline, idea)
     ]
     return (build_table(words.vote_heads, rows),)
 

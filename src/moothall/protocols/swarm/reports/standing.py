@@ -17,9 +17,9 @@ from moothall.protocols.swarm.facts import ConvergenceMeasured, EvidenceChoice, 
 from moothall.protocols.swarm.json_fields import take_fields
 from moothall.protocols.swarm.reports.decision import check_citations, find_choice, list_carried_ideas, list_votes
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.rules.convergence import compute_figures
 from moothall.protocols.swarm.rules.directions import direction_key
 from moothall.protocols.swarm.rules.ideas import with_ideas
+from moothall.protocols.swarm.rules.round_end import compute_figures
 from moothall.protocols.swarm.state import Board, Finding, RoundReview, Swarm
 from moothall.scoring.likeness import normalize_idea
 from moothall.scoring.stigmergy import compute_share
@@ -148,10 +148,9 @@ def replay_rounds(timeline: SwarmTimeline, apart: Mapping[str, int]) -> WhatIfRe
         placed = [each for number, each in timeline.placed if number == settled.round]
         state = fast_replace(state, round=settled.round, board=board)
         state = with_ideas(state, list(_place_apart(placed, apart, board)))
-        active = [each.seat for each in settled.opinions]
-        held = frozenset(number for seat in active for number in state.agents[seat].holds)
+        held = frozenset(number for seat in settled.opinions for number in state.agents[seat].holds)
         state = fast_replace(state, history=(*state.history, held))
-        voices = [seat for seat in active if seat not in measured.silent]
+        voices = [seat for seat in settled.opinions if seat not in measured.silent]
         figures = compute_figures(state, voices, measured.perspectives, measured.concentrations)
         rounds.append(replace(figures, active=measured.active, silent=measured.silent))
         state = fast_replace(state, leading=(*state.leading, frozenset(figures.quorum_ideas)))

@@ -28,12 +28,17 @@ def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Vio
     """Return the violations of a report, at most one per check. The classic mode has no such rules."""
     if state.settings.mode == "classic":
         return []
+    order = state.orders.get(agent.seat)
+    is_random_missed = order is not None and order.random and not report.random_explore_forced
+    # C1: every operation that it reports as carried out must be in the log under its name.
+    missing = next((name for name in report.confirmed_operations if name not in agent.done), None)
     checks = (
-        _check_operations(agent, report),
+        ("reported_operation_not_found", missing) if missing is not None else None,
         _check_decision(state, agent, report),
         # C3: there must be a conflict review, also if it found no conflict.
         ("conflict_review_missing", "") if report.conflict_review is None else None,
-        _check_random_exploration(state, agent, report),
+        # C4: random exploration must be carried out if it was ordered.
+        ("random_explore_not_executed", "") if is_random_missed else None,
     )
     return [
         Violation(seat=agent.seat, violation=name, severity=SEVERITIES.get(name, "WARNING"), detail=one_line(detail)[:200])
@@ -41,16 +46,7 @@ def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Vio
     ]
 
 
-RuleBreach = tuple[str, str] | None
-
-
-def _check_operations(agent: Agent, report: RoundReport) -> RuleBreach:
-    """C1: every operation that it reports as carried out must be in the log under its name."""
-    missing = next((name for name in report.confirmed_operations if name not in agent.done), None)
-    return None if missing is None else ("reported_operation_not_found", missing)
-
-
-def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:
+def _check_decision(state: Swarm, agent: Agent, report: RoundReport) -> tuple[str, str] | None:
     """C2: the decision report must be complete, and its probabilities correct."""
     decision = report.decision_report
     if decision is None:
@@ -81,10 +77,3 @@ def _find_missing_part(decision: DecisionReport) -> str:
         "selectionReason": not decision.selection_reason.strip(),
     }
     return next((name for name, missing in is_missing.items() if missing), "")
-
-
-def _check_random_exploration(state: Swarm, agent: Agent, report: RoundReport) -> RuleBreach:
-    """C4: random exploration must be carried out if it was ordered."""
-    order = state.orders.get(agent.seat)
-    is_missed = order is not None and order.random and not report.random_explore_forced
-    return ("random_explore_not_executed", "") if is_missed else None

@@ -86,6 +86,15 @@ class AnswerIndex:
         numbers = [number for number in dict.fromkeys((*own, *ways)) if number in self.answers]
         return {number: self.answers[number] for number in sorted(numbers[-MAX_RATED:])}
 
+    def sum_deposits(self) -> dict[tuple[int, SeatId], tuple[int, float]]:
+        """Return how often and how much in all each explorer deposited on the directions of an answer."""
+        amounts: dict[tuple[int, SeatId], tuple[int, float]] = {}
+        for key, seats in self._state.board.readings.items():
+            for seat, (count, total) in seats.items() if key in self.by_direction else ():
+                before = amounts.get((self.by_direction[key], seat), (0, 0.0))
+                amounts[self.by_direction[key], seat] = (before[0] + count, before[1] + total)
+        return amounts
+
 
 def build_choice(state: Swarm) -> EvidenceChoice | None:
     """Return the answer that the readings favour; None if nobody read any."""
@@ -99,12 +108,7 @@ def build_choice(state: Swarm) -> EvidenceChoice | None:
         for each in ballot.ratings
         if each.answer in read
     }
-    amounts: dict[tuple[int, SeatId], tuple[int, float]] = {}
-    for key, seats in state.board.readings.items():
-        for seat, (count, total) in seats.items() if key in index.by_direction else ():
-            cell = (index.by_direction[key], seat)
-            before = amounts.get(cell, (0, 0.0))
-            amounts[cell] = (before[0] + count, before[1] + total)
+    amounts = index.sum_deposits()
     factor = scale_deposits(amounts, ratings, state.settings.max_deposit)
     weights = _weigh_findings(state)
     readings = []

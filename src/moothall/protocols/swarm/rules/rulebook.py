@@ -22,14 +22,13 @@ from moothall.protocols.swarm import answers, facts
 from moothall.protocols.swarm.answer_table import FORMS
 from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, SwarmClosed
 from moothall.protocols.swarm.prompts import build_answer_rules, build_brief
-from moothall.protocols.swarm.rules import collisions, convergence, ideas, operations, round_start, settle_round, shutdown
-from moothall.protocols.swarm.rules.convergence import find_end_reason
-from moothall.protocols.swarm.rules.execution import CONFIRMS
-from moothall.protocols.swarm.state import RoundReview, Stage, Swarm
+from moothall.protocols.swarm.rules import collisions, ideas, operations, round_end, round_start, shutdown
+from moothall.protocols.swarm.rules.round_end import find_end_reason
+from moothall.protocols.swarm.state import CONFIRMS, RoundReview, Stage, Swarm
 
 MAX_INPUTS: Final = 3
-_PARTS_WITH_SEATS: Final = ("orders", "violations", "changes", "results", "opinions", "roles", "ends")
-_SEATS: Final = ("synced", "awaited", "acknowledged")
+_PARTS_WITH_SEATS: Final = ("orders", "violations", "changes", "results", "roles")
+_SEATS: Final = ("opinions", "synced", "awaited", "acknowledged", "ends")
 
 
 class SwarmRules:
@@ -337,7 +336,7 @@ def _apply_operations(state: Swarm, fact: facts.OperationsProcessed) -> Swarm:
 
 
 def _apply_measurement(state: Swarm, fact: facts.ConvergenceMeasured) -> Swarm:
-    after = convergence.apply_measurement(state, fact)
+    after = round_end.apply_measurement(state, fact)
     return after if find_end_reason(after) is None else fast_replace(after, stage="vote")
 
 
@@ -385,8 +384,8 @@ _STEPS: Final[dict[type[Fact], ComputedStep[Any]]] = {
             # Reviews before ideas: both rewrite the findings, and the reviews still refer to them by number only.
             lambda state, fact: ideas.with_ideas(collisions.apply_reviews(state), fact.placed),
         ),
-        ComputedStep(facts.RoundSettled, ("settle",), "measure", settle_round.build_settlement, settle_round.apply_settlement),
-        ComputedStep(facts.ConvergenceMeasured, ("measure",), "begin", convergence.measure_convergence, _apply_measurement),
+        ComputedStep(facts.RoundSettled, ("settle",), "measure", round_end.build_settlement, round_end.apply_settlement),
+        ComputedStep(facts.ConvergenceMeasured, ("measure",), "begin", round_end.measure_convergence, _apply_measurement),
         # A run that is stopped between two rounds has no vote.
         ComputedStep(facts.SwarmCompleted, ("vote", "begin"), "notice", _build_round_start, shutdown.apply_completion),
         ComputedStep(

@@ -1,11 +1,11 @@
 """The end of a swarm: the votes on its consensus ideas, the state sync, and the termination of every agent (S-23, S-29)."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Final
 
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
-from moothall.protocols.swarm.facts import MIN_AGENTS, AgentEnd, EndReason, IdeaResolution, SwarmCompleted, Termination
+from moothall.protocols.swarm.facts import MIN_AGENTS, EndReason, IdeaResolution, SwarmCompleted, Termination
 from moothall.protocols.swarm.rules.evidence import AnswerIndex, build_choice
 from moothall.protocols.swarm.state import Agent, Swarm
 from moothall.scoring.confidence import ORDINARY_CONFIDENCE
@@ -149,9 +149,9 @@ def list_awaited_seats(state: Swarm) -> tuple[SeatId, ...]:
     )
 
 
-def build_agent_ends(state: Swarm) -> tuple[AgentEnd, ...]:
+def build_agent_ends(state: Swarm) -> dict[SeatId, Termination]:
     """Return how every agent ends."""
-    return tuple(AgentEnd(seat=seat, reason=_find_termination(state, agent)) for seat, agent in state.agents.items())
+    return {seat: _find_termination(state, agent) for seat, agent in state.agents.items()}
 
 
 def _find_termination(state: Swarm, agent: Agent) -> Termination:
@@ -167,8 +167,7 @@ def _find_termination(state: Swarm, agent: Agent) -> Termination:
     return "auto_forced" if state.clock - agent.active_at > state.settings.silent_seconds else "forced"
 
 
-def apply_termination(state: Swarm, reasons: Iterable[AgentEnd]) -> Swarm:
+def apply_termination(state: Swarm, ends: Mapping[SeatId, Termination]) -> Swarm:
     """Return the swarm with every agent terminated, each with its reason."""
-    agents = {each.seat: fast_replace(state.agents[each.seat], status="terminated", ended=each.reason) for each in reasons}
-    agents = {seat: agents.get(seat, agent) for seat, agent in state.agents.items()}
-    return fast_replace(state, agents=agents)
+    ended = {seat: fast_replace(state.agents[seat], status="terminated", ended=reason) for seat, reason in ends.items()}
+    return fast_replace(state, agents={**state.agents, **ended})
