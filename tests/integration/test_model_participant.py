@@ -364,8 +364,12 @@ def test_a_refusal_of_the_provider_is_not_asked_again(kind: str, reply: StubRepl
         (Fail(status=429, code="insufficient_quota"), "unreachable", "out of credit"),
         (Fail(status=500), "unreachable", "failed (500): scripted failure"),
         (Fail(status=413), "error", "would not take the request (413)"),
-        (Raw(), "malformed", ""),
-        (Raw(body=b'{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'), "malformed", ""),
+        (Raw(), "unreachable", "failed"),
+        (
+            Raw(body=b'{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'),
+            "unreachable",
+            "not a completion",
+        ),
     ],
 )
 @pytest.mark.parametrize("kind", ["speech", "intent"])

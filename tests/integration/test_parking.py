@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.outages import CONSULTING, DEADLINE, PIPELINE, SCENES, Provider, Scene, Switchboard, open_moot
+from tests.support.outages import CONSULTING, DEADLINE, FAST, PIPELINE, SCENES, Provider, Scene, Switchboard, open_moot
 from tests.support.typing_person import TypingPerson
 
 from moothall.app.moot import Moot
@@ -22,6 +22,7 @@ from moothall.domain.roster import Seat
 from moothall.errors import ProviderRefused, SessionClosed
 from moothall.participants.human import AskPerson, PersonQuestion
 from moothall.reports.decision import Decision
+from moothall_testkit.stub_server import Drop, Fail, Hang, Raw, Step
 
 T = TypeVar("T")
 S = SessionId("s")
@@ -90,6 +91,73 @@ def test_a_provider_that_is_killed_in_mid_session_and_comes_back_costs_nothing_b
         assert provider.answered[: len(before)] == before
         assert sorted(provider.answered) == sorted(asks)
         assert without_costs(decision) == without_costs(expected)
+
+    run(work())
+
+
+CAUSES: dict[str, Step] = {
+    "500": Fail(status=500),
+    "503": Fail(status=503),
+    "401": Fail(status=401),
+    "402": Fail(status=402),
+    "403": Fail(status=403),
+    "404": Fail(status=404),
+    "429": Fail(status=429),
+    "quota": Fail(status=429, code="insufficient_quota"),
+    "reset": Drop(),
+    "half": Raw(body=b'{"id": "x", "choices": [{"message": {"content": "Half'),
+    "a page": Raw(body=b"<html><body>Sign in to the hotel's network</body></html>", content_type="text/html"),
+}
+_SCENE = {scene.protocol: scene for scene in SCENES}
+TOTAL = [
+    *((_SCENE["roundtable"], cause) for cause in CAUSES),
+    *((_SCENE[protocol], cause) for protocol in ("debate", "swarm") for cause in ("402", "503", "a page")),
+    *((_SCENE[protocol], "quota") for protocol in ("persona", "advisory", "consensus")),
+]
+
+
+@pytest.mark.parametrize(("scene", "cause"), TOTAL, ids=lambda each: each.name if isinstance(each, Scene) else each)
+def test_a_total_outage_costs_nobody_a_turn_whatever_its_cause(scene: Scene, cause: str, tmp_path: Path) -> None:
+    """M-5: also where its list of models is still there, and where seats are asked one by one."""
+
+    async def work() -> None:
+        provider = Provider()
+        await provider.start()
+        provider.dies_after, provider.fails_with = 3, CAUSES[cause]
+        async with open_moot(tmp_path, provider.seat_all(scene.build_scripts(tmp_path))) as moot:
+            await check_parked(moot, await hold(moot, scene))
+            assert len(provider.answered) >= 3
+            provider.dies_after = 10**9
+            provider.is_out = False
+            decision = await moot.resume("s")
+            assert decision.status == "concluded"
+            assert await list_facts(moot, SeatLost) == []
+            await provider.kill()
+        assert len(provider.answered) == len(set(provider.answered))
+
+    run(work())
+
+
+@pytest.mark.parametrize("protocol", ["debate", "roundtable"])
+def test_a_server_that_hangs_for_everybody_parks_and_one_seat_that_is_slow_is_lost(protocol: str, tmp_path: Path) -> None:
+    """M-5: a wave of silences beside a probe that is not answered either is an outage; a silence alone is a loss."""
+    scene = replace(_SCENE[protocol], settings={**_SCENE[protocol].settings, "patience": 1.5})
+
+    async def work() -> None:
+        provider = Provider(pace=replace(FAST, preflight=1.0))
+        await provider.start()
+        provider.dies_after, provider.fails_with = 2, Hang()
+        async with open_moot(tmp_path, provider.seat_all(scene.build_scripts(tmp_path))) as moot:
+            await check_parked(moot, await hold(moot, scene))
+            provider.dies_after = 10**9
+            # From now on it is slow for one seat alone.
+            provider.is_out, provider.hangs_for = False, scene.seats[0]
+            decision = await moot.resume("s")
+            lost = await list_facts(moot, SeatLost)
+            await provider.kill()
+        assert decision.status == "concluded"
+        assert {(fact.seat, fact.reason) for fact in lost} <= {(SeatId(scene.seats[0]), "timeout")}
+        assert len(provider.answered) == len(set(provider.answered))
 
     run(work())
 

@@ -22,7 +22,7 @@ from moothall.participants.model_request import RetryPolicy
 from moothall.participants.platforms import parse_platform
 from moothall.participants.script import ScriptParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall_testkit.stub_server import Request, StubReply, StubServer
+from moothall_testkit.stub_server import Hang, Request, Step, StubReply, StubServer
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 FAST = RetryPolicy(first_pause=0.01, longest_pause=0.02, preflight=5.0)
@@ -216,13 +216,19 @@ class Switchboard:
 class Provider:
     """A loopback model server that answers by scripts, and can be killed and started again at the same address."""
 
-    def __init__(self, key: str | None = None) -> None:
+    def __init__(self, key: str | None = None, pace: RetryPolicy = FAST) -> None:
         self._key = key
+        self._pace = pace
         self._texts: dict[tuple[str, str], str] = {}
         self._server: StubServer | None = None
         self._port = 0
         self.answered: list[str] = []
         self.dies_after = 10**9
+        self.fails_with: Step | None = None
+        """What it does once it is out, rather than to be gone."""
+        self.is_out = False
+        self.hangs_for = ""
+        """The seat whose questions are never answered, while it is ready to."""
 
     async def start(self) -> None:
         self._server = await StubServer([self._answer], port=self._port, api_key=self._key).__aenter__()
@@ -233,8 +239,14 @@ class Provider:
             await self._server.__aexit__(None, None, None)
             self._server = None
 
-    def _answer(self, request: Request) -> StubReply:
+    def _answer(self, request: Request) -> Step:
+        if self.is_out and self.fails_with is not None:
+            return self.fails_with
+        if "Say OK." in request.text:
+            return StubReply(text="OK")
         model = request.body["model"]
+        if model == self.hangs_for:
+            return Hang()
         # The newest first: a seat that is asked the same twice gets the answer of the second time.
         found = (text for (of, own), text in reversed(self._texts.items()) if of == model and own in request.text)
         return StubReply(text=next(found))
@@ -246,13 +258,16 @@ class Provider:
         environ = {"SERVER_KEY": key} if key else {}
         # One model name per seat: the server tells by it, and by the question, which answer is wanted.
         return {
-            seat: _Served(ModelParticipant(parse_platform(named.format(seat=seat), ()), environ, pace=FAST), inner, seat, self)
+            seat: _Served(
+                ModelParticipant(parse_platform(named.format(seat=seat), ()), environ, pace=self._pace), inner, seat, self
+            )
             for seat, inner in scripts.items()
         }
 
     async def prepare(self, seat: str, response: Answer, brief: Brief) -> None:
         """Have the server answer with this, unless it is to die first."""
-        if len(self.answered) >= self.dies_after:
+        self.is_out = len(self.answered) >= self.dies_after
+        if self.is_out and self.fails_with is None:
             await self.kill()
         self._texts.pop((seat, brief.own), None)
         self._texts[seat, brief.own] = _write_answer(response.said, brief)
@@ -284,6 +299,9 @@ class _Served:
 
     async def ready(self) -> str | None:
         return await self._model.ready()
+
+    async def probe(self) -> str | None:
+        return await self._model.probe()
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         scripted = await self._script.respond(brief, lambda text: None)

@@ -74,7 +74,9 @@ def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_re
     if is_repaired and isinstance(raw, str) and _FORM.search(raw):
         raise BadAnswer("the form of the answer was repeated; fill it in with an answer of your own")
     properties: Mapping[str, Schema] = schema.get("properties", {})
-    for name, text in iterate_named_texts(said):
+    # A field that was not asked for has what code put there, and a choice is one of its words.
+    chosen = {each.name for each in fields(brief.form.shape) if "enum" in properties.get(each.name, {"enum": ()})}
+    for name, text in ((name, text) for name, text in iterate_named_texts(said) if name not in chosen):
         plain = _fold_line(text)
         hint = _fold_line(brief.hints.get(name, ""))
         is_hint = bool(text.strip()) and (plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"})

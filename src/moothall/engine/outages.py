@@ -13,7 +13,7 @@ from moothall.domain.ids import AskId, SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line
 from moothall.errors import WorldError
-from moothall.ports.participant import Participant
+from moothall.ports.participant import Participant, ProbedParticipant
 
 PROBE_SECONDS = 30.0
 """How long a participant may take to say whether it is ready, beside one that is out; its own requests have shorter deadlines."""
@@ -43,9 +43,12 @@ class HeldOutages:
             self.asked, self.answered = set(), set()
         self.asked.add(seat)
 
-    def take(self, fact: Fact, seat: SeatId, running: Iterable[AskId]) -> bool:
-        """Hold the result of an ask back if it is an outage; False if it can be recorded now."""
-        if not isinstance(fact, SeatLost) or fact.reason not in OUTAGES:
+    def take(self, fact: Fact, seat: SeatId, running: Iterable[AskId], *, is_probed: bool = False) -> bool:
+        """Hold the result of an ask back if it is an outage; False if it can be recorded now.
+
+        The silence of a participant that can be probed may be an outage, too.
+        """
+        if not isinstance(fact, SeatLost) or not (fact.reason in OUTAGES or (is_probed and fact.reason == "timeout")):
             self.answered.add(seat)
             return False
         self.held[fact.ask] = fact
@@ -57,6 +60,10 @@ class HeldOutages:
         """Forget the outages of asks that the rulebook no longer wants."""
         for ask in [ask for ask in self.held if ask not in pending]:
             del self.held[ask]
+
+    def list_slow(self) -> list[SeatLost]:
+        """Return what is held because a seat did not answer in time."""
+        return [fact for fact in self.held.values() if fact.reason == "timeout"]
 
     def is_settled(self, running: Iterable[AskId]) -> bool:
         """Whether outages are held, and everybody who was asked beside them has answered or failed."""
@@ -85,7 +92,7 @@ def holds_half(seats: Sequence[Seat], out: Iterable[SeatId]) -> bool:
 
 
 async def explain_unready(participants: Mapping[SeatId, Participant | None], seconds: float) -> dict[SeatId, str]:
-    """Ask each participant once whether it is ready; returns a sentence with the remedy for each seat that is not."""
+    """Try each participant once; returns a sentence with the remedy for each seat that could not answer now."""
     waiting = {id(participant): participant for participant in participants.values() if participant is not None}
     sentences = await asyncio.gather(*(_probe(participant, seconds) for participant in waiting.values()))
     found = dict(zip(waiting, sentences, strict=True))
@@ -95,7 +102,7 @@ async def explain_unready(participants: Mapping[SeatId, Participant | None], sec
 async def _probe(participant: Participant, seconds: float) -> str | None:
     try:
         async with asyncio.timeout(seconds):
-            return await participant.ready()
+            return await (participant.probe() if isinstance(participant, ProbedParticipant) else participant.ready())
     except TimeoutError:
         return f"no answer within {seconds:.0f} s"
     except Exception as error:  # noqa: BLE001 - a participant is other people's code

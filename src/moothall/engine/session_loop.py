@@ -20,7 +20,7 @@ from moothall.engine.questions import Questions, Response, build_fact
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult, step
 from moothall.errors import LedgerUnavailable, SeqConflict, SessionBusy
-from moothall.ports.participant import NoAnswer, Participant
+from moothall.ports.participant import NoAnswer, Participant, ProbedParticipant
 from moothall.ports.telemetry import Span
 
 log = logging.getLogger("moot")
@@ -301,10 +301,30 @@ class SessionRun:
     def _record_response(self, ask: Ask, response: Response) -> str:
         """Queue the result of an ask, and return its outcome."""
         fact = build_fact(self._world.writer, self.snapshot, ask, response)
-        if not self._outages.take(fact, ask.seat, self._tasks):
-            self._arrived.append(fact)
+        self._take_result(fact, ask.seat)
         self._woken.set()
         return fact.reason if isinstance(fact, SeatLost) else "answered"
+
+    def _take_result(self, fact: Fact, seat: SeatId) -> None:
+        """Queue the result of an ask, or hold it back if it may be an outage."""
+        is_slow = isinstance(fact, SeatLost) and fact.reason == "timeout"
+        # A silence is judged beside those that end as soon: a person may think for days.
+        beside = [ask for ask in self._tasks if not is_slow or self._is_probed(SeatId(ask.split(".", 2)[2]))]
+        if not self._outages.take(fact, seat, beside, is_probed=self._is_probed(seat)):
+            self._arrived.append(fact)
+
+    def _is_probed(self, seat: SeatId) -> bool:
+        return isinstance(self._participants.get(seat), ProbedParticipant)
+
+    async def _release_slow(self) -> None:
+        """Record the silence of a participant that answers a probe: a seat that is slow is lost, and no outage."""
+        slow = self._outages.list_slow()
+        unready = await explain_unready({fact.seat: self._participants.get(fact.seat) for fact in slow}, PROBE_SECONDS)
+        for fact in slow:
+            if fact.seat not in unready and self._outages.held.pop(fact.ask, None) is not None:
+                self._outages.answered.add(fact.seat)
+                self._arrived.append(fact)
+                self._woken.set()
 
     async def _settle_outages(self) -> bool:
         """Record held outages as losses, or park the session: True once it is parked.
@@ -314,6 +334,9 @@ class SessionRun:
         self._outages.drop_withdrawn(self.snapshot.session_state.pending)
         if not self._outages.is_settled(self._tasks) or self._arrived or self._is_stale:
             self._is_parking &= bool(self._outages.held)
+            return False
+        await self._release_slow()
+        if self._arrived:
             return False
         if not self._is_parking and not await self._is_left_unfair():
             self._arrived += self._outages.release()
@@ -416,7 +439,11 @@ class SessionRun:
             if task is not None:
                 task.cancel("timeout")
             seat = self.snapshot.session_state.seat(ask.split(".", 2)[2]).id
-            self._arrived.append(SeatLost(ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline"))
+            lost = SeatLost(ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline")
+            if task is None:
+                self._arrived.append(lost)
+            else:
+                self._take_result(lost, seat)
 
     async def _listen(self) -> None:
         while True:

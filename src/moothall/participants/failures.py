@@ -199,9 +199,10 @@ def _classify_error(error: Exception) -> FailureKind:
             return FailureKind.SERVER if status >= 500 or status in {408, 409} else FailureKind.REJECTED
         case known.ContentFilterError():
             return FailureKind.REFUSED
+        # A body that is not a completion is not the model's: a page of a proxy or of a hotel's network.
+        case known.UnexpectedModelBehavior() if str(error).startswith("Invalid response from"):
+            return FailureKind.SERVER
         case known.UnexpectedModelBehavior():
-            return FailureKind.MALFORMED
-        case known.ModelAPIError() if isinstance(error.__cause__, ValueError):  # undecodable JSON
             return FailureKind.MALFORMED
         case _:
             return FailureKind.SERVER

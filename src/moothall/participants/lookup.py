@@ -16,7 +16,7 @@ from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief, keep_answer, no_fault
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
-from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, VerifiableAnswer
+from moothall.ports.participant import Answer, NoAnswer, OnText, Participant, ProbedParticipant, VerifiableAnswer
 
 SEARCH_SECONDS: Final = 30.0
 RETRIES: Final = 2
@@ -121,6 +121,9 @@ class LookupParticipant:
 
     async def ready(self) -> str | None:
         return await self._inner.ready()
+
+    async def probe(self) -> str | None:
+        return await (self._inner.probe() if isinstance(self._inner, ProbedParticipant) else self._inner.ready())
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
         if not brief.form.looks_up:

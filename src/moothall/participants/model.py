@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from moothall.codec.answers import Reading, read_answer
 from moothall.codec.schemas import build_brief_schema, build_user_prompt, build_wire_schema
 from moothall.domain.effects import Brief
+from moothall.domain.facts import OUTAGES
 from moothall.domain.safe_text import one_line
 from moothall.errors import DISTRIBUTION, AnswerRefused, BadAnswer
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
@@ -31,6 +32,7 @@ from moothall.participants.model_request import (
     Sampling,
     TokenProbe,
     extract_text,
+    send_trial,
 )
 from moothall.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
 from moothall.participants.provider_limits import (
@@ -116,6 +118,19 @@ class ModelParticipant:
                 return f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
             return explain_failure(failure, self._describe_endpoint())
         return self._explain_unknown_model(names)
+
+    async def probe(self) -> str | None:
+        """Try the smallest request: a list of models shows neither a used-up quota nor a line that breaks."""
+        why = await self.ready()
+        if why is not None:
+            return why
+        try:
+            await send_trial(await self._open_model(), self._pace.preflight)
+        except ModelFailure as failure:
+            if failure.kind is FailureKind.TIMEOUT:
+                return f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
+            return explain_failure(failure, self._describe_endpoint()) if to_loss(failure.kind) in OUTAGES else None
+        return None
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; another question opens new ones."""

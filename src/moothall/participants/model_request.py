@@ -30,6 +30,8 @@ T = TypeVar("T")
 MIN_ROOM: Final = 2_000
 MORE_ROOM: Final = 4
 ALTERNATIVES: Final = 10
+TRIAL_TOKENS: Final = 16
+"""The least that every provider accepts as a limit."""
 MIN_MASS: Final = 0.05
 """The least total probability of "yes" and "no" for which the probe is meaningful."""
 
@@ -186,7 +188,7 @@ class BriefRequest:
         if self._is_heard:
             return await self.request_whole(model, user, room, None)
         from pydantic_ai.direct import model_request_stream
-        from pydantic_ai.exceptions import AgentRunError, UserError
+        from pydantic_ai.exceptions import AgentRunError, UnexpectedModelBehavior, UserError
         from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 
         message = self._build_message(model, user)
@@ -209,6 +211,8 @@ class BriefRequest:
                 self._emit_text(shown.flush_held())
                 call.tokens = stream.get().usage.total_tokens
         except (AgentRunError, UserError) as error:
+            # A page of a proxy is a stream without content: requested whole, it is told from an empty answer.
+            self._is_heard |= isinstance(error, UnexpectedModelBehavior)
             raise translate_error(error) from error
         response = stream.get()
         self.usage += _build_usage(response)
@@ -243,7 +247,7 @@ class BriefRequest:
             raise translate_error(error) from error
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             # pydantic-ai 2.66 fails on some well-formed JSON that is not a completion, such as `"choices": []`.
-            raise ModelFailure(FailureKind.MALFORMED, "the server's answer is not a completion") from error
+            raise ModelFailure(FailureKind.SERVER, "its answer is not a completion") from error
         self.usage += _build_usage(response)
         self._prefixes.note_answer(self._brief.shared)
         self.model = response.model_name or self.model
@@ -336,6 +340,24 @@ class ThinkFilter:
         self._is_open = True
         held, self._held = self._held, ""
         return "" if self._end is not None else held.lstrip()
+
+
+async def send_trial(model: "Model", seconds: float) -> None:
+    """Request an answer of a few tokens; raises ModelFailure."""
+    from pydantic_ai.direct import model_request
+    from pydantic_ai.exceptions import AgentRunError, UserError
+    from pydantic_ai.messages import ModelRequest
+
+    settings: ModelSettings = {"max_tokens": TRIAL_TOKENS, "timeout": seconds, "max_retries": 0}
+    try:
+        async with asyncio.timeout(seconds):
+            await model_request(model, [ModelRequest.user_text_prompt("Say OK.")], model_settings=settings)
+    except TimeoutError as error:
+        raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {seconds:g} s") from error
+    except (AgentRunError, UserError) as error:
+        raise translate_error(error) from error
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ModelFailure(FailureKind.SERVER, "its answer is not a completion") from error
 
 
 def extract_text(response: "ModelResponse") -> str:

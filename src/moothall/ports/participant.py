@@ -86,6 +86,15 @@ class Participant(Protocol):
 
 
 @runtime_checkable
+class ProbedParticipant(Protocol):
+    """A participant that can be out although it is ready: a model without quota, a server that hangs."""
+
+    async def probe(self) -> str | None:
+        """Return what prevents an answer now, found out by the smallest question there is; None if nothing does."""
+        ...
+
+
+@runtime_checkable
 class VerifiableAnswer(Protocol):
     """An answer that can be marked as unverified: given without the search that it should rest on."""
 
