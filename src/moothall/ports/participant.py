@@ -90,7 +90,7 @@ class ProbedParticipant(Protocol):
     """A participant that can be out although it is ready: a model without quota, a server that hangs."""
 
     async def probe(self) -> str | None:
-        """Return what prevents an answer now, found out by the smallest question there is; None if nothing does."""
+        """Return what prevents an answer now, after the smallest question there is; None if nothing does."""
         ...
 
 
