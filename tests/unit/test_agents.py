@@ -9,15 +9,17 @@ import pytest
 
 from moothall.errors import BadPanel, UnknownPlatform
 from moothall.participants.agent_recipes import (
-    AGENTS,
     AgentOutput,
     Output,
     Recipe,
     fill_arguments,
     find_recipe,
+    load_agents,
     load_recipe,
     parse_output,
 )
+
+AGENTS = load_agents()
 
 
 def recipe(output: Output = "text", *texts: str, **more: Any) -> Recipe:

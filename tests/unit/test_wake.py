@@ -1,5 +1,6 @@
 """What a woken agent is told (R-10): the sentence of the source first, then what it would find in the files."""
 
+import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,11 @@ from moothall.app.conferences.wake_agents import (
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import quote_lines
-from moothall.participants.agent_recipes import AGENTS, GEMINI_LOOKS, MAX_ARGUMENT_LENGTH, OPENCODE_LOOKS, Recipe, find_recipe
+from moothall.participants.agent_recipes import MAX_ARGUMENT_LENGTH, Recipe, find_recipe, load_agents
 from moothall.protocols.roundtable.facts import RoundtableSettings
 from moothall.protocols.roundtable.rules import RULES
 
+AGENTS = load_agents()
 WAKE = "请阅读 .roundtable/GUIDE.md 并以 bob 的身份加入 cache 会议。你的指示是: 回应 ada"
 STANCE = "## 立场\n用内存缓存。\n## 分析论证\n快。\n## 回应/提问\n无。"
 OTHER = Recipe(name="other", argv=("other", "{prompt}"))
@@ -81,7 +83,8 @@ def test_a_file_that_is_called_as_a_known_agent_says_for_itself() -> None:
 def test_opencode_may_look_at_the_project_and_no_more(tmp_path: Path) -> None:
     """Unlike the others it is not kept to that by its arguments; and its last word is its answer, not all that it said."""
     recipe = build_wake_recipe("opencode:some/model")
-    assert recipe.environ["OPENCODE_PERMISSION"] == OPENCODE_LOOKS
+    denied = ("edit", "bash", "webfetch", "task", "external_directory")
+    assert json.loads(recipe.environ["OPENCODE_PERMISSION"]) == dict.fromkeys(denied, "deny")
     assert recipe.texts == ("type=text:part.text",)
     assert recipe.argv[-2:] == ("--model", "some/model")
 
@@ -91,8 +94,10 @@ def test_gemini_may_not_leave_its_plan_mode() -> None:
     recipe = find_recipe("gemini:some-model")
     for argv in (recipe.argv, recipe.resume):
         assert argv[argv.index("--admin-policy") + 1] == "{file:gemini-looks.toml}"
-    assert recipe.files == {"gemini-looks.toml": GEMINI_LOOKS}
-    (rule,) = tomllib.loads(GEMINI_LOOKS)["rule"]
+    ((name, text),) = recipe.files.items()
+    assert name == "gemini-looks.toml"
+    (rule,) = tomllib.loads(text)["rule"]
+    assert rule["decision"] == "deny"
     assert {"exit_plan_mode", "write_file", "run_shell_command"} < set(rule["toolName"])
 
 

@@ -17,7 +17,7 @@ from moothall.domain.roster import COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
 from moothall.engine.outages import explain_unready
 from moothall.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
 from moothall.participants import local_model, semantic_similarity
-from moothall.participants.agent_recipes import AGENTS
+from moothall.participants.agent_recipes import load_agents
 from moothall.participants.command import CommandParticipant
 from moothall.participants.function import AnswerFunction, FunctionParticipant
 from moothall.participants.human import AskPerson
@@ -194,8 +194,8 @@ class Seating:
 
     async def agents(self) -> dict[str, str | None]:
         """Return the known coding agents with their versions, None for those that are not installed."""
-        versions = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in AGENTS))
-        return dict(zip(AGENTS, versions, strict=True))
+        versions = await asyncio.gather(*(self._build_command(name, "doctor").version() for name in load_agents()))
+        return dict(zip(load_agents(), versions, strict=True))
 
     def _build_command(self, name: str, seat: str) -> CommandParticipant:
         return build_command(self._request(Seat(id=SeatId(seat), platform=f"{COMMAND}:{name}")))

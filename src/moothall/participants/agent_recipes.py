@@ -16,6 +16,8 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -271,9 +273,9 @@ def find_recipe(name: str) -> Recipe:
     if name.endswith(".toml"):
         return load_recipe(Path(name))
     agent, colon, model = name.partition(":")
-    recipe = AGENTS.get(agent)
+    recipe = load_agents().get(agent)
     if recipe is None:
-        raise UnknownPlatform(f"no agent is called {agent!r}; known: {', '.join(sorted(AGENTS))}, or give a .toml file")
+        raise UnknownPlatform(f"no agent is called {agent!r}; known: {', '.join(sorted(load_agents()))}, or give a .toml file")
     if not colon:
         return recipe
     if not model or not recipe.model:
@@ -282,143 +284,14 @@ def find_recipe(name: str) -> Recipe:
     return replace(recipe, argv=(*recipe.argv, *chosen), resume=(*recipe.resume, *chosen))
 
 
-OPENCODE_LOOKS: Final = json.dumps(dict.fromkeys(("edit", "bash", "webfetch", "task", "external_directory"), "deny"))
-"""Unlike the others, opencode writes files and runs commands unless that is denied."""
-
-GEMINI_LOOKS: Final = """\
-[[rule]]
-toolName = [
-    "enter_plan_mode", "exit_plan_mode", "write_file", "replace", "run_shell_command", "web_fetch",
-    "activate_skill", "invoke_agent",
-]
-decision = "deny"
-priority = 999
-"""
-"""In headless mode gemini approves its own plan when it leaves plan mode, and may then do everything."""
+@cache
+def load_agents() -> Mapping[str, Recipe]:
+    """Return the recipes of the agents that Moot knows, by name."""
+    rows = tomllib.loads((files(__package__) / "agents.toml").read_text(encoding="utf-8"))
+    return {name: _build_recipe(name, row) for name, row in rows.items()}
 
 
-def _claude(*session: str) -> tuple[str, ...]:
-    quiet = ("--strict-mcp-config", "--disable-slash-commands", "--permission-mode", "dontAsk")
-    return ("claude", "--print", "--output-format", "json", "--tools", "", *quiet, *session)
-
-
-def _codex(*rest: str) -> tuple[str, ...]:
-    return ("codex", "exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", *rest)
-
-
-def _opencode(*rest: str) -> tuple[str, ...]:
-    return ("opencode", "run", "--format", "json", "--pure", *rest)
-
-
-def _gemini(*session: str) -> tuple[str, ...]:
-    quiet = ("--approval-mode", "plan", "--skip-trust", "--admin-policy", "{file:gemini-looks.toml}")
-    return ("gemini", "--output-format", "json", *quiet, *session)
-
-
-def _copilot(session: str) -> tuple[str, ...]:
-    quiet = ("--no-auto-update", "--no-ask-user", "--no-custom-instructions", "--disable-builtin-mcps", "--available-tools=none")
-    return ("copilot", "--output-format", "json", "--stream", "off", *quiet, session)
-
-
-def _qwen(*session: str) -> tuple[str, ...]:
-    return ("qwen", "--output-format", "json", "--approval-mode", "plan", "--max-tool-calls", "0", *session)
-
-
-AGENTS: Final[Mapping[str, Recipe]] = {
-    recipe.name: recipe
-    for recipe in (
-        Recipe(
-            name="claude",
-            argv=_claude("--session-id", "{session}"),
-            resume=_claude("--resume", "{session}"),
-            words="{prompt}",
-            output="json",
-            texts=("result",),
-            faults=("is_error=true:result",),
-            model=("--model", "{model}"),
-            tokens_in="usage.input_tokens",
-            tokens_out="usage.output_tokens",
-            dollars="total_cost_usd",
-            models=("modelUsage",),
-            environ={
-                "DISABLE_AUTOUPDATER": "1",
-                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-                "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1",
-            },
-            passes=("ANTHROPIC_", "CLAUDE_", "AWS_", "CLOUD_ML_"),
-            install="npm install -g @anthropic-ai/claude-code",
-        ),
-        Recipe(
-            name="codex",
-            argv=_codex("-"),
-            resume=_codex("resume", "{session}", "-"),
-            words="{prompt}",
-            output="jsonl",
-            texts=("type=item.completed:item.type=agent_message:item.text",),
-            sessions=("type=thread.started:thread_id",),
-            faults=("type=turn.failed:error.message",),
-            tokens_in="type=turn.completed:usage.input_tokens",
-            tokens_out="type=turn.completed:usage.output_tokens",
-            passes=("OPENAI_", "CODEX_"),
-            install="npm install -g @openai/codex",
-        ),
-        Recipe(
-            name="gemini",
-            argv=_gemini("--session-id", "{session}"),
-            resume=_gemini("--resume", "{session}"),
-            words="{prompt}",
-            output="json",
-            texts=("response",),
-            faults=("error.message",),
-            model=("--model", "{model}"),
-            files={"gemini-looks.toml": GEMINI_LOOKS},
-            models=("stats.models",),
-            passes=("GEMINI_", "GOOGLE_"),
-            install="npm install -g @google/gemini-cli",
-        ),
-        Recipe(
-            name="opencode",
-            argv=_opencode("--title", "moot"),
-            resume=_opencode("--session", "{session}"),
-            words="{prompt}",
-            output="jsonl",
-            texts=("+type=text:part.text",),
-            sessions=("sessionID",),
-            faults=("type=error:error.data.message",),
-            model=("--model", "{model}"),
-            tokens_in="type=step_finish:part.tokens.input",
-            tokens_out="type=step_finish:part.tokens.output",
-            environ={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_PERMISSION": OPENCODE_LOOKS},
-            passes=("OPENCODE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "OPENROUTER_"),
-            install="npm install -g opencode-ai",
-        ),
-        Recipe(
-            name="copilot",
-            argv=_copilot("--session-id={session}"),
-            resume=_copilot("--resume={session}"),
-            words="{prompt}",
-            output="jsonl",
-            texts=("type=assistant.message:data.content",),
-            faults=("type=session.error:data.message",),
-            model=("--model", "{model}"),
-            environ={"COPILOT_AUTO_UPDATE": "false"},
-            passes=("COPILOT_", "GH_", "GITHUB_"),
-            install="npm install -g @github/copilot",
-        ),
-        Recipe(
-            name="qwen",
-            argv=_qwen("--session-id", "{session}"),
-            resume=_qwen("--resume", "{session}"),
-            words="{prompt}",
-            output="json",
-            texts=("type=result:result",),
-            faults=("is_error=true:error.message",),
-            model=("--model", "{model}"),
-            tokens_in="type=result:usage.input_tokens",
-            tokens_out="type=result:usage.output_tokens",
-            models=("type=system:model",),
-            passes=("OPENAI_", "QWEN_", "DASHSCOPE_"),
-            install="npm install -g @qwen-code/qwen-code",
-        ),
-    )
-}
+def _build_recipe(name: str, row: dict[str, Any]) -> Recipe:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    argv, first, resume = (values.pop(key) for key in ("argv", "first", "resume"))
+    return Recipe(name=name, argv=argv + first, resume=argv + resume, **values)

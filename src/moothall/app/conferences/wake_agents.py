@@ -16,7 +16,7 @@ from moothall.domain.effects import Brief
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT
-from moothall.participants.agent_recipes import AGENTS, MAX_ARGUMENT_LENGTH, Recipe, find_recipe
+from moothall.participants.agent_recipes import MAX_ARGUMENT_LENGTH, Recipe, find_recipe, load_agents
 from moothall.participants.command import CommandParticipant
 from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.roundtable.sections import is_speechlike
@@ -182,5 +182,5 @@ def is_without_tools(recipe: Recipe) -> bool:
 
 def _is_known(recipe: Recipe) -> bool:
     """Whether it is one of Moot's own recipes, with or without a chosen model, and not a file of that name."""
-    known = AGENTS.get(recipe.name)
+    known = load_agents().get(recipe.name)
     return known is not None and recipe.argv[: len(known.argv)] == known.argv
