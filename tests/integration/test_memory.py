@@ -16,9 +16,8 @@ from moothall.domain.ids import SessionId
 from moothall.errors import BadName, BadSetting, KeyReused, LedgerDamaged, UnknownDecision, UnknownThread
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.sqlite import SqliteLedger
-from moothall.memory.breakers import Policy
 from moothall.memory.decision_memory import DecisionMemory
-from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, Member, Outcome, ThreadCreated
+from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, Member, Outcome, Policy, ThreadCreated
 from moothall.memory.register import PAGE, Register
 from moothall.ports.ledger import Ledger
 from moothall_testkit.ledger_scenes import expect_error, run_with_deadline

@@ -13,6 +13,7 @@ from typing import Final, Generic, TypeVar
 from moothall.domain.context import Utterance
 from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
+from moothall.domain.replace import copy_fields
 
 Asked = TypeVar("Asked")
 """An ask and the state in which it is answered."""
@@ -83,18 +84,7 @@ def define_answer(form: AnswerForm, *rows: AnswerField[Asked]) -> AnswerTable[As
     silence = tuple((row.name, row.silence) for row in rows if row.silence is not NOT_GIVEN)
     needed = {field.name for field in fields(form.shape) if field.default is MISSING and field.default_factory is MISSING}
     can_be_silent = needed <= {name for name, _ in silence}
-    return AnswerTable(
-        kind=form.kind,
-        reply=form.reply,
-        shape=form.shape,
-        form=form.form,
-        max_tokens=form.max_tokens,
-        instead=form.instead,
-        looks_up=form.looks_up,
-        silence=silence if can_be_silent else None,
-        infer=form.infer,
-        fields=rows,
-    )
+    return copy_fields(AnswerTable, form, silence=silence if can_be_silent else None, fields=rows)
 
 
 def index_by_kind(*tables: AnswerTable[Asked]) -> Mapping[str, AnswerTable[Asked]]:

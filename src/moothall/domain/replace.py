@@ -1,6 +1,7 @@
-"""A fast replacement for `dataclasses.replace` on frozen values."""
+"""Copies of dataclasses: a fast replacement for `dataclasses.replace`, and values of another class with the same fields."""
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from dataclasses import replace as fast_replace
@@ -17,4 +18,14 @@ else:
         return copy
 
 
-__all__ = ["fast_replace"]
+T = TypeVar("T")
+
+
+def copy_fields(target: type[T], source: Any, **values: Any) -> T:
+    """Build a value of a dataclass from what another one holds under the same names; `values` are the rest, and come first."""
+    known = {each.name for each in fields(source)}
+    shared = {each.name: getattr(source, each.name) for each in fields(target) if each.init and each.name in known}  # type: ignore[arg-type]
+    return target(**{**shared, **values})
+
+
+__all__ = ["copy_fields", "fast_replace"]

@@ -37,6 +37,11 @@ def quote_lines(text: str) -> str:
     return "\n".join(FENCE + line for line in strip_control(text).split("\n"))
 
 
+def shorten_text(text: str, room: int) -> str:
+    """Return the text, cut where it is longer than the room."""
+    return text if len(text) <= room else f"{text[:room]}…"
+
+
 def _is_harmless(char: str) -> bool:
     # Cc control, Cf format (bidi marks), Cs surrogates, Co private use, Zl and Zp line and paragraph separators.
     return char in _JOINING or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}

@@ -27,16 +27,8 @@ from moothall.disk.locks import hold_lock
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import LedgerUnavailable, MootError
-from moothall.ledgers import sqlite_upkeep
+from moothall.ledgers import sqlite_file, sqlite_upkeep
 from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, check_head, check_order, seal_now
-from moothall.ledgers.sqlite_file import (
-    copy_database,
-    is_read_only,
-    open_connection,
-    open_read_only,
-    refuse_writing,
-    translate_error,
-)
 from moothall.ledgers.sqlite_turns import WriteTurns
 
 QUICK_SECONDS: Final = 0.002
@@ -117,13 +109,13 @@ class SqliteLedger:
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._is_read_only = self._is_read_only or is_read_only(self._path)
+        self._is_read_only = self._is_read_only or sqlite_file.is_read_only(self._path)
         if self._is_read_only:
-            self._reader = await self._loop.run_in_executor(self._threads["reader"], open_read_only, self._path)
+            self._reader = await self._loop.run_in_executor(self._threads["reader"], sqlite_file.open_read_only, self._path)
             self._writer = self._reader
             return self
-        self._writer = await self._loop.run_in_executor(self._threads["writer"], open_connection, self._path)
-        self._reader = await self._loop.run_in_executor(self._threads["reader"], open_connection, self._path)
+        self._writer = await self._loop.run_in_executor(self._threads["writer"], sqlite_file.open_connection, self._path)
+        self._reader = await self._loop.run_in_executor(self._threads["reader"], sqlite_file.open_connection, self._path)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -150,7 +142,7 @@ class SqliteLedger:
             return
         self._check_open()
         if self._is_read_only:
-            raise refuse_writing(self._path)
+            raise sqlite_file.refuse_writing(self._path)
         check_order(session, records)
         if self._is_alone(session) and self._loop.time() >= self._yielded_at + ALONE_SECONDS:
             # Whoever else can run comes first: a caller that only appends must not keep the others out.
@@ -257,7 +249,7 @@ class SqliteLedger:
     @asynccontextmanager
     async def claim(self, session: SessionId) -> AsyncIterator[None]:
         if self._is_read_only:
-            raise refuse_writing(self._path)
+            raise sqlite_file.refuse_writing(self._path)
         busy = f"session {session!r} is being run by another process; follow it with `moot watch {session}`"
         with hold_lock(self._path.with_name(self._path.name + ".locks") / f"{session}.lock", busy):
             yield
@@ -267,7 +259,7 @@ class SqliteLedger:
 
     async def copy_to(self, path: Path) -> None:
         try:
-            await self._run_query(partial(copy_database, path=path))
+            await self._run_query(partial(sqlite_file.copy_database, path=path))
         except OSError as cause:
             raise LedgerUnavailable(f"{path} cannot be written ({cause.strerror})") from cause
 
@@ -288,17 +280,17 @@ class SqliteLedger:
     async def _run_change(self, work: Callable[[sqlite3.Connection], None]) -> None:
         """Run a rare change on a connection of its own, so that it never meets the transaction of a commit."""
         if self._is_read_only:
-            raise refuse_writing(self._path)
+            raise sqlite_file.refuse_writing(self._path)
 
         def change() -> None:
-            connection = open_connection(self._path)
+            connection = sqlite_file.open_connection(self._path)
             try:
                 connection.execute("PRAGMA busy_timeout = 30000")
                 connection.execute("BEGIN IMMEDIATE")
                 work(connection)
                 connection.execute("COMMIT")
             except sqlite3.Error as cause:
-                raise translate_error(cause, self._path) from cause
+                raise sqlite_file.translate_error(cause, self._path) from cause
             finally:
                 # What was not committed is rolled back.
                 connection.close()
@@ -313,7 +305,7 @@ class SqliteLedger:
         try:
             return await self._loop.run_in_executor(self._threads["reader"], work, self._reader)
         except sqlite3.Error as cause:
-            raise translate_error(cause, self._path) from cause
+            raise sqlite_file.translate_error(cause, self._path) from cause
 
     async def _poll(self) -> None:
         try:
@@ -395,7 +387,7 @@ class SqliteLedger:
             # The low byte is SQLite's primary error code; the rest is the extended code.
             if not wait and getattr(cause, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
                 raise _Busy from cause
-            return [translate_error(cause, self._path) for _ in group]
+            return [sqlite_file.translate_error(cause, self._path) for _ in group]
         finally:
             self._pace += (min(time.monotonic() - started, SLOWEST_COUNTED) - self._pace) / 8
         self._unregistered = registered
@@ -446,7 +438,7 @@ class SqliteLedger:
         try:
             return self._append_records(connection, session, records)
         except UnicodeError as cause:  # a name that cannot be written, found before anything was
-            return translate_error(cause, self._path)
+            return sqlite_file.translate_error(cause, self._path)
 
     def _append_records(
         self, connection: sqlite3.Connection, session: SessionId, records: Sequence[StoredRecord]

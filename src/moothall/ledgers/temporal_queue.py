@@ -27,18 +27,9 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from moothall.domain.ids import SessionId
 from moothall.errors import BadSetting, LedgerUnavailable, SchedulerUnavailable
+from moothall.ledgers import postgres_queue
 from moothall.ledgers.migrations import load_queries
 from moothall.ledgers.postgres import translate_errors
-from moothall.ledgers.postgres_queue import (
-    COMMON_QUEUE,
-    RETRY_SECONDS,
-    STOP_SECONDS,
-    SWEEP_SECONDS,
-    Advance,
-    PostgresQueue,
-    insist,
-    run_together,
-)
 from moothall.ledgers.queue_jobs import TASK
 from moothall.ledgers.temporal_settings import TASK_QUEUE, TemporalSettings
 
@@ -123,7 +114,7 @@ class SessionWorkflow:
         return is_over
 
 
-class TemporalQueue(PostgresQueue):
+class TemporalQueue(postgres_queue.PostgresQueue):
     """The shared queue of one database, whose jobs a Temporal server hands out. Use as an async context manager.
 
     Raises SchedulerUnavailable when the server does not answer, BadSetting when it does not know the namespace.
@@ -147,9 +138,9 @@ class TemporalQueue(PostgresQueue):
         self._client = None
 
     def _name_task_queue(self, queue: str) -> str:
-        return self._temporal.task_queue + queue.removeprefix(COMMON_QUEUE)
+        return self._temporal.task_queue + queue.removeprefix(postgres_queue.COMMON_QUEUE)
 
-    async def _run_jobs(self, advance: Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
+    async def _run_jobs(self, advance: postgres_queue.Advance, over: asyncio.Event, *, concurrency: int, lease: float) -> None:
         """Run the jobs that Temporal hands to this worker, forward those that wait, and sweep."""
         assert self._client is not None
         self._number = await self.fetch_value("SELECT procrastinate_register_worker_v1()")
@@ -166,7 +157,7 @@ class TemporalQueue(PostgresQueue):
             Worker(
                 self._client,
                 task_queue=self._name_task_queue(queue),
-                workflows=[SessionWorkflow] if queue == COMMON_QUEUE else [],
+                workflows=[SessionWorkflow] if queue == postgres_queue.COMMON_QUEUE else [],
                 activities=[run],
                 # The workflow above is all of it: nothing in it needs to be kept from the clock.
                 workflow_runner=UnsandboxedWorkflowRunner(),
@@ -180,12 +171,12 @@ class TemporalQueue(PostgresQueue):
                 max_heartbeat_throttle_interval=timedelta(seconds=lease / 4),
                 sticky_queue_schedule_to_start_timeout=STICKY,
             )
-            for queue in (COMMON_QUEUE, self._queue)
+            for queue in (postgres_queue.COMMON_QUEUE, self._queue)
         ]
         try:
             works = (partial(self._keep, lease), partial(self._forward, lease))
             handing_out = (self._run_temporal_worker(worker) for worker in workers)
-            await run_together(over, *(insist(work, lease) for work in works), *handing_out)
+            await postgres_queue.run_together(over, *(postgres_queue.insist(work, lease) for work in works), *handing_out)
         finally:
             await self._stop_running()
 
@@ -201,14 +192,14 @@ class TemporalQueue(PostgresQueue):
         except (RPCError, RuntimeError) as cause:
             raise SchedulerUnavailable(f"the worker lost its Temporal server: {_explain(cause)}") from cause
 
-    async def _run_activity(self, session: SessionId, advance: Advance) -> bool:
+    async def _run_activity(self, session: SessionId, advance: postgres_queue.Advance) -> bool:
         """Run a session for which there is a job; whether it has ended.
 
         The run does not depend on the call: should Temporal be away for a while, or take this worker for dead, it goes on. Who
         may run a session is decided beside the ledger, where a second worker finds the job taken.
         """
         try:
-            pause = (activity.info().heartbeat_timeout or timedelta(seconds=SWEEP_SECONDS)).total_seconds()
+            pause = (activity.info().heartbeat_timeout or timedelta(seconds=postgres_queue.SWEEP_SECONDS)).total_seconds()
             async with asyncio.timeout(pause):
                 running = self._find_running(session) or await self._take(session, advance)
             while running is not None and not running.done():
@@ -228,7 +219,7 @@ class TemporalQueue(PostgresQueue):
         running = self._running.get(SessionId(session))
         return None if running is None or running.done() else running
 
-    async def _take(self, session: SessionId, advance: Advance) -> "asyncio.Task[None] | None":
+    async def _take(self, session: SessionId, advance: postgres_queue.Advance) -> "asyncio.Task[None] | None":
         """Start to run a session; None where no job waits for it. Raises ApplicationError while another worker has it."""
         try:
             with translate_errors():
@@ -246,12 +237,12 @@ class TemporalQueue(PostgresQueue):
             raise ApplicationError("another worker runs this session", next_retry_delay=delay) from None
         return None
 
-    async def _run_taken(self, job: int, session: SessionId, advance: Advance) -> None:
+    async def _run_taken(self, job: int, session: SessionId, advance: postgres_queue.Advance) -> None:
         try:
             is_finished = await self._run_session(advance, session, job)
             # A job that stays while its worker lives would never be handed over.
             while not (is_finished or await self._finish(job)):  # noqa: ASYNC110 - a database tells nobody that it is back
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(postgres_queue.RETRY_SECONDS)
         except asyncio.CancelledError:
             # The worker stops, and another one goes on; a session that was cancelled has nothing left to be seen.
             with suppress(LedgerUnavailable):
@@ -270,7 +261,7 @@ class TemporalQueue(PostgresQueue):
     async def _stop_running(self) -> None:
         running = list(self._running.values())
         if running:
-            await asyncio.wait(running, timeout=STOP_SECONDS)
+            await asyncio.wait(running, timeout=postgres_queue.STOP_SECONDS)
         for each in running:
             each.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -307,14 +298,14 @@ class TemporalQueue(PostgresQueue):
                 changed.clear()
                 if not await self._forward_jobs(lease):
                     with suppress(TimeoutError):
-                        await asyncio.wait_for(changed.wait(), SWEEP_SECONDS)
+                        await asyncio.wait_for(changed.wait(), postgres_queue.SWEEP_SECONDS)
         finally:
             ear.terminate()
         raise LedgerUnavailable("the worker lost its connection to the PostgreSQL ledger")
 
     async def _forward_jobs(self, lease: float) -> bool:
         """Signal Temporal for the jobs that wait; whether there may be more of them."""
-        queues = [COMMON_QUEUE, self._queue]
+        queues = [postgres_queue.COMMON_QUEUE, self._queue]
         with translate_errors():
             jobs = await self._open_pool().fetch(
                 QUERIES["forward"], queues, FORWARD_AGAIN_SECONDS, MAX_FORWARD_LENGTH, timeout=lease
@@ -375,11 +366,11 @@ async def _connect(settings: TemporalSettings, name: str) -> Client:
             error: Exception = cause
         except (RuntimeError, OSError) as cause:
             error = cause
-        if asyncio.get_running_loop().time() + RETRY_SECONDS > ends:
+        if asyncio.get_running_loop().time() + postgres_queue.RETRY_SECONDS > ends:
             raise SchedulerUnavailable(
                 f"the Temporal server at {settings.server} does not answer ({_explain(error)}); start it, or leave out --temporal"
             ) from error
-        await asyncio.sleep(RETRY_SECONDS)
+        await asyncio.sleep(postgres_queue.RETRY_SECONDS)
 
 
 @cache

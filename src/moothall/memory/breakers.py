@@ -311,31 +311,6 @@ def _count_failures_until(circuit: Circuit, moment: datetime) -> int:
     return bisect_right(circuit.failures, moment, key=lambda failure: failure.at)
 
 
-__all__ = [
-    "FAILED",
-    "GLOBAL",
-    "Breakers",
-    "Circuit",
-    "CircuitProbe",
-    "CircuitView",
-    "Failure",
-    "Policy",
-    "SoloRequest",
-    "SoloVerdict",
-    "apply_review",
-    "build_circuit_view",
-    "build_scope",
-    "collect_scopes",
-    "find_failing_sources",
-    "judge_solo_request",
-    "list_circuit_views",
-    "parse_scope",
-    "reset_circuit",
-    "start_probes",
-    "with_policy",
-]
-
-
 def validate_policy(policy: Policy) -> Policy:
     """Validate the policy; raises BadSetting."""
     validate_limits(policy)

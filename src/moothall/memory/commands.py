@@ -7,6 +7,7 @@ from datetime import datetime
 from hashlib import sha256
 
 from moothall.domain.facts import Fact
+from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
 from moothall.errors import BadRoster, BadSetting, KeyReused, UnknownDecision, UnknownThread
 from moothall.memory import breakers, track_records
@@ -135,29 +136,13 @@ def build_solo_facts(
                     f"participants: {name[:100]!r} failed here lately and cannot review; leave it out, or name nobody: then "
                     "those with the best record are asked"
                 )
-        fact = SoloBlocked(
-            source=wanted.source,
-            topic=wanted.topic,
-            category=wanted.category,
-            stakes=wanted.stakes,
-            tags=wanted.tags,
-            scopes=verdict.scopes,
-            rules=verdict.rules,
-            session=deliberation,
-            key=wanted.key,
-            text=wanted.text,
-            confidence=wanted.confidence,
-            built_on=wanted.built_on,
-            origin=wanted.origin,
-        )
+        fact = copy_fields(SoloBlocked, wanted, scopes=verdict.scopes, rules=verdict.rules, session=deliberation)
     return _build_result(fact), (fact,)
 
 
 def build_request(wanted: SoloDecided) -> SoloRequest:
     """Return what a decision asks to be allowed."""
-    return SoloRequest(
-        source=wanted.source, confidence=wanted.confidence, category=wanted.category, stakes=wanted.stakes, tags=wanted.tags
-    )
+    return copy_fields(SoloRequest, wanted)
 
 
 def build_permission(book: MemoryState, ask: SoloRequest, now: datetime) -> Permission:

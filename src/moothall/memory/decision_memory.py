@@ -18,7 +18,7 @@ from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import BadSetting
 from moothall.memory import amplification, breakers, commands, facts, lineage, threads, track_records
 from moothall.memory.amplification import Amplification
-from moothall.memory.breakers import CircuitView, Policy, SoloRequest, validate_policy
+from moothall.memory.breakers import CircuitView, SoloRequest, validate_policy
 from moothall.memory.decision_search import DecisionSearch
 from moothall.memory.lineage import Lineage
 from moothall.memory.memory_state import MemoryState, evolve
@@ -373,13 +373,13 @@ class DecisionMemory:
         done = await self._record_once(call, lambda book: (None, (fact,) if name in book.breakers.circuits else ()))
         return breakers.build_circuit_view(done.book.breakers, name, self._now(done.book))
 
-    async def set_policy(self, policy: Policy, *, by: str = "", key: str = "") -> Policy:
+    async def set_policy(self, policy: facts.Policy, *, by: str = "", key: str = "") -> facts.Policy:
         """Replace the rules from now on; raises BadSetting, KeyReused."""
-        return await self.change_policy({one.name: getattr(policy, one.name) for one in fields(Policy)}, by=by, key=key)
+        return await self.change_policy({one.name: getattr(policy, one.name) for one in fields(facts.Policy)}, by=by, key=key)
 
-    async def change_policy(self, changes: Mapping[str, Any], *, by: str = "", key: str = "") -> Policy:
+    async def change_policy(self, changes: Mapping[str, Any], *, by: str = "", key: str = "") -> facts.Policy:
         """Change these rules from now on, by the names of their fields; the others stay. Raises BadSetting, KeyReused."""
-        known = [one.name for one in fields(Policy)]
+        known = [one.name for one in fields(facts.Policy)]
         if unknown := [name for name in changes if name not in known]:
             raise BadSetting(f"the policy has no {unknown[0][:100]!r}; it has: {', '.join(known)}")
         validate_value("by", by, facts.Name)
@@ -400,7 +400,7 @@ class DecisionMemory:
         earlier = commands.find_earlier_use(await self._register.state(), call)
         return None if earlier is None else earlier.result
 
-    async def policy(self) -> Policy:
+    async def policy(self) -> facts.Policy:
         return (await self._register.state()).breakers.policy
 
     # Helpers

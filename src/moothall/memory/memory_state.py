@@ -9,6 +9,7 @@ from sys import intern
 from typing import Final
 
 from moothall.domain.facts import Entry
+from moothall.domain.replace import copy_fields
 from moothall.memory import breakers, facts, threads
 from moothall.memory.breakers import Breakers, collect_scopes
 from moothall.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
@@ -114,7 +115,7 @@ def _apply_review(book: MemoryState, entry: Entry, fact: facts.OutcomeReviewed) 
     kept = book.decisions.get(fact.decision_id)
     if kept is None:
         return
-    review = OutcomeReview(at=entry.at, outcome=fact.outcome, choice=fact.choice, note=fact.note, by=fact.by, key=fact.key)
+    review = copy_fields(OutcomeReview, fact, at=entry.at)
     book.decisions[fact.decision_id] = replace(kept, reviews=(*kept.reviews, review))
     for source in kept.sources:
         book.reviewed.setdefault(source, {})[fact.decision_id] = None

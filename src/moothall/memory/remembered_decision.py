@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from moothall.domain.facts import Fact
+from moothall.domain.replace import copy_fields
 from moothall.errors import BadSetting, KeyReused
 from moothall.memory.facts import DecisionRecorded, Member, ObligationSettled, ObligationState, Outcome, SoloDecided
 from moothall.scoring.positions import VotePosition
@@ -76,17 +77,12 @@ class RememberedDecision:
 
 def build_solo_record(solo: SoloDecided, at: datetime) -> DecisionRecorded:
     """Convert a solo decision into the form of a group's."""
-    return DecisionRecorded(
+    return copy_fields(
+        DecisionRecorded,
+        solo,
         session=solo.decision_id,
         protocol=ALONE,
-        topic=solo.topic,
-        category=solo.category,
-        stakes=solo.stakes,
-        tags=solo.tags,
-        text=solo.text,
-        confidence=solo.confidence,
         members=(Member(source=solo.source, seat=solo.source, position="support", confidence=solo.confidence),),
-        built_on=solo.built_on,
         opened_at=at,
         closed_at=at,
         strength=rate_strength(is_decided=True, confidence=solo.confidence, voters=1).strength,

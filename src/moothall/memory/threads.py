@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from moothall.domain.facts import Entry
+from moothall.domain.replace import copy_fields
 from moothall.memory import facts
 from moothall.memory.remembered_decision import RememberedDecision, RememberedObligation, list_obligations
 
@@ -152,14 +153,9 @@ def evolve(threads: Threads, entry: Entry) -> Threads:
 
 def build_thread_view(thread: Thread, decisions: Mapping[str, RememberedDecision]) -> ThreadView:
     """Return the current state of a thread, with what is known of its sessions."""
-    return ThreadView(
-        thread=thread.thread,
-        title=thread.title,
-        category=thread.category,
-        by=thread.by,
-        status=thread.status,
-        note=thread.note,
-        created_at=thread.created_at,
+    return copy_fields(
+        ThreadView,
+        thread,
         changed_at=thread.happenings[-1].at,
         decisions=tuple(_build_thread_decision(name, decisions.get(name)) for name in thread.decisions),
         open_questions=tuple(question for question in thread.questions if question.settled_at is None),
@@ -204,15 +200,8 @@ def build_catch_up_since(
 def _build_thread_decision(name: str, kept: RememberedDecision | None) -> ThreadDecision:
     if kept is None:
         return ThreadDecision(decision_id=name)
-    record = kept.record
-    return ThreadDecision(
-        decision_id=name,
-        is_decided=True,
-        topic=record.topic,
-        decision=record.text,
-        confidence=record.confidence,
-        outcome=kept.outcome,
-    )
+    decided = kept.record.text
+    return copy_fields(ThreadDecision, kept.record, decision_id=name, is_decided=True, decision=decided, outcome=kept.outcome)
 
 
 def _build_event(

@@ -14,6 +14,7 @@ from typing import Final, Literal, get_args
 from moothall.domain.facts import OWNER_ORIGIN, Entry, Fact
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.limits import validate_value
+from moothall.domain.replace import copy_fields
 from moothall.errors import BadSetting, UnknownToken
 from moothall.memory import facts
 from moothall.memory.register import Register
@@ -285,16 +286,7 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
     tokens = state.tokens
     match entry.fact:
         case facts.TokenIssued() as fact:
-            token = Token(
-                id=fact.id,
-                role=fact.role,
-                session=fact.session,
-                seat=fact.seat,
-                note=fact.note,
-                issued_at=entry.at,
-                expires=fact.expires,
-                family=fact.family,
-            )
+            token = copy_fields(Token, fact, issued_at=entry.at)
             held = {} if fact.id in tokens else {fact.id: _StoredToken(token=token, digest=fact.digest)}
             return replace(state, tokens={**tokens, **held})
         case facts.TokenRevoked(id=name) if name in tokens:
@@ -303,12 +295,10 @@ def evolve(state: AccessState, entry: Entry) -> AccessState:
         case facts.TicketIssued(id=name) as fact:
             # Those that have expired are forgotten here, so that the state does not grow with every start of a server.
             kept = {each: ticket for each, ticket in state.tickets.items() if ticket.expires > entry.at}
-            return replace(
-                state, tickets={**kept, name: _DerivedSecret(token=fact.token, digest=fact.digest, expires=fact.expires)}
-            )
+            return replace(state, tickets={**kept, name: copy_fields(_DerivedSecret, fact)})
         case facts.LoginStarted(id=name) as fact:
             logins = {each: login for each, login in state.logins.items() if login.expires > entry.at}
-            logins[name] = _DerivedSecret(token=fact.token, digest=fact.digest, expires=fact.expires)
+            logins[name] = copy_fields(_DerivedSecret, fact)
             tickets = {each: ticket for each, ticket in state.tickets.items() if each != fact.ticket}
             return replace(state, logins=logins, tickets=tickets)
         case facts.LoginEnded(id=name):

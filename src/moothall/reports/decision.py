@@ -60,13 +60,13 @@ class SeatPosition:
     """Where a seat stood before and after, what its last word weighed, and through which doors both came in."""
 
     seat: SeatId
-    before: str | None
-    confidence_before: float | None
-    after: str | None
-    verdict: str | None
-    confidence_after: float | None
-    weight: float
-    moved_by: int | None
+    before: str | None = None
+    confidence_before: float | None = None
+    after: str | None = None
+    verdict: str | None = None
+    confidence_after: float | None = None
+    weight: float = 0.0
+    moved_by: int | None = None
     choice_before: str = ""
     via_before: str = ""
     via: str = ""

@@ -1,6 +1,6 @@
 """Parts of a report that all protocols share, and the report of a protocol that writes none of its own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -372,15 +372,19 @@ def build_line_card(line: TimelineLine, *marks: blocks.Text, content: Iterable[B
     return blocks.Card(blocks=(blocks.Quote(line.content), *content), head=head, entry=line.id, seat=line.speaker, kind="turn")
 
 
-def build_losses(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:
-    """Each single loss with its reason."""
+def build_losses(
+    timeline: SessionTimeline, words: SharedReportText, *, phases: Mapping[str, str] | None = None, sealed: str = ""
+) -> tuple[Block, ...]:
+    """Each single loss with its reason. `phases` name what was asked for; `sealed` hides how an answer was malformed."""
+    asked_for = {**words.asked_for, **(phases or {})}
     rows = [
         (
             each.seq,
             each.seat,
-            words.asked_for.get(each.asked_for, each.asked_for),
+            asked_for.get(each.asked_for, each.asked_for),
             words.losses[each.reason],
-            explain_detail(each.detail, each.reason, words.language) or "–",
+            # The fault of a malformed answer may quote it.
+            (sealed if each.reason == "malformed" else "") or explain_detail(each.detail, each.reason, words.language) or "–",
         )
         for each in timeline.losses
     ]

@@ -12,7 +12,7 @@ from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.roster import DIRECTOR
-from moothall.domain.safe_text import one_line, quote_lines, strip_control
+from moothall.domain.safe_text import one_line, quote_lines, shorten_text, strip_control
 from moothall.locale.catalogues import CONSULTATION_PERSON, CONSULTATION_PROMPT, ConsultationPromptText
 from moothall.protocols.consultation.facts import CONSULT, Advice
 from moothall.protocols.consultation.state import Consultation, ConsultationOutcome, ConsultingState, strip_repeat_id
@@ -184,7 +184,7 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
     lines += [words.instructions.format(instructions=seat.instructions.strip())] if seat.instructions else []
     last = state.words.get(seat.id, "")
     if last:
-        lines += ["", words.own_words, quote_lines(_truncate_text(last))]
+        lines += ["", words.own_words, quote_lines(shorten_text(last, MAX_PART_LENGTH))]
     lines += ["", words.asks.format(seat=current.seat, kind=words.kinds[current.request.kind]), quote_lines(question), ""]
     if current.is_direct:
         lines += [words.refused.format(reason=words.refusals["nested"]), ""]
@@ -198,7 +198,7 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
         nth=max(1, state.extra.get(f"{CONSULT}.{seat.id}", 1)),
         perception=Perception(goal=current.request.question, memory=memory, own_words=last),
         system=words.system,
-        shared=f"{words.topic}\n{quote_lines(_truncate_text(state.opened.topic))}",
+        shared=f"{words.topic}\n{quote_lines(shorten_text(state.opened.topic, MAX_PART_LENGTH))}",
         own="\n".join([*lines, words.now.format(seat=seat.id)]),
         subject=current.request.question,
         fault=_wrap_validator(_find_no_fault, words.direct if current.is_direct else None),
@@ -254,9 +254,7 @@ def _build_own_prompt(state: ConsultingState, words: ConsultationPromptText, ask
 
 def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outcome: ConsultationOutcome) -> list[str]:
     language = state.opened.language
-    lines = [
-        words.asked_itself.format(question=f"\n{quote_lines(_truncate_text(outcome.request.question, MAX_PART_LENGTH // 4))}")
-    ]
+    lines = [words.asked_itself.format(question=f"\n{quote_lines(shorten_text(outcome.request.question, MAX_PART_LENGTH // 4))}")]
     if outcome.advice is None or outcome.failure:
         return [
             *lines,
@@ -266,9 +264,9 @@ def _format_outcome(state: ConsultingState, words: ConsultationPromptText, outco
         ]
     advice = replace(
         outcome.advice,
-        answer=_truncate_text(outcome.advice.answer),
-        notes=_truncate_text(outcome.advice.notes),
-        unsure_of=_truncate_text(outcome.advice.unsure_of),
+        answer=shorten_text(outcome.advice.answer, MAX_PART_LENGTH),
+        notes=shorten_text(outcome.advice.notes, MAX_PART_LENGTH),
+        unsure_of=shorten_text(outcome.advice.unsure_of, MAX_PART_LENGTH),
     )
     lines.append(quote_lines(render_advice(language, outcome.to, advice)))
     if advice.is_unknown:
@@ -303,11 +301,7 @@ def _find_no_fault(said: object) -> str | None:
 def _shorten_request(request: ConsultRequest) -> ConsultRequest:
     return replace(
         request,
-        question=_truncate_text(request.question, 2 * MAX_PART_LENGTH),
-        background=_truncate_text(request.background),
-        understanding=_truncate_text(request.understanding),
+        question=shorten_text(request.question, 2 * MAX_PART_LENGTH),
+        background=shorten_text(request.background, MAX_PART_LENGTH),
+        understanding=shorten_text(request.understanding, MAX_PART_LENGTH),
     )
-
-
-def _truncate_text(text: str, room: int = MAX_PART_LENGTH) -> str:
-    return text if len(text) <= room else f"{text[:room]}…"

@@ -29,13 +29,7 @@ from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import DIRECTOR
 from moothall.domain.rulebook import Rulebook
-from moothall.protocols.consultation import facts
-from moothall.protocols.consultation.prompts import (
-    add_consultation_prompt,
-    add_consultation_rules,
-    build_consultation_brief,
-    build_record_brief,
-)
+from moothall.protocols.consultation import facts, prompts
 from moothall.protocols.consultation.state import (
     MAX_LEARNED,
     Consultation,
@@ -106,13 +100,13 @@ class ConsultingRulebook:
     def brief(self, state: ConsultingState, ask: Ask) -> Brief:
         current = state.current
         if ask.kind == facts.CONSULT and current is not None:
-            return build_consultation_brief(state, current, ask, self.forms[facts.CONSULT])
+            return prompts.build_consultation_brief(state, current, ask, self.forms[facts.CONSULT])
         if ask.kind == facts.RECORD and current is not None:
-            return build_record_brief(state, current, ask, self.forms[facts.RECORD])
+            return prompts.build_record_brief(state, current, ask, self.forms[facts.RECORD])
         # The wrapped protocol knows each ask by its first id only.
         brief = self.inner.brief(state.inner, replace(ask, id=strip_repeat_id(ask.id)))
         is_gate = state.rules.gate or ask.kind in self.gates
-        return add_consultation_prompt(state, replace(brief, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
+        return prompts.add_consultation_prompt(state, replace(brief, ask=ask, form=self.forms[ask.kind]), is_gate=is_gate)
 
     def answer_rules(self, state: ConsultingState, ask: Ask) -> AnswerRules:
         build = getattr(self.inner, "answer_rules", None)
@@ -122,7 +116,7 @@ class ConsultingRulebook:
         if rules.person is None:
             return self.brief(state, ask)
         is_gate = state.rules.gate or ask.kind in self.gates
-        return add_consultation_rules(state, replace(rules, form=self.forms[ask.kind]), ask, is_gate=is_gate)
+        return prompts.add_consultation_rules(state, replace(rules, form=self.forms[ask.kind]), ask, is_gate=is_gate)
 
     # Decide: the effects that follow from the state.
 

@@ -17,15 +17,8 @@ from moothall.domain.ids import USER
 from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moothall.domain.safe_text import quote_lines
 from moothall.locale.catalogues import COUNCIL_PERSON, COUNCIL_REPORT, PERSON_STEPS, CouncilPersonText
+from moothall.protocols.council import facts
 from moothall.protocols.council.ballots import find_candidate_ids, find_discussed_motion, infer_vote_field, is_by_candidates
-from moothall.protocols.council.facts import (
-    AdviceOutcome,
-    AdviceResponse,
-    CandidateVote,
-    Contributed,
-    Contribution,
-    ContributionType,
-)
 from moothall.protocols.council.motions import find_blind_positions
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, list_own_challenges
 from moothall.protocols.council.validation import PHASE_TYPES, list_advice, list_allowed_types
@@ -156,7 +149,7 @@ def _read_challenges(asked: CouncilAsk, answers: Answers, way: str) -> list[int]
 
 def _ask_advice(asked: CouncilAsk) -> list[PersonStep]:
     steps, text = list[PersonStep](), asked.text
-    choices = tuple(PersonChoice(value=how, text=text.outcomes[how]) for how in get_args(AdviceOutcome))
+    choices = tuple(PersonChoice(value=how, text=text.outcomes[how]) for how in get_args(facts.AdviceOutcome))
     for line in asked.list_lines(asked.advice):
         question = text.advice.format(seat=line.seat, number=line.id, text=extract_first_sentence(line.said.text))
         group = str(line.id)
@@ -216,7 +209,7 @@ def _ask_moved_by(asked: CouncilAsk) -> list[PersonStep]:
 
 
 def _allow_taken(asked: CouncilAsk) -> Schema:
-    return allow_list(build_table_schema(AdviceResponse, ADVICE, asked), MAX_NAMED)
+    return allow_list(build_table_schema(facts.AdviceResponse, ADVICE, asked), MAX_NAMED)
 
 
 def _require_taken(asked: CouncilAsk) -> Schema:
@@ -226,7 +219,7 @@ def _require_taken(asked: CouncilAsk) -> Schema:
 
 
 def _allow_ballot(asked: CouncilAsk, *forms: tuple[Row, ...]) -> Schema:
-    votes = [build_table_schema(CandidateVote, form, asked) for form in forms]
+    votes = [build_table_schema(facts.CandidateVote, form, asked) for form in forms]
     vote = votes[0] if len(votes) == 1 else {"anyOf": votes}
     return {**allow_list(vote, len(asked.candidates)), "minItems": 1}
 
@@ -285,7 +278,9 @@ CONDITIONAL_VOTE: Final = (CANDIDATE, _position(CONDITIONAL), NEEDED_CONDITION, 
 
 def _form(kind: str, max_tokens: int) -> AnswerForm:
     infer = infer_vote_field if kind == "vote" else None
-    return AnswerForm(kind=kind, reply=Contributed, shape=Contribution, form="json", max_tokens=max_tokens, infer=infer)
+    return AnswerForm(
+        kind=kind, reply=facts.Contributed, shape=facts.Contribution, form="json", max_tokens=max_tokens, infer=infer
+    )
 
 
 def _ask_vote(asked: CouncilAsk) -> Sequence[PersonStep]:
@@ -408,9 +403,9 @@ FORMS: Final = index_by_kind(
 def build_answer_schema(asked: CouncilAsk) -> Schema:
     """Return the schema of what a seat may answer."""
     if not asked.is_outside:
-        return build_table_schema(Contribution, FORMS[asked.ask.kind].fields, asked)
+        return build_table_schema(facts.Contribution, FORMS[asked.ask.kind].fields, asked)
     allowed = list_allowed_types(asked.variant, asked.state, asked.ask.seat)
-    forms = [build_table_schema(Contribution, rows, asked) for each in allowed for rows in _list_type_rows(asked, each)]
+    forms = [build_table_schema(facts.Contribution, rows, asked) for each in allowed for rows in _list_type_rows(asked, each)]
     return forms[0] if len(forms) == 1 else {"anyOf": forms}
 
 
@@ -419,7 +414,7 @@ def find_fills(asked: CouncilAsk) -> Mapping[str, object]:
     return {} if asked.is_outside else FORMS[asked.ask.kind].find_fills(asked)
 
 
-def _list_type_rows(asked: CouncilAsk, type_: ContributionType) -> list[tuple[Row, ...]]:
+def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tuple[Row, ...]]:
     """Return the forms of one type from outside; a conditional vote has one of its own, because it needs its condition."""
     named = _type(type_)
     rest = (CONFIDENCE, EVIDENCE, ANSWERS, ACCEPTS, MOVED_BY)

@@ -15,7 +15,7 @@ from moothall.protocols.council.timeline import CouncilTimeline, build_decision,
 from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent
-from moothall.reports.wording import explain_consensus, explain_detail, format_percent
+from moothall.reports.wording import explain_consensus, format_percent
 
 NOTHING: Final = "–"
 
@@ -23,6 +23,7 @@ NOTHING: Final = "–"
 def build_council_report(timeline: CouncilTimeline) -> Report:
     """Build the report at any time of a deliberation."""
     words, decision = COUNCIL_REPORT[timeline.language], build_decision(timeline)
+    sealed = words.sealed if timeline.state.is_sealed else ""
     return sections.build_report(
         timeline,
         decision,
@@ -41,7 +42,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
             *_build_readable(timeline, decision, words),
             *_build_passes(timeline, words),
             *build_timeline(timeline, words),
-            *_build_losses(timeline, words),
+            *sections.build_losses(timeline, words, phases=words.phases, sealed=sealed),
             *_build_seats(timeline, words),
             *sections.build_costs(timeline, words),
         ),
@@ -321,23 +322,6 @@ def _build_passes(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[
     return build_section(
         words.passed, (blocks.Bullets(tuple(f"{phase}: {', '.join(texts)}" for phase, texts in phases.items())),)
     )
-
-
-def _build_losses(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
-    """List every loss. The fault of a malformed answer may quote it, and stays sealed with it."""
-    rows = [
-        (
-            loss.seq,
-            loss.seat,
-            words.phases.get(loss.asked_for) or words.asked_for.get(loss.asked_for, loss.asked_for),
-            words.losses[loss.reason],
-            words.sealed
-            if timeline.state.is_sealed and loss.reason == "malformed"
-            else explain_detail(loss.detail, loss.reason, words.language) or NOTHING,
-        )
-        for loss in timeline.losses
-    ]
-    return build_section(words.losses_title, (build_table(words.loss_heads, rows),))
 
 
 def _build_seats(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:

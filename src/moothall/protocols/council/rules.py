@@ -29,17 +29,9 @@ from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
+from moothall.protocols.council import facts
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_early_votes
-from moothall.protocols.council.facts import (
-    PHASE_OF,
-    SHARED_KINDS,
-    Contributed,
-    Contribution,
-    CouncilOpened,
-    Phase,
-    PhaseBegun,
-)
 from moothall.protocols.council.motions import is_blind_agreement, list_candidates, list_proposals
 from moothall.protocols.council.prompts import build_answer_rules, build_brief
 from moothall.protocols.council.resolution import build_closing, compute_outcome, find_panel_lead
@@ -57,15 +49,15 @@ class CouncilRules:
 
     forms: Mapping[str, AnswerForm] = FORMS
 
-    def __init__(self, name: str, opening: type[CouncilOpened], variant: CouncilVariant) -> None:
+    def __init__(self, name: str, opening: type[facts.CouncilOpened], variant: CouncilVariant) -> None:
         self.name = name
         self.opening = opening
         self.variant = variant
-        self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **SHARED_KINDS}
+        self.kinds: Mapping[str, type[Fact]] = {f"{name}.opened": opening, **facts.SHARED_KINDS}
         self._decided: dict[int, tuple[Council, tuple[Effect, ...]]] = {}
 
     def initial(self, opened: Opened) -> Council:
-        assert isinstance(opened, CouncilOpened)
+        assert isinstance(opened, facts.CouncilOpened)
         return Council(opened=opened, seats=opened.seats, phase=self.variant.first[0])
 
     def evolve(self, state: Council, entry: Entry) -> Council:
@@ -79,11 +71,11 @@ class CouncilRules:
             return state
         state = evolve_shared(state, entry)
         match fact:
-            case Contributed(seat=seat, said=Contribution()):
+            case facts.Contributed(seat=seat, said=facts.Contribution()):
                 return _apply_contribution(self.variant, state, fact, entry) if self._is_allowed(state, fact.ask, seat) else state
             case SeatLost():
                 return fast_replace(state, had={**state.had, fact.seat: None})
-            case PhaseBegun():
+            case facts.PhaseBegun():
                 return _apply_phase(_reveal_lines(state, entry.seq, fact.phase), fact, entry.seq)
             case InputGiven(text=text):
                 return _apply_input(state, entry, text)
@@ -169,7 +161,7 @@ class CouncilRules:
         is_last = state.round >= state.opened.settings.rounds or not state.votes or state.stop is not None
         if is_last or compute_outcome(self.variant, state).carried:
             return build_closing(self.variant, state, state.stop or "voted")
-        return PhaseBegun(
+        return facts.PhaseBegun(
             round=state.round + 1, phase=self.variant.again[0], passed=_list_passed_seats(state), lost=_list_lost_seats(state)
         )
 
@@ -178,13 +170,13 @@ class CouncilRules:
         assert following is not None, "a round ends with a vote or a decision"
         return self._begin_phase(state, state.round, following) or build_closing(self.variant, state, "nothing_proposed")
 
-    def _begin_phase(self, state: Council, number: int, phase: Phase) -> PhaseBegun | None:
+    def _begin_phase(self, state: Council, number: int, phase: facts.Phase) -> facts.PhaseBegun | None:
         """Return the fact that begins a phase; None if there is nothing to decide on."""
         candidates = tuple(line.id for line in list_candidates(self.variant, state))
         if not candidates:
             return None
         is_vote = phase == "vote"
-        return PhaseBegun(
+        return facts.PhaseBegun(
             round=number,
             phase=phase,
             passed=_list_passed_seats(state),
@@ -254,7 +246,7 @@ def _make_free_ask(number: int, seat: SeatId, patience: float) -> Ask:
     return Ask(id=ask_id(number, "free", seat), seat=seat, kind="free", turn=number, patience=patience, invited=True)
 
 
-def _apply_contribution(variant: CouncilVariant, state: Council, fact: Contributed, entry: Entry) -> Council:
+def _apply_contribution(variant: CouncilVariant, state: Council, fact: facts.Contributed, entry: Entry) -> Council:
     seat, said = fact.seat, fact.said
     counts = {**state.counts, seat: state.counts.get(seat, 0) + 1}
     # Speaking ahead passes the turn of this phase, but an earlier contribution to it stays.
@@ -263,7 +255,7 @@ def _apply_contribution(variant: CouncilVariant, state: Council, fact: Contribut
     if said.type == "pass" or state.phase == "closed":
         return fast_replace(state, had=had, counts=counts)
     open_phases = variant.list_open_phases(state)
-    phases = [each for each in PHASE_OF[said.type] if each in open_phases and seat in variant.list_phase_seats(state, each)]
+    phases = [each for each in facts.PHASE_OF[said.type] if each in open_phases and seat in variant.list_phase_seats(state, each)]
     phase = phases[0] if phases else None
     # It was valid for the state it was written for, but the phase has moved on: it counts as a turn only.
     if phase is None:
@@ -292,17 +284,17 @@ def _apply_contribution(variant: CouncilVariant, state: Council, fact: Contribut
 def _apply_input(state: Council, entry: Entry, text: str) -> Council:
     """Add the user's input as a line that belongs to no phase."""
     phase = "propose" if state.phase == "closed" else state.phase
-    said = Contribution(type="pass", text=text)
+    said = facts.Contribution(type="pass", text=text)
     line = CouncilLine(id=state.last_id + 1, seq=entry.seq, at=entry.at, seat=USER, said=said, round=state.round, phase=phase)
     return fast_replace(state, lines=(*state.lines, line))
 
 
-def _repeat_phase(state: Council) -> PhaseBegun | None:
+def _repeat_phase(state: Council) -> facts.PhaseBegun | None:
     """Return the fact that asks once more those who gave nothing in this phase; None if they were asked twice."""
     assert state.phase != "closed"
     if state.repeated or state.stop is not None:
         return None
-    return PhaseBegun(round=state.round, phase=state.phase, passed=_list_passed_seats(state), lost=_list_lost_seats(state))
+    return facts.PhaseBegun(round=state.round, phase=state.phase, passed=_list_passed_seats(state), lost=_list_lost_seats(state))
 
 
 def _list_passed_seats(state: Council) -> tuple[SeatId, ...]:
@@ -313,7 +305,7 @@ def _list_lost_seats(state: Council) -> tuple[SeatId, ...]:
     return tuple(seat for seat, line in state.had.items() if line is None)
 
 
-def _reveal_lines(state: Council, entry: int, phase: Phase | Literal["closed"]) -> Council:
+def _reveal_lines(state: Council, entry: int, phase: facts.Phase | Literal["closed"]) -> Council:
     """Open what was sealed when a phase ends; asking once more does not end the first one, and votes ahead wait for theirs."""
     if phase == "propose":
         return state
@@ -324,7 +316,7 @@ def _reveal_lines(state: Council, entry: int, phase: Phase | Literal["closed"]) 
     return fast_replace(state, sealed=still_sealed, reveals=reveals, revealed_at=state.revealed_at or entry)
 
 
-def _apply_phase(state: Council, fact: PhaseBegun, entry: int) -> Council:
+def _apply_phase(state: Council, fact: facts.PhaseBegun, entry: int) -> Council:
     # Lines that were written ahead count as the turn of their seat, if they belong to this phase; later ones pass it.
     ahead = {seat: line for seat, number in state.ahead.items() if (line := state.line(number)) is not None}
     later = {seat: line.id for seat, line in ahead.items() if line.phase == "vote" != fact.phase}

@@ -17,6 +17,7 @@ from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimeline
 from moothall.reports.json_text import dump_json
 
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
+_LINE_FIELDS: Final = ("id", "timestamp", "speaker", "platform", "content", "type", "relevance_score", "refers_to", "unaware_of")
 _NOT_CONCLUDED: Final = frozenset({"session", "topic", "status", "parked", "strength", "strength_reason"})
 """What the file says elsewhere, and what follows from the other figures."""
 
@@ -47,34 +48,20 @@ def render_context_ledger(timeline: PersonaTimeline) -> str:
 
 
 def _build_line(line: PersonaTimelineLine) -> dict[str, Any]:
-    values = {
-        "id": line.id,
-        "timestamp": line.timestamp,
-        "speaker": line.speaker,
-        "platform": line.platform or None,
-        "content": line.content,
-        "type": line.type or None,
-        "relevance_score": line.relevance_score,
-        "refers_to": line.refers_to,
-        "unaware_of": line.unaware_of,
-    }
-    return {key: value for key, value in values.items() if value is not None}
+    values = {name: getattr(line, name) for name in _LINE_FIELDS}
+    return {key: value for key, value in values.items() if value is not None and (value != "" or key == "content")}
 
 
 def _build_consensus(timeline: PersonaTimeline) -> dict[str, Any]:
     seats = len(timeline.state.seats)
     points = [(point, point.compute_status(seats)) for point in timeline.state.points]
     return {
-        "agreed": [
-            {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.agreed)}
+        wanted: [
+            {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(getattr(point, wanted))}
             for point, status in points
-            if status == "agreed"
-        ],
-        "contested": [
-            {"entry": point.entry, "speaker": point.speaker, "claim": point.claim, "by": list(point.contested)}
-            for point, status in points
-            if status == "contested"
-        ],
+            if status == wanted
+        ]
+        for wanted in ("agreed", "contested")
     }
 
 

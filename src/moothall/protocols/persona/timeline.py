@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from moothall.domain.facts import Entry, Loss, SeatLost, SessionImported
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.replace import copy_fields
 from moothall.domain.topic import MAX_LABEL_LENGTH
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, IntentDeclared, MeetingConcluded, TurnTaken
@@ -83,20 +84,7 @@ class PersonaTimeline(TimelineBase[Meeting]):
                 PersonaTimelineLine(id=1, seq=1, timestamp=format_time(at), speaker=USER, content=opened.topic, type="input")
             )
         for number, turn in enumerate(opened.imported, 1):
-            self.lines.append(
-                PersonaTimelineLine(
-                    id=number,
-                    seq=1,
-                    timestamp=turn.timestamp,
-                    speaker=turn.speaker,
-                    content=turn.content,
-                    type=turn.type,
-                    platform=turn.platform,
-                    relevance_score=turn.relevance_score,
-                    refers_to=turn.refers_to,
-                    unaware_of=turn.unaware_of,
-                )
-            )
+            self.lines.append(copy_fields(PersonaTimelineLine, turn, id=number, seq=1))
 
     def _add_utterance(self, before: Meeting, after: Meeting, entry: Entry) -> None:
         utterance = after.memory.latest

@@ -6,7 +6,7 @@ from typing import Final
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
-from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.locale.catalogues import PIPELINE_PROMPT, PipelinePromptText
 from moothall.protocols.pipeline.answer_table import FORMS, build_person_ask
 from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, Step
@@ -77,15 +77,11 @@ def _build_own_prompt(state: Pipeline, words: PipelinePromptText, step: Step, as
         room = max(1_000, MAX_PASSED_LENGTH // len(passed))
         lines += ["", words.artefacts]
         for made in passed:
-            lines += [words.artefact.format(step=made.step, seat=made.seat), quote_lines(_truncate_text(made.text, room))]
+            lines += [words.artefact.format(step=made.step, seat=made.seat), quote_lines(shorten_text(made.text, room))]
     reasons = state.feedback.get(step.name, "")
     if reasons:
-        lines += ["", words.feedback, quote_lines(_truncate_text(reasons, MAX_PART_LENGTH))]
+        lines += ["", words.feedback, quote_lines(shorten_text(reasons, MAX_PART_LENGTH))]
     if state.inputs:
-        lines += ["", words.inputs, *(quote_lines(_truncate_text(text, MAX_PART_LENGTH)) for text in state.inputs[-MAX_INPUTS:])]
+        lines += ["", words.inputs, *(quote_lines(shorten_text(text, MAX_PART_LENGTH)) for text in state.inputs[-MAX_INPUTS:])]
     how = words.validate if ask.kind == VALIDATE else words.review if ask.kind == REVIEW else words.work
     return "\n".join([*lines, "", words.now.format(name=step.name, task=step.task), how])
-
-
-def _truncate_text(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[:room]}…"

@@ -6,7 +6,7 @@ from typing import Final
 
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
-from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.safe_text import one_line, quote_lines, shorten_text
 from moothall.domain.topic import drop_choice
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT, RoundtablePromptText
 from moothall.protocols.roundtable.answer_table import FORMS, build_person_ask
@@ -112,8 +112,7 @@ def _build_record(state: Conference, words: RoundtablePromptText, own: str) -> s
 
 
 def _format_speech(words: RoundtablePromptText, speech: NumberedSpeech, room: int) -> str:
-    quoted = quote_lines(speech.said.content)
-    cut = quoted if len(quoted) <= room else f"{quoted[:room]}…"
+    cut = shorten_text(quote_lines(speech.said.content), room)
     return f"{words.speech.format(number=speech.number, seat=speech.seat, round=speech.round)}\n{cut}"
 
 

@@ -102,12 +102,6 @@ def _build_positions(timeline: RoundtableTimeline) -> tuple[SeatPosition, ...]:
     position = SeatPosition(
         seat=first.seat,
         before=extract_speech_section(first.said.content, 0) or None,
-        confidence_before=None,
-        after=None,
-        verdict=None,
-        confidence_after=None,
-        weight=0.0,
-        moved_by=None,
         choice_before=choice,
         via_before=timeline.find_first_door(first.seat, "speech"),
     )

@@ -7,8 +7,8 @@ from pydantic import Field
 from moothall.domain.limits import Count
 from moothall.domain.topic import MAX_LABELS, Stakes
 from moothall.errors import NotAllowed
-from moothall.memory.breakers import CircuitView, Policy
-from moothall.memory.facts import MAX_NAMES, CategoryConfidence, Proposal, RequiredLine, RequiredName, SourceCount
+from moothall.memory.breakers import CircuitView
+from moothall.memory.facts import MAX_NAMES, CategoryConfidence, Policy, Proposal, RequiredLine, RequiredName, SourceCount
 from moothall.memory.facts import Seconds as RequiredSeconds
 from moothall.surfaces.api.fields import AgentName, IdempotencyKey, Note, Score, Short
 from moothall.surfaces.api.method import ApiModel, Call, Operations

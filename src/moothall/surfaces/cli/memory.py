@@ -7,7 +7,8 @@ import click
 
 from moothall.domain.safe_text import one_line
 from moothall.memory.amplification import Amplification
-from moothall.memory.breakers import CircuitView, Policy
+from moothall.memory.breakers import CircuitView
+from moothall.memory.facts import Policy
 from moothall.memory.remembered_decision import ALONE, RememberedObligation
 from moothall.memory.track_records import CategoryTrust
 from moothall.reports.decision import summarize_choice
