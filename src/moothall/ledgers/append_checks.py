@@ -1,19 +1,40 @@
-"""What every ledger does on an append: checks the numbers, and remembers which heads are not registered yet."""
+"""What every ledger does on an append: checks the numbers, answers who waits, remembers which heads are not registered yet."""
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from moothall.codec.chain import HEADS, ChainEnd, HeadHash, seal_heads
 from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
-from moothall.errors import SeqConflict
+from moothall.errors import MootError, SeqConflict
 
 REGISTER_SECONDS: Final = 1.0
 """For how long a head that was written may be missing in the register while its process lives."""
 REGISTER_ENTRIES: Final = 64
 """After how many entries the heads are registered, however little time has passed."""
+
+
+class QueuedAppend(NamedTuple):
+    """An append that waits for the next commit."""
+
+    session: SessionId
+    records: Sequence[StoredRecord]
+    future: "asyncio.Future[None]"
+
+
+def settle_appends(group: Sequence[QueuedAppend], results: Sequence[MootError | None]) -> None:
+    """Answer those who wait for these appends: each with its error, or None if it is durable."""
+    for each, error in zip(group, results, strict=True):
+        # The caller was cancelled while it waited; its records may be durable all the same.
+        if each.future.done():
+            continue
+        if error is None:
+            each.future.set_result(None)
+        else:
+            each.future.set_exception(error)
 
 
 class PendingHeads:

@@ -4,9 +4,6 @@ import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
-from itertools import accumulate, chain
-from operator import add
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -19,7 +16,7 @@ from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSe
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import LedgerFull, LedgerUnavailable, MootError, SeqConflict, SessionBusy
 from moothall.ledgers import postgres_upkeep
-from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, check_order, seal_now
+from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, QueuedAppend, check_order, seal_now, settle_appends
 from moothall.ledgers.migrations import load_queries, migrate
 
 QUERIES: Final = load_queries(__name__)
@@ -43,13 +40,6 @@ _UNLOCK: Final = QUERIES["lock"].replace("pg_try_advisory_lock", "pg_advisory_un
 _HEADS: Final = "SELECT id, head FROM moot_sessions WHERE id = ANY ($1::text[])"
 
 
-@dataclass(slots=True)
-class _QueuedAppend:
-    session: SessionId
-    records: Sequence[StoredRecord]
-    future: "asyncio.Future[None]"
-
-
 class PostgresLedger:
     """A ledger in one PostgreSQL database. Use as an async context manager. `name` is what its connections are called there."""
 
@@ -61,7 +51,7 @@ class PostgresLedger:
         self._ear: asyncpg.Connection[Any] | None = None
         self._pen: asyncpg.Connection[Any] | None = None
         self._ear_lock = asyncio.Lock()
-        self._queue: list[_QueuedAppend] = []
+        self._queue: list[QueuedAppend] = []
         self._has_queued, self._is_settled = asyncio.Event(), asyncio.Event()
         self._is_settled.set()
         self._writer: asyncio.Task[None] | None = None
@@ -204,7 +194,7 @@ class PostgresLedger:
             raise SessionBusy(f"session {session!r} was taken over by another process while the database was out of reach")
         check_order(session, records)
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(_QueuedAppend(session, records, future))
+        self._queue.append(QueuedAppend(session, records, future))
         self._has_queued.set()
         self._is_settled.clear()
         await future
@@ -396,20 +386,13 @@ class PostgresLedger:
                 raise
             if self._heads.heads and (self._registrar is None or self._registrar.done()):
                 self._registrar = asyncio.create_task(self._register_due_heads())
-            for each, result in zip(group, results, strict=True):
-                # The caller was cancelled while it waited; its records may be durable all the same.
-                if each.future.done():
-                    continue
-                if result is None:
-                    each.future.set_result(None)
-                else:
-                    each.future.set_exception(result)
+            settle_appends(group, results)
             # Those who wait for a change come after those who made it: a run would take its own entries for another's.
             written, self._written = self._written, []
             for name, head in written:
                 self._note_written(name, head)
 
-    async def _commit(self, group: list[_QueuedAppend]) -> list[MootError | None]:
+    async def _commit(self, group: list[QueuedAppend]) -> list[MootError | None]:
         """Write the appends; one with a stale head fails alone."""
         results: list[MootError | None] = [None] * len(group)
         left = list(range(len(group)))
@@ -417,7 +400,7 @@ class PostgresLedger:
             left = await self._commit_batches(group, left, results)
         return results
 
-    async def _commit_batches(self, group: list[_QueuedAppend], left: list[int], results: list[MootError | None]) -> list[int]:
+    async def _commit_batches(self, group: list[QueuedAppend], left: list[int], results: list[MootError | None]) -> list[int]:
         """Write one batch for each session, all with one statement; return the appends that could not join one."""
         batches: dict[SessionId, list[int]] = {}
         later: list[int] = []
@@ -453,7 +436,7 @@ class PostgresLedger:
 
     async def _insert(self, batches: Mapping[SessionId, Sequence[StoredRecord]]) -> set[SessionId]:
         """Write the batches that start directly after their session's head; return their sessions."""
-        columns = _build_columns(batches)
+        columns = postgres_upkeep.build_columns(batches)
         for _ in range(MAX_DEADLOCKS):
             try:
                 writer = await self._open_writer()
@@ -476,35 +459,6 @@ class PostgresLedger:
     async def _close_writer(self) -> None:
         if self._pen is not None:
             await self._pen.close()
-
-
-def _build_columns(batches: Mapping[SessionId, Sequence[StoredRecord]]) -> list[str | bytes]:
-    """Return what the query `append` takes: the sessions, their records, and in one piece each body and the hash behind it."""
-    # Sorted: two processes that write to the same sessions in different order could wait for each other.
-    names = sorted(batches)
-    records = [record for name in names for record in batches[name]]
-    seqs, times, bodies, hashes = zip(*records, strict=True)
-    sizes, hash_sizes = list(map(len, bodies)), list(map(len, hashes))
-    starts = list(accumulate(map(add, sizes, hash_sizes), initial=1))  # PostgreSQL counts from 1
-    lasts = [end - 1 for end in accumulate(len(batches[name]) for name in names)]
-    sessions = (
-        [batches[name][0].seq for name in names],
-        [seqs[last] for last in lasts],
-        [starts[last] + sizes[last] for last in lasts],
-        [hash_sizes[last] for last in lasts],
-    )
-    owners = "\n".join(name for name in names for _ in batches[name])
-    return [
-        "\n".join(names),
-        *map(_join_numbers, sessions),
-        owners,
-        *map(_join_numbers, (seqs, times, starts[:-1], sizes, hash_sizes)),
-        b"".join(chain.from_iterable(zip(bodies, hashes, strict=True))),
-    ]
-
-
-def _join_numbers(numbers: Sequence[int]) -> str:
-    return " ".join(map(str, numbers))
 
 
 async def keep_connection(connection: Any) -> None:

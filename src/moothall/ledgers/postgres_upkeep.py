@@ -1,6 +1,8 @@
-"""Upkeep of a PostgreSQL ledger: its own checks, a copy of one moment, and the removal of archived sessions."""
+"""Work on the tables of a PostgreSQL ledger: the columns of an append, checks, a copy of one moment, the removal of sessions."""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain
+from operator import add
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,3 +64,32 @@ async def put_back(pool: Any, session: SessionId, records: Sequence[StoredRecord
         if number is None or held or (records[-1].seq, records[-1].hash) != (head, digest):
             raise SeqConflict(session, records[-1].seq, head)
         await connection.executemany(_INSERT, [(number, *record) for record in records])
+
+
+def build_columns(batches: Mapping[SessionId, Sequence[StoredRecord]]) -> list[str | bytes]:
+    """Return what the query `append` takes: the sessions, their records, and in one piece each body and the hash behind it."""
+    # Sorted: two processes that write to the same sessions in different order could wait for each other.
+    names = sorted(batches)
+    records = [record for name in names for record in batches[name]]
+    seqs, times, bodies, hashes = zip(*records, strict=True)
+    sizes, hash_sizes = list(map(len, bodies)), list(map(len, hashes))
+    starts = list(accumulate(map(add, sizes, hash_sizes), initial=1))  # PostgreSQL counts from 1
+    lasts = [end - 1 for end in accumulate(len(batches[name]) for name in names)]
+    sessions = (
+        [batches[name][0].seq for name in names],
+        [seqs[last] for last in lasts],
+        [starts[last] + sizes[last] for last in lasts],
+        [hash_sizes[last] for last in lasts],
+    )
+    owners = "\n".join(name for name in names for _ in batches[name])
+    return [
+        "\n".join(names),
+        *map(_join_numbers, sessions),
+        owners,
+        *map(_join_numbers, (seqs, times, starts[:-1], sizes, hash_sizes)),
+        b"".join(chain.from_iterable(zip(bodies, hashes, strict=True))),
+    ]
+
+
+def _join_numbers(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, numbers))

@@ -27,8 +27,7 @@ from moothall.disk.locks import hold_lock
 from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import LedgerUnavailable, MootError
-from moothall.ledgers import sqlite_file, sqlite_upkeep
-from moothall.ledgers.append_checks import REGISTER_SECONDS, PendingHeads, check_head, check_order, seal_now
+from moothall.ledgers import append_checks, sqlite_file, sqlite_upkeep
 from moothall.ledgers.sqlite_turns import WriteTurns
 
 QUICK_SECONDS: Final = 0.002
@@ -58,12 +57,6 @@ _REGISTER_END = "SELECT seq, at, hash FROM entries JOIN sessions ON session = nu
 T = TypeVar("T")
 
 
-class _Append(NamedTuple):
-    session: SessionId
-    records: Sequence[StoredRecord]
-    future: "asyncio.Future[None]"
-
-
 _Wanted = tuple[SessionId, Sequence[StoredRecord]]
 
 
@@ -85,7 +78,7 @@ class SqliteLedger:
         self._path = path
         self._turns = WriteTurns(path)
         self._threads = {name: ThreadPoolExecutor(1, f"moot-ledger-{name}") for name in ("reader", "writer")}
-        self._pending: list[_Append] = []
+        self._pending: list[append_checks.QueuedAppend] = []
         self._idle = asyncio.Event()
         self._idle.set()
         self._is_closed = False
@@ -103,7 +96,7 @@ class SqliteLedger:
         self._heads: dict[SessionId, _SessionHead] = {}
         self._waiters: dict[asyncio.Future[int], tuple[SessionId, int]] = {}
         self._poller: asyncio.Task[None] | None = None
-        self._unregistered = PendingHeads()
+        self._unregistered = append_checks.PendingHeads()
         self._register_timer: asyncio.TimerHandle | None = None
         self._is_read_only = read_only
 
@@ -143,7 +136,7 @@ class SqliteLedger:
         self._check_open()
         if self._is_read_only:
             raise sqlite_file.refuse_writing(self._path)
-        check_order(session, records)
+        append_checks.check_order(session, records)
         if self._is_alone(session) and self._loop.time() >= self._yielded_at + ALONE_SECONDS:
             # Whoever else can run comes first: a caller that only appends must not keep the others out.
             await asyncio.sleep(0)
@@ -160,10 +153,10 @@ class SqliteLedger:
                     raise error
                 return
         future: asyncio.Future[None] = self._loop.create_future()
-        self._queue(_Append(session, records, future))
+        self._queue(append_checks.QueuedAppend(session, records, future))
         await future
 
-    def _queue(self, append: _Append) -> None:
+    def _queue(self, append: append_checks.QueuedAppend) -> None:
         self._pending.append(append)
         # `call_soon` and not at once: the appends of all tasks that run in this iteration join the group.
         if self._idle.is_set():
@@ -176,11 +169,11 @@ class SqliteLedger:
         future: asyncio.Future[None] = self._loop.create_future()
         # Nobody waits for it; what fails is due again with the next commit.
         future.add_done_callback(lambda done: done.exception())
-        self._queue(_Append(HEADS, (), future))
+        self._queue(append_checks.QueuedAppend(HEADS, (), future))
 
     def _schedule_register(self) -> None:
         if self._unregistered.heads and self._register_timer is None and not self._is_closed:
-            self._register_timer = self._loop.call_later(REGISTER_SECONDS, self._queue_register)
+            self._register_timer = self._loop.call_later(append_checks.REGISTER_SECONDS, self._queue_register)
 
     def _is_alone(self, session: SessionId) -> bool:
         """Whether this session is the only one that has written here for a while, and nobody else holds the file."""
@@ -348,18 +341,12 @@ class SqliteLedger:
         work = self._loop.run_in_executor(self._threads["writer"], partial(self._commit, wanted, wait=True))
         work.add_done_callback(lambda done: self._take_back(group, done.result()))
 
-    def _take_back(self, group: list[_Append], results: list[MootError | None]) -> None:
+    def _take_back(self, group: list[append_checks.QueuedAppend], results: list[MootError | None]) -> None:
         self._is_handed_over = False
         self._settle(group, results)
 
-    def _settle(self, group: list[_Append], results: list[MootError | None]) -> None:
-        for each, error in zip(group, results, strict=True):
-            if each.future.done():
-                continue
-            if error is None:
-                each.future.set_result(None)
-            else:
-                each.future.set_exception(error)
+    def _settle(self, group: list[append_checks.QueuedAppend], results: list[MootError | None]) -> None:
+        append_checks.settle_appends(group, results)
         self._schedule_register()
         # `_idle` stays cleared until nothing is pending, so only one flush is under way at a time.
         if self._pending:
@@ -395,7 +382,7 @@ class SqliteLedger:
 
     def _register_heads(
         self, connection: sqlite3.Connection, group: list[_Wanted], results: list[MootError | None]
-    ) -> PendingHeads:
+    ) -> append_checks.PendingHeads:
         """Write what the register is due within the transaction; returns what is pending after it, should it be committed."""
         pending = self._unregistered.copy()
         for (session, records), error in zip(group, results, strict=True):
@@ -403,7 +390,7 @@ class SqliteLedger:
                 pending.add(session, records)
         if pending.is_due or (pending.heads and any(not records for _, records in group)):
             row = connection.execute(_REGISTER_END, (HEADS,)).fetchone()
-            records = seal_now(EMPTY_REGISTER if row is None else ChainEnd(*row), pending.take())
+            records = append_checks.seal_now(EMPTY_REGISTER if row is None else ChainEnd(*row), pending.take())
             self._append_records(connection, HEADS, records)
         return pending
 
@@ -452,7 +439,7 @@ class SqliteLedger:
             # Archived: its id stays taken.
             newest = connection.execute(_HEAD, (number,)).fetchone()
         try:
-            check_head(session, records, 0 if newest is None else newest[0])
+            append_checks.check_head(session, records, 0 if newest is None else newest[0])
         except MootError as error:
             return error
         head = (records[-1].seq, records[-1].hash)
