@@ -59,26 +59,11 @@ CHOICE_WORDS: Final[dict[str, tuple[str, ...]]] = {
 }
 """What else says the same as a value: of a position, a verdict, a type of contribution, a degree."""
 
-BARE_WORDS: Final = frozenset(
-    {
-        *("yes", "no", "ok", "okay", "aye", "nay", "second", "true", "false", "add", "build", "pass", "skip", "nothing"),
-        *(
-            "question",
-            "proposal",
-            "resolution",
-            "summary",
-            "ballot",
-            "vote",
-            "neutral",
-            "neither",
-            "wrong",
-            "correct",
-            "fail",
-            "known",
-        ),
-        *("unknown", "none", "是", "好", "不", "否", "可以", "对", "真", "假", "无", "高", "中", "低"),
-    }
-)
+_BARE: Final = """
+yes no ok okay aye nay second true false add build pass skip nothing question proposal resolution summary ballot vote neutral
+neither wrong correct fail known unknown none 是 好 不 否 可以 对 真 假 无 高 中 低
+"""
+BARE_WORDS: Final = frozenset(_BARE.split())
 """Words that say something only where nothing hangs on them: "no problem" is not "no"."""
 LONE_WORDS: Final = frozenset({"for", "very", "fair", "mid", "y", "n"})
 """Words that say something only as a whole answer, or before a mark: "for as long as it rains" supports nothing."""

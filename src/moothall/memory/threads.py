@@ -138,15 +138,13 @@ def evolve(threads: Threads, entry: Entry) -> Threads:
             return _add_event_to_threads(
                 threads, decision, _build_event(entry, "obligation", text=text, by=fact.by, decision=decision)
             )
-        case facts.ThreadStatusSet() as fact:
-            return _apply_status(threads, entry, fact)
-        case facts.ThreadQuestioned() as fact:
-            questioned = threads.threads.get(fact.thread)
-            return _with_thread(threads, _with_question(questioned, entry, fact.question, fact.by)) if questioned else threads
-        case facts.ThreadQuestionSettled() as fact:
-            return _apply_settlement(threads, entry, fact)
-        case facts.ThreadVisited() as fact:
-            return _apply_visit(threads, entry, fact)
+        case (
+            facts.ThreadStatusSet(thread=name)
+            | facts.ThreadQuestioned(thread=name)
+            | facts.ThreadQuestionSettled(thread=name)
+            | facts.ThreadVisited(thread=name)
+        ) if name in threads.threads:
+            return _with_thread(threads, _evolve_thread(threads.threads[name], entry))
         case _:
             return threads
 
@@ -262,29 +260,22 @@ def _with_question(thread: Thread, entry: Entry, text: str, by: str) -> Thread:
     return _with_event(replace(thread, questions=(*thread.questions, question)), happened)
 
 
-def _apply_status(threads: Threads, entry: Entry, fact: facts.ThreadStatusSet) -> Threads:
-    thread = threads.threads.get(fact.thread)
-    if thread is None:
-        return threads
-    text = f"{fact.status}: {fact.note}" if fact.note else fact.status
-    happened = _build_event(entry, "status", text=text, by=fact.by)
-    return _with_thread(threads, _with_event(replace(thread, status=fact.status, note=fact.note), happened))
-
-
-def _apply_settlement(threads: Threads, entry: Entry, fact: facts.ThreadQuestionSettled) -> Threads:
-    thread = threads.threads.get(fact.thread)
-    if thread is None or not 1 <= fact.number <= len(thread.questions):
-        return threads
-    asked = thread.questions[fact.number - 1]
-    settled = replace(asked, settled_by=fact.by, settled_at=entry.at)
-    questions = tuple(settled if one is asked else one for one in thread.questions)
-    happened = _build_event(entry, "settled", text=asked.text, by=fact.by, question=asked.number)
-    return _with_thread(threads, _with_event(replace(thread, questions=questions), happened))
-
-
-def _apply_visit(threads: Threads, entry: Entry, fact: facts.ThreadVisited) -> Threads:
-    thread = threads.threads.get(fact.thread)
-    if thread is None:
-        return threads
-    others = tuple(visit for visit in thread.visits if visit.seat != fact.seat)
-    return _with_thread(threads, replace(thread, visits=(*others, ThreadVisit(seat=fact.seat, seq=entry.seq, at=entry.at))))
+def _evolve_thread(thread: Thread, entry: Entry) -> Thread:
+    """Return a thread after one more entry that names it."""
+    match entry.fact:
+        case facts.ThreadStatusSet(status=status, note=note, by=by):
+            happened = _build_event(entry, "status", text=f"{status}: {note}" if note else status, by=by)
+            return _with_event(replace(thread, status=status, note=note), happened)
+        case facts.ThreadQuestioned(question=question, by=by):
+            return _with_question(thread, entry, question, by)
+        case facts.ThreadQuestionSettled(number=number, by=by) if 1 <= number <= len(thread.questions):
+            asked = thread.questions[number - 1]
+            settled = replace(asked, settled_by=by, settled_at=entry.at)
+            questions = tuple(settled if one is asked else one for one in thread.questions)
+            happened = _build_event(entry, "settled", text=asked.text, by=by, question=asked.number)
+            return _with_event(replace(thread, questions=questions), happened)
+        case facts.ThreadVisited(seat=seat):
+            others = tuple(visit for visit in thread.visits if visit.seat != seat)
+            return replace(thread, visits=(*others, ThreadVisit(seat=seat, seq=entry.seq, at=entry.at)))
+        case _:
+            return thread

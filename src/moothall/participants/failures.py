@@ -4,9 +4,10 @@ A `ModelFailure` never leaves the participant: it becomes a `NoAnswer`, or the t
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, assert_never
+from typing import Final
 
 from moothall.domain.facts import Loss
 
@@ -71,32 +72,21 @@ class ModelEndpoint:
     secret: str | None = None
 
 
+_LOSSES: Final[Mapping[FailureKind, Loss]] = {
+    FailureKind.AUTH: "rejected_key",
+    FailureKind.NO_KEY: "rejected_key",
+    FailureKind.REFUSED: "refused",
+    FailureKind.DECLINED: "refused",
+    FailureKind.MALFORMED: "malformed",
+    FailureKind.TIMEOUT: "timeout",
+    # The server does not take this very request: another one may succeed.
+    FailureKind.REJECTED: "error",
+}
+
+
 def to_loss(kind: FailureKind) -> Loss:
-    """Return the reason that the ledger records."""
-    match kind:
-        case FailureKind.AUTH | FailureKind.NO_KEY:
-            return "rejected_key"
-        case FailureKind.REFUSED | FailureKind.DECLINED:
-            return "refused"
-        case FailureKind.MALFORMED:
-            return "malformed"
-        case FailureKind.TIMEOUT:
-            return "timeout"
-        # The server does not take this very request: another one may succeed.
-        case FailureKind.REJECTED:
-            return "error"
-        case (
-            FailureKind.UNREACHABLE
-            | FailureKind.BROKEN
-            | FailureKind.SERVER
-            | FailureKind.QUOTA
-            | FailureKind.RATE_LIMITED
-            | FailureKind.NOT_FOUND
-            | FailureKind.NO_PACKAGE
-        ):
-            return "unreachable"
-        case _:
-            assert_never(kind)
+    """Return the reason that the ledger records; what is not of the model or the request is of the server."""
+    return _LOSSES.get(kind, "unreachable")
 
 
 def explain_failure(failure: ModelFailure, whom: ModelEndpoint) -> str:

@@ -14,15 +14,9 @@ from moothall.scoring.sides import DENYING, IDLE, MAX_WORD_LENGTH, SIDED_WORDS, 
 
 # From two on: "one" and "一" are mostly articles, not numbers.
 _SMALL: Final = "two three four five six seven eight nine ten eleven twelve"
+_ROUND: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ENGLISH: Final = {word: str(value) for value, word in enumerate(_SMALL.split(), start=2)} | {
-    "twenty": "20",
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "sixty": "60",
-    "seventy": "70",
-    "eighty": "80",
-    "ninety": "90",
+    word: str(10 * value) for value, word in enumerate(_ROUND.split(), start=2)
 }
 _DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"两": 2}
 _TENS: Final = {"十": 10, "百": 100, "千": 1_000}
