@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -57,7 +57,8 @@ class KeptIndex:
 def write_index(path: Path, kept: KeptIndex) -> None:
     """Replace the file; if that fails, the old one stays."""
     position = [kept.position.seq, kept.position.at, kept.position.hash.hex()]
-    parts = {name: _describe(dump) for name, dump in (("full", kept.full), ("headlines", kept.headlines))}
+    dumps = {"full": kept.full, "headlines": kept.headlines}
+    parts = {name: {"lengths": each.lengths, "terms": each.terms, "counts": each.counts} for name, each in dumps.items()}
     head = json.dumps({"position": position, "decisions": kept.decisions, **parts}).encode()
     body = len(head).to_bytes(LENGTH_BYTES, "big") + head + kept.full.postings.tobytes() + kept.headlines.postings.tobytes()
     # Two processes may write at once: each has a file of its own until it takes the place of the old one.
@@ -94,10 +95,6 @@ def read_index(path: Path) -> KeptIndex | None:
         full=IndexDump(**head["full"], postings=postings[:middle]),
         headlines=IndexDump(**head["headlines"], postings=postings[middle:]),
     )
-
-
-def _describe(dump: IndexDump) -> Mapping[str, object]:
-    return {"lengths": dump.lengths, "terms": dump.terms, "counts": dump.counts}
 
 
 class IndexedDecision(NamedTuple):

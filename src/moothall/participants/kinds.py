@@ -110,10 +110,6 @@ def _make_embedded(request: SeatRequest) -> Participant:
     return EmbeddedParticipant(LocalModel(path), semantic_similarity.SentenceEncoder())
 
 
-def _make_measure(request: SeatRequest) -> Participant:
-    return MeasureParticipant(request.argument)
-
-
 def _make_model(request: SeatRequest) -> Participant:
     # Whatever is no model either is refused here, with a sentence that lists what is known.
     return ModelParticipant(parse_platform(request.seat.platform, request.known), request.environ, limits=request.limits)
@@ -128,7 +124,7 @@ BUILT_IN: Final = (
     ParticipantKind(
         name=EMBEDDED, usage="embedded", make=_make_embedded, patience=600.0, file="any", is_shared=True, languages=("en",)
     ),
-    ParticipantKind(name=MEASURE, make=_make_measure),
+    ParticipantKind(name=MEASURE, make=lambda request: MeasureParticipant(request.argument)),
     ParticipantKind(name=ADDRESS, usage="http://HOST:PORT/v1#MODEL", make=_make_model, is_shared=True, looks_up=True),
     ParticipantKind(name=MODEL, usage="PROVIDER:MODEL", make=_make_model, is_remote=True, is_shared=True, looks_up=True),
 )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from moothall.errors import UnknownPlatform
 
@@ -207,11 +207,8 @@ def _parse_address_platform(head: str) -> Platform:
         raise UnknownPlatform("a platform's address may not hold a password; name the variable that holds it: …?key=VARIABLE")
     if parts.scheme not in {"http", "https"} or not has_host:
         raise UnknownPlatform(f"platform {head!r} is not an address; {expected}")
-    return Platform(provider=SERVER, model=model or None, url=_with_path(parts))
-
-
-def _with_path(parts: SplitResult) -> str:
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/') or '/v1'}"
+    path = parts.path.rstrip("/") or "/v1"
+    return Platform(provider=SERVER, model=model or None, url=f"{parts.scheme}://{parts.netloc}{path}")
 
 
 def _with_option(given: Platform, name: str, value: str = "") -> Platform:

@@ -105,7 +105,7 @@ def _render_block(block: Block) -> Sequence[str]:
         case blocks.Preformatted(lines=lines):
             return ("```", *(line.replace("```", "'''") for line in lines), "```")
         case blocks.Bars(bars=bars):
-            return [f"- `{draw_bar(bar.value)}` {format_cell(_label_bar(bar))}" for bar in bars]
+            return [f"- `{draw_bar(bar.value)}` {format_cell(f'{bar.name} {bar.text}'.strip())}" for bar in bars]
         case blocks.Shares(parts=parts):
             return (", ".join(f"{format_cell(part.name)} {part.value * 100:.0f} %" for part in parts),)
         case blocks.LineChart(series=series):
@@ -121,7 +121,3 @@ def _render_card(head: str, content: Sequence[Block]) -> list[str]:
     parts = [[head]] if head else []
     parts += [list(lines) for block in content if (lines := _render_block(block))]
     return "\n\n".join("\n".join(part) for part in parts).split("\n") if parts else []
-
-
-def _label_bar(bar: blocks.Bar) -> str:
-    return f"{bar.name} {bar.text}".strip()

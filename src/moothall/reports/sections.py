@@ -51,12 +51,9 @@ def _add_note(block: Block, by_line: dict[int, ReplyOrigin], noted: set[int], wo
     noted.add(origin.seq)
     came = " · ".join(part for part in (describe_door(origin.via, words) if origin.via else "", origin.model) if part)
     is_owner = origin.via.startswith(OWNER_ORIGIN)
-    notes = (blocks.Line(came, "warn" if is_owner else "dim"), blocks.Line(_format_mends(origin, words), "dim"))
+    as_read = words.as_read.format(mends=format_mends(words, origin.mends)) if origin.mends else ""
+    notes = (blocks.Line(came, "warn" if is_owner else "dim"), blocks.Line(as_read, "dim"))
     return replace(block, blocks=(*block.blocks, *notes))
-
-
-def _format_mends(origin: ReplyOrigin, words: SharedReportText) -> str:
-    return words.as_read.format(mends=format_mends(words, origin.mends)) if origin.mends else ""
 
 
 def _build_answerers(timeline: SessionTimeline, words: SharedReportText) -> tuple[Block, ...]:

@@ -221,9 +221,9 @@ def _list_sources(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[f
 
 def measure_in_proportion(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
     """Measure votes by bias weight, confidence and trust, multiplied; the support decides."""
-    support = _compute_support(siding)
-    confidence = _compute_confidence(siding, pairs) if siding else None
     weights = _compute_weights(siding)
+    support = compute_balance((_find_side(v), value) for v, value in zip(siding, weights, strict=True)).share
+    confidence = _compute_confidence(siding, pairs) if siding else None
     effective = count_effective_votes(weights, pairs)
     return Measure(weights=tuple(weights), support=support, confidence=confidence, lead=support, effective=effective)
 
@@ -301,7 +301,7 @@ def _is_above_half(lead: float | None) -> bool:
 
 
 def _classify_open_vote(voices: Sequence[SeatVote], lead: float | None) -> ConsensusType:
-    if lead is None or not _is_above_half(lead) or not _has_quorum(voices):
+    if lead is None or not _is_above_half(lead) or _compute_turnout(voices) <= _QUORUM + _ROUNDING:
         return "no_consensus"
     against = sum(v.position == "oppose" for v in voices)
     if not against:
@@ -324,19 +324,11 @@ def _compute_turnout(voices: Sequence[SeatVote]) -> float:
     return math.fsum([v.weight for v in _list_siding(voices)]) / everyone if everyone > 0 else 0.0
 
 
-def _has_quorum(voices: Sequence[SeatVote]) -> bool:
-    return _compute_turnout(voices) > _QUORUM + _ROUNDING
-
-
 def _compute_weights(siding: Sequence[SeatVote]) -> list[float]:
     """Return the weight of each vote. If all are 0, confidence is ignored; if trust is 0 as well, only the bias weights count."""
     stated = [compute_weight(v.weight, v.confidence, v.trust) for v in siding]
     unsure = [compute_weight(v.weight, 1.0, v.trust) for v in siding]
     return stated if any(stated) else unsure if any(unsure) else [v.weight for v in siding]
-
-
-def _compute_support(siding: Sequence[SeatVote]) -> float | None:
-    return compute_balance((_find_side(v), value) for v, value in zip(siding, _compute_weights(siding), strict=True)).share
 
 
 def _find_side(voice: SeatVote) -> VoteSide:

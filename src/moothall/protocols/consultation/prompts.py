@@ -7,7 +7,7 @@ from typing import Final
 
 from moothall.domain.consult import ConsultRequest, RecordFileRequest
 from moothall.domain.context import ContextWindow, Perception, Utterance
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief
+from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, no_fault
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.person import PersonAsk
@@ -201,7 +201,7 @@ def build_consultation_brief(state: ConsultingState, current: Consultation, ask:
         shared=f"{words.topic}\n{quote_lines(shorten_text(state.opened.topic, MAX_PART_LENGTH))}",
         own="\n".join([*lines, words.now.format(seat=seat.id)]),
         subject=current.request.question,
-        fault=_wrap_validator(_find_no_fault, words.direct if current.is_direct else None),
+        fault=_wrap_validator(no_fault, words.direct if current.is_direct else None),
         again=current.tries,
         person=partial(build_consulted_ask, language, current.seat, current.request),
     )
@@ -292,10 +292,6 @@ def _wrap_validator(fault: Fault, direct: str | None) -> Fault:
         return direct if isinstance(said, ConsultRequest) else fault(said)
 
     return find_fault
-
-
-def _find_no_fault(said: object) -> str | None:
-    return None
 
 
 def _shorten_request(request: ConsultRequest) -> ConsultRequest:

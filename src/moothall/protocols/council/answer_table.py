@@ -283,10 +283,6 @@ def _form(kind: str, max_tokens: int) -> AnswerForm:
     )
 
 
-def _ask_vote(asked: CouncilAsk) -> Sequence[PersonStep]:
-    return person_steps.ask_position(asked.language, POSITIONS, text=asked.text.vote)
-
-
 def _ask_vote_confidence(asked: CouncilAsk) -> list[PersonStep]:
     return [person_steps.ask_confidence(asked.language, only_after=None if asked.candidates else (person_steps.POSITION, SIDES))]
 
@@ -304,7 +300,7 @@ VOTE_FIELDS: Final = (
         _position(*POSITIONS),
         silence="abstain",
         when=lambda asked: not asked.candidates,
-        ask=_ask_vote,
+        ask=lambda asked: person_steps.ask_position(asked.language, POSITIONS, text=asked.text.vote),
         read=lambda _, answers: answers[person_steps.POSITION],
     ),
     replace(CONFIDENCE, ask=_ask_vote_confidence),

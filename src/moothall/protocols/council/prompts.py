@@ -11,7 +11,6 @@ from typing import Final
 from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
-from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import normalize_label
@@ -48,6 +47,7 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
     words = COUNCIL_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
+    own_words = next((line.said.text for line in reversed(state.lines) if line.seat == seat.id), "")
     rules = build_answer_rules(variant, state, ask)
     return Brief(
         ask=ask,
@@ -56,7 +56,7 @@ def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
         language=state.opened.language,
         seed=state.opened.seed,
         nth=state.round,
-        perception=Perception(goal=state.opened.topic, memory=_build_memory(lines), own_words=_find_own_words(state, seat.id)),
+        perception=Perception(goal=state.opened.topic, memory=_build_memory(lines), own_words=own_words),
         system=words.system,
         shared=build_shared_prompt(state.opened.language, state.opened.topic, state.opened.subject.options, lines),
         own=build_own_prompt(variant, state, seat, ask.kind),
@@ -230,10 +230,6 @@ def _build_memory(lines: tuple[CouncilLine, ...]) -> ContextWindow:
     for line in lines[-RECENT:]:
         memory = memory.add(Utterance(id=line.id, speaker=line.seat, text=line.said.text, refers_to=line.said.refers_to), 0.5)
     return memory
-
-
-def _find_own_words(state: Council, seat: SeatId) -> str:
-    return next((line.said.text for line in reversed(state.lines) if line.seat == seat), "")
 
 
 def _find_subject(variant: CouncilVariant, state: Council) -> str:

@@ -84,7 +84,8 @@ def _list_marks(line: CouncilLine, words: CouncilReportText) -> list[Span]:
     """Return what a line is, what it is about, and how sure its author is."""
     said = line.said
     what = words.types[said.type]
-    kind = Mark(what if said.position is None else f"{what}: {words.verdicts[said.position]}", _find_tone(line))
+    tone = TONES.get(said.position or said.type, "plain")
+    kind = Mark(what if said.position is None else f"{what}: {words.verdicts[said.position]}", tone)
     named = (
         (words.about, (said.refers_to,) if said.refers_to else ()),
         (words.answers, said.answers),
@@ -93,10 +94,6 @@ def _list_marks(line: CouncilLine, words: CouncilReportText) -> list[Span]:
     )
     sure = [] if said.confidence is None else [words.sure.format(share=format_percent(said.confidence))]
     return [kind, *(References(numbers, text) for text, numbers in named if numbers), *sure]
-
-
-def _find_tone(line: CouncilLine) -> Tone:
-    return TONES.get(line.said.position or line.said.type, "plain")
 
 
 def _group_lines_by_phase(timeline: CouncilTimeline) -> dict[tuple[int, Phase], list[CouncilTimelineLine]]:

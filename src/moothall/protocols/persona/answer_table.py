@@ -134,16 +134,8 @@ def _allow_entry(asked: MeetingAsk) -> Schema:
     return allow_entry(asked.state.last_id)
 
 
-def _allow_entries(asked: MeetingAsk) -> Schema:
-    return allow_list(_allow_entry(asked), MAX_ENTRIES)
-
-
 def _allow_claim(asked: MeetingAsk) -> Schema:
     return build_table_schema(facts.DraftClaim, CLAIM, asked)
-
-
-def _allow_replies(asked: MeetingAsk) -> Schema:
-    return allow_list(build_table_schema(facts.InputReply, REPLY, asked), MAX_INPUTS)
 
 
 def _allow_bids(asked: MeetingAsk) -> Schema:
@@ -190,7 +182,7 @@ CHOICE: Final = Row(
     ask=lambda asked: [person_steps.offer_choice(asked.language, asked.options)],
     read=lambda _, answers: person_steps.read_choice(answers),
 )
-ENTRIES: Final = Row("entries", allow=_allow_entries)
+ENTRIES: Final = Row("entries", allow=lambda asked: allow_list(_allow_entry(asked), MAX_ENTRIES))
 CLAIM: Final = (Row("text", is_needed=True), ENTRIES)
 REPLY: Final = (
     Row("input", is_needed=True, allow=lambda asked: allow_values(each.id for each in asked.state.inputs)),
@@ -264,7 +256,11 @@ FORMS: Final = index_by_kind(
         CHOICE,
         CONFIDENCE,
         *map(_claims, ("reasons", "dissent", "open_questions")),
-        Row("answers", when=lambda asked: bool(asked.state.inputs), allow=_allow_replies),
+        Row(
+            "answers",
+            when=lambda asked: bool(asked.state.inputs),
+            allow=lambda asked: allow_list(build_table_schema(facts.InputReply, REPLY, asked), MAX_INPUTS),
+        ),
     ),
     define_answer(
         AnswerForm(kind="stand", reply=facts.StandTaken, shape=facts.Stand, form="json", max_tokens=200),

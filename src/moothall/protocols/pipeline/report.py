@@ -21,6 +21,7 @@ _TONES: Final[dict[str, blocks.Tone]] = {"APPROVED": "good", "REJECTED": "bad"}
 def build_pipeline_report(timeline: PipelineTimeline) -> Report:
     """The report at any time of a pipeline."""
     words, decision = timeline.words, build_decision(timeline)
+    lines = [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
     report = sections.build_report(
         timeline,
         decision,
@@ -33,7 +34,7 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
         ),
         record=(
             *_build_steps(timeline, words),
-            *build_section(words.timeline, _build_lines(timeline, words)),
+            *build_section(words.timeline, lines),
             *sections.build_losses(timeline, words),
             *sections.build_seats(timeline.state.seats, words),
             *sections.build_costs(timeline, words),
@@ -88,10 +89,6 @@ def _build_steps(timeline: PipelineTimeline, words: PipelineReportText) -> tuple
         (f"{line.number}. {line.name}", line.agent, words.states[line.state], line.done) for line in list_step_lines(timeline)
     ]
     return build_section(words.steps, (build_table(words.columns, rows),))
-
-
-def _build_lines(timeline: PipelineTimeline, words: PipelineReportText) -> list[Block]:
-    return [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
 
 
 def _build_line(line: PipelineTimelineLine, words: PipelineReportText) -> Block:
