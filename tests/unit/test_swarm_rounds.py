@@ -50,7 +50,7 @@ from moothall.protocols.swarm.facts import (
 )
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.records.blackboard import render_blackboard
-from moothall.protocols.swarm.rules import compliance, ideas, operations, round_end, round_start, shutdown
+from moothall.protocols.swarm.rules import ideas, operations, round_end, round_start, shutdown
 from moothall.protocols.swarm.rules.ideas import compare_by_words
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.rules.rulebook import RULES
@@ -326,7 +326,7 @@ def test_a_run_is_told_the_same_where_figures_come_out_otherwise(monkeypatch: py
     assert {type(entry.fact) for entry in run.entries} >= {SwarmFormed, SwarmCompleted, SwarmClosed}
     assert any(fact.by == "words (fallback)" for fact in run.facts(IdeasSorted))
     assert any(fact.roles for fact in run.facts(RoundSettled))
-    for module in (round_start, round_end, operations, compliance):
+    for module in (round_start, round_end, operations):
         for name in (
             "add_deposit",
             "evaporate",

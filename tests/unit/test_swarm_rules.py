@@ -30,9 +30,8 @@ from moothall.protocols.swarm.facts import (
 )
 from moothall.protocols.swarm.plugin import SWARM
 from moothall.protocols.swarm.rules.collisions import build_invitations, choose_mode
-from moothall.protocols.swarm.rules.compliance import find_violations
 from moothall.protocols.swarm.rules.round_end import build_settlement, list_open_roles, measure_convergence
-from moothall.protocols.swarm.rules.round_start import apply_barrier, build_barrier, build_orders
+from moothall.protocols.swarm.rules.round_start import apply_barrier, build_barrier, build_orders, find_violations
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.rules.shutdown import build_resolutions, find_vote
 from moothall.protocols.swarm.state import Agent, Board, CollisionReview, Finding, Pheromone, Signal, Swarm

@@ -112,8 +112,7 @@ class ConvergenceBounds:
 
     min_rounds: int = 3
     beta: int = 2
-    quorum: float = 0.67
-    diversity: float = 0.4
+    min_diversity: float = 0.4
     max_consensus: float = 0.9
     fast_before: int = 5
 
@@ -171,7 +170,7 @@ def judge_convergence(
     """Check all conditions: enough rounds, β-stable, quorum, diverse, and not too fast."""
     enough = round_number >= bounds.min_rounds
     stable = is_stable(history, bounds.beta)
-    diverse = diversity >= bounds.diversity - _ROUNDING
+    diverse = diversity >= bounds.min_diversity - _ROUNDING
     too_fast = is_too_fast(consensus_rate, round_number, bounds)
     # The order decides which reason is reported when several conditions fail.
     failed: tuple[tuple[bool, Shortfall], ...] = (

@@ -368,7 +368,7 @@ class IdeaResolution:
     turnout: float = 0.0
     confidence: float | None = None
     voters: int = 0
-    effective_voters: float = 0.0
+    effective: float = 0.0
     outcome_uncertain: bool = False
 
 

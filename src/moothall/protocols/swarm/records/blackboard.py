@@ -220,7 +220,7 @@ def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
     done = timeline.completed
     if done is None:
         return None
-    resolution = "idea# consensusType carried support turnout confidence heads=voters effective=effective_voters"
+    resolution = "idea# consensusType carried support turnout confidence heads=voters effective"
     return take_fields(
         done,
         "reason converged round synthesis resolved" + (" choice" if done.choice is not None else ""),

@@ -74,7 +74,7 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         turns=len(timeline.reports),
         consensus_type=first.consensus_type if first else None,
         voters=first.voters if first else 0,
-        effective=first.effective_voters if first else None,
+        effective=first.effective if first else None,
         open_challenges=_collect_challenges(timeline, choice) if is_over else (),
     )
 

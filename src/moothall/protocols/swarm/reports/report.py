@@ -90,17 +90,6 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
     )
 
 
-def build_convergence_blocks(timeline: SwarmTimeline, apart: Collection[str] = ()) -> tuple[Block, ...]:
-    """How the run converged, or did not, with the joins `apart` undone."""
-    standing = build_standing(timeline, apart)
-    return (
-        Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1),
-        *build_undone_joins(standing),
-        build_verdict(standing),
-        *_build_sections(standing, "figures", "by_round", "consensus", "joined"),
-    )
-
-
 def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
     """The titles of the report's sections in their order; a run that has nothing for one leaves it out."""
     evidence, figures, who, *record = (section.title(words) for section in _SECTIONS.values())
@@ -111,8 +100,16 @@ def list_section_titles(words: SwarmReportText) -> tuple[str, ...]:
 
 
 def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> str:
-    """`convergence-report.md`."""
-    return render_blocks(build_convergence_blocks(timeline, apart))
+    """`convergence-report.md`: how the run converged, or did not, with the joins `apart` undone."""
+    standing = build_standing(timeline, apart)
+    return render_blocks(
+        (
+            Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1),
+            *build_undone_joins(standing),
+            build_verdict(standing),
+            *_build_sections(standing, "figures", "by_round", "consensus", "joined"),
+        )
+    )
 
 
 def _build_subtitle(timeline: SwarmTimeline) -> tuple[Text, ...]:

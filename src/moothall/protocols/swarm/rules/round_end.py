@@ -2,7 +2,7 @@
 of its convergence, and the protection of diversity (S-14, S-16 … S-20)."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
@@ -182,14 +182,7 @@ def compute_figures(
         has_quorum=bool(reached),
         consensus_rate=rate,
         diversity=spread.overall,
-        bounds=ConvergenceBounds(
-            min_rounds=settings.min_rounds,
-            beta=settings.beta,
-            quorum=settings.quorum_threshold,
-            diversity=settings.min_diversity,
-            max_consensus=settings.max_consensus,
-            fast_before=settings.fast_before,
-        ),
+        bounds=ConvergenceBounds(**{each.name: getattr(settings, each.name) for each in fields(ConvergenceBounds)}),
     )
     return ConvergenceMeasured(
         # The classic mode has one round only and ends with a synthesis: it never converges.

@@ -1,7 +1,8 @@
 """The end of a swarm: the votes on its consensus ideas, the state sync, and the termination of every agent (S-23, S-29)."""
 
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import fields
+from typing import Any, Final
 
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
@@ -99,21 +100,13 @@ def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
         )
     correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
     resolution = resolve_open_vote(votes, correlations=correlations, rule=measure_in_proportion)
-    return IdeaResolution(
-        idea=idea,
-        consensus_type=resolution.consensus_type,
-        carried=resolution.carried,
-        support=_round_figure(resolution.support),
-        turnout=round(resolution.turnout, DIGITS),
-        confidence=_round_figure(resolution.confidence),
-        voters=resolution.voters,
-        effective_voters=round(resolution.effective, DIGITS),
-        outcome_uncertain=resolution.outcome_uncertain,
-    )
+    names = [each.name for each in fields(IdeaResolution) if each.name != "idea"]
+    rounded = {name: _round_figure(getattr(resolution, name)) for name in names}
+    return IdeaResolution(idea=idea, **rounded)
 
 
-def _round_figure(figure: float | None) -> float | None:
-    return None if figure is None else round(figure, DIGITS)
+def _round_figure(value: Any) -> Any:
+    return round(value, DIGITS) if isinstance(value, float) else value
 
 
 def build_completion(state: Swarm, reason: EndReason, fault: str = "") -> SwarmCompleted:
