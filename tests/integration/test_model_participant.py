@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,7 +11,8 @@ from typing import Any, Literal, TypeVar
 import pytest
 
 from moothall.domain.budget import Usage
-from moothall.domain.effects import Ask, Brief
+from moothall.domain.consult import ConsultRequest
+from moothall.domain.effects import Alternative, Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.roster import Seat
@@ -19,6 +21,7 @@ from moothall.participants.model import ModelParticipant
 from moothall.participants.model_request import RetryPolicy, ThinkFilter
 from moothall.participants.platforms import parse_platform
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.consultation.facts import ConsultationRequested
 from moothall.protocols.persona.facts import Intent, MeetingOpened, PersonaSettings, PersonaSpeech
 from moothall.protocols.persona.rules import RULES
 from moothall_testkit.stub_server import Drop, Fail, Hang, Raw, Request, StubReply, StubServer
@@ -345,6 +348,27 @@ def test_a_stream_that_breaks_off_is_asked_for_again_and_heard_once(then: Litera
     assert told(response).said == PersonaSpeech(content="It is dear.")
     assert heard == ["It is de"]
     assert [bool(request.body.get("stream")) for request in stub.asked] == [True, False]
+
+
+@pytest.mark.parametrize("is_wrapped", [True, False])
+@pytest.mark.parametrize("is_consulting", [True, False])
+def test_a_seat_that_may_consult_is_sent_the_schema_of_both(*, is_consulting: bool, is_wrapped: bool) -> None:
+    """M-15: an object at the root, whose one field is the answer or the request; without the wrapper it is read, too."""
+    asked = brief("intent")
+    form = replace(asked.form, instead=Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest))
+    said: dict[str, object] = (
+        {"consult": {"to": "bob", "question": "What does it cost?"}}
+        if is_consulting
+        else {"reaction_score": 0.8, "intent_to_speak": True}
+    )
+    stub = StubServer([StubReply(text=json.dumps({"reply": said} if is_wrapped else said))])
+    response, _ = respond(stub, replace(asked, form=form))
+    assert isinstance(response, Answer)
+    assert isinstance(response.said, ConsultRequest if is_consulting else form.shape)
+    (request,) = stub.asked
+    schema = request.body["response_format"]["json_schema"]["schema"]
+    assert schema["type"] == "object"
+    assert [sorted(each["properties"]) for each in schema["properties"]["reply"]["anyOf"]][-1] == ["consult"]
 
 
 @pytest.mark.parametrize("kind", ["speech", "intent"])

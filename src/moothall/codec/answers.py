@@ -11,7 +11,7 @@ from moothall.codec.field_values import is_pass, show_value
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.non_answers import check_echo, check_refusal, check_sides
-from moothall.codec.schemas import build_schema, get_adapter, get_own_schema
+from moothall.codec.schemas import WRAPPER, build_schema, get_adapter, get_own_schema
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
 from moothall.domain.facts import Reply
 from moothall.domain.safe_text import fix_surrogates
@@ -145,6 +145,8 @@ def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> ob
                 found = get_adapter(instead.shape).dump_python(found)
             else:
                 raw = extract_object(text) if form.form == "json" or text.startswith(("{", "```")) else None
+        if isinstance(raw, dict) and isinstance(raw.get(WRAPPER), dict):
+            raw = raw[WRAPPER]
         if isinstance(raw, dict) and instead.field in raw:
             found = raw[instead.field]
         return None if found is None else get_adapter(instead.shape).validate_python(found)

@@ -19,6 +19,8 @@ from moothall.locale.catalogues import ANSWER_FORM, PARTICIPANT_PROMPT
 _PROSE: Final = frozenset({"$defs", "title", "description", "default"})
 # Small grammars cannot count to thousands, and several servers reject a schema over these; a text that is too long is cut anyway.
 _LIMITS: Final = frozenset({"minLength", "maxLength", "maxItems", "pattern"})
+WRAPPER: Final = "reply"
+"""The field that holds an answer of several shapes where a provider takes only an object at the root of a schema."""
 MAX_SHOWN: Final = 24
 """How many allowed values of a field a prompt lists."""
 
@@ -116,6 +118,14 @@ def build_brief_schema(brief: Brief) -> dict[str, Any]:
         return own
     other = {"type": "object", "properties": {instead.field: build_schema(instead.shape)}, "required": [instead.field]}
     return {"anyOf": [*own.get("anyOf", [own]), other]}
+
+
+def build_request_schema(brief: Brief) -> Any:
+    """Return the schema that a provider is sent: an object at its root, as all of them take it (M-15)."""
+    schema = build_wire_schema(build_brief_schema(brief))
+    if "anyOf" not in schema:
+        return schema
+    return {"type": "object", "properties": {WRAPPER: schema}, "required": [WRAPPER], "additionalProperties": False}
 
 
 def get_own_schema(brief: Brief) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from moothall.codec.answers import Reading, read_answer
-from moothall.codec.schemas import build_brief_schema, build_user_prompt, build_wire_schema
+from moothall.codec.schemas import build_request_schema, build_user_prompt
 from moothall.domain.effects import Brief
 from moothall.domain.facts import OUTAGES
 from moothall.domain.safe_text import one_line
@@ -152,11 +152,9 @@ class ModelParticipant:
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
-        # Providers differ in what they accept at the root of a schema: a choice of shapes is requested by the prompt alone.
-        is_choice = brief.form.instead is not None
-        if is_choice or not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
+        if not self._takes_schema or not model.profile.get("supports_json_schema_output", False):
             return await asking.request_whole(model, user, room, None)
-        wanted = OutputObjectDefinition(json_schema=build_wire_schema(build_brief_schema(brief)), name=brief.form.kind)
+        wanted = OutputObjectDefinition(json_schema=build_request_schema(brief), name=brief.form.kind)
         native = ModelRequestParameters(output_mode="native", output_object=wanted, prompted_output_template=False)
         try:
             return await asking.request_whole(model, user, room, native)
