@@ -80,12 +80,12 @@ def test_a_meeting_keeps_the_blind_choices_that_are_choices(tmp_path: Path) -> N
         "fay": persona(OSError),
     }
     case = Case(tmp_path, seats, protocol="persona")
-    assert (case.choice, case.decision.choice) == ("postgresql", "PostgreSQL")
+    assert (case.choice, case.decision.choice) == ("PostgreSQL", "PostgreSQL")
     assert {name: case.first[name] for name in ("ada", "bob", "dee", "eve", "fay")} == {
-        "ada": "postgresql",
-        "bob": "postgresql",
+        "ada": "PostgreSQL",
+        "bob": "postgreSQL.",
         "dee": "",
-        "eve": "sqlite",
+        "eve": "SQLite",
         "fay": "",
     }
     # The essay stays on record, cut; it is compared with nothing.
@@ -111,7 +111,7 @@ def test_two_seats_say_it_with_their_first_bids_and_only_there(tmp_path: Path) -
     bids = [brief for brief in seen if brief.ask.kind == "intent"]
     assert ["choice" in (brief.schema or {})["properties"] for brief in bids] == [brief.ask.turn == 1 for brief in bids]
     assert len(bids) > 1
-    assert case.first == {"ada": "sqlite", "bob": ""}
+    assert case.first == {"ada": "SQLite", "bob": ""}
     assert case.count() == (Share(right=1, of=1), Share(right=0, of=1), 1, 0)
 
 
@@ -123,7 +123,7 @@ def test_where_there_are_options_a_choice_is_one_of_them(tmp_path: Path) -> None
         "cem": persona("数据库"),
     }
     case = Case(tmp_path, seats, protocol="persona", options=["SQLite", "PostgreSQL"], outcome="failure")
-    assert case.first == {"ada": "postgresql", "bob": "sqlite", "cem": ""}
+    assert case.first == {"ada": "PostgreSQL", "bob": "SQLite", "cem": ""}
     # Of two options the other one was right: bob alone would have been.
     assert case.count() == (Share(right=0, of=1), Share(right=0.5, of=1), 1, 0)
     assert case.figures.amplification == 2.0
@@ -166,7 +166,7 @@ def test_a_swarm_keeps_the_choices_of_its_first_round(tmp_path: Path, mode: str)
     case = Case(tmp_path, seats, protocol="swarm", settings={"mode": mode, "max_rounds": 2, "collisions": 0})
     assert case.decision.choice == "PostgreSQL", case.decision
     assert "[CHOICE]" not in (case.decision.decision.text if case.decision.decision else "")
-    assert case.first == {"TanWei": "sqlite", "SuYuan": "postgresql", "DongCha": ""}
+    assert case.first == {"TanWei": "SQLite", "SuYuan": "POSTGRESQL", "DongCha": ""}
     assert case.count() == (Share(right=1, of=1), Share(right=0.5, of=1), 1, 0)
 
 
@@ -179,9 +179,9 @@ def speaker(choice: str, minutes: str = "") -> Says:
 @pytest.mark.parametrize(
     ("line", "first"),
     [
-        ("[CHOICE] PostgreSQL", "postgresql"),
-        ("**[选择]：PostgreSQL**", "postgresql"),
-        ("- [Choice: postgresql.]", "postgresql"),
+        ("[CHOICE] PostgreSQL", "PostgreSQL"),
+        ("**[选择]：PostgreSQL**", "PostgreSQL"),
+        ("- [Choice: postgresql.]", "postgresql."),
         (f"[CHOICE] {ESSAY}", ""),
         ("[CHOICE]", ""),
         ("My choice: PostgreSQL", ""),
@@ -192,7 +192,7 @@ def test_of_a_roundtable_only_the_first_speaker_is_alone(tmp_path: Path, line: s
     seats = {"ada": speaker(line), "bob": speaker("[CHOICE] PostgreSQL"), "moderator": speaker("", "[CHOICE] PostgreSQL")}
     case = Case(tmp_path, seats, protocol="roundtable", settings={"max_rounds": 1})
     assert case.first == {"ada": first, "bob": ""}
-    assert (case.choice, case.decision.decision and case.decision.decision.text) == ("postgresql", "We take it.")
+    assert (case.choice, case.decision.decision and case.decision.decision.text) == ("PostgreSQL", "We take it.")
     none = (Share(right=0, of=0), Share(right=0, of=0), 2, 1)
     assert case.count() == ((Share(right=1, of=1), Share(right=1, of=1), 1, 0) if first else none)
 

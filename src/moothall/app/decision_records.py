@@ -10,7 +10,7 @@ from moothall.domain.facts import OWNER_ORIGIN
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import ErrorCorrelation, Precedent, Topic, normalize_label
+from moothall.domain.topic import ErrorCorrelation, Precedent, Topic
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 from moothall.memory.remembered_decision import RememberedDecision
@@ -52,7 +52,7 @@ def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: by
         tags=subject.tags,
         thread=subject.thread,
         text=None if decision.decision is None else decision.decision.text,
-        choice=normalize_label(decision.choice),
+        choice=one_line(decision.choice),
         options=subject.options,
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
@@ -88,7 +88,7 @@ def _build_member(seat: Seat, position: SeatPosition | None, *, is_neutral: bool
         return member
     # What the owner said for a seat is not the seat's forecast: it neither earns nor costs its source any trust (M-12).
     if not position.via_before.startswith(OWNER_ORIGIN):
-        first = normalize_label(position.choice_before)
+        first = one_line(position.choice_before)
         member = replace(member, first_choice=first, first_confidence=position.confidence_before)
     if not position.via.startswith(OWNER_ORIGIN):
         verdict = _VERDICTS.get(position.verdict or "")

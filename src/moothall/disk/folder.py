@@ -101,7 +101,8 @@ class Folder:
         if raw is None:
             return None
         try:
-            return raw.decode()
+            # Editors of Windows put a mark in front of what they save.
+            return raw.decode("utf-8-sig")
         except UnicodeDecodeError as cause:
             raise UnreadableFile(f"not UTF-8 (byte {cause.start})", raw.count(b"\n", 0, cause.start) + 1) from cause
 
