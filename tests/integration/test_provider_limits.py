@@ -27,8 +27,7 @@ from moothall.participants.provider_limits import LIMITS, LocalLimits, name_acco
 from moothall.ports.participant import ASKED_IN, Allowance, Answer, LimitReport, NoAnswer, OnText, note_waiting
 from moothall.surfaces.api.methods import open_server_context
 from moothall.surfaces.api.page import ViewStore
-from moothall.surfaces.cli.live import SeatsView
-from moothall.surfaces.cli.live_views import PlainView
+from moothall.surfaces.cli.live_views import PlainView, SeatsView
 from moothall_testkit.ledger_scenes import run_with_deadline
 from moothall_testkit.runner_contract import build_contribution, build_debate
 from moothall_testkit.stub_server import Fail, StubReply, StubServer

@@ -9,7 +9,7 @@ import pytest
 
 from moothall import Moot
 from moothall.app import session_list
-from moothall.app.environment import resolve_list_path
+from moothall.app.environment import LIST, resolve_search_file
 from moothall.domain.ids import SessionId
 from moothall.plugins import Brief
 
@@ -66,7 +66,7 @@ def test_a_second_list_reads_no_fact_and_says_the_same(tmp_path: Path) -> None:
     assert not reads_again
     assert second == first
     assert {line.session: line.standing for line in first} == {"done": "decided", "begun": "stopped"}
-    path = resolve_list_path(environ)
+    path = resolve_search_file(environ, LIST)
     assert path is not None
     assert path.stat().st_mode & 0o077 == 0
 
@@ -115,7 +115,7 @@ def test_a_damaged_file_is_as_none(tmp_path: Path, content: bytes) -> None:
     environ = build_environ(tmp_path)
     hold_two(environ)
     first, _ = list_lines(environ)
-    path = resolve_list_path(environ)
+    path = resolve_search_file(environ, LIST)
     assert path is not None
     path.write_bytes(content.replace(b"FORM", json.dumps(session_list.FORM).encode()))
     assert list_lines(environ)[0] == first
@@ -152,6 +152,6 @@ def test_few_lines_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     lines, _ = list_lines(environ)
     again, _ = list_lines(environ)
     assert again == lines
-    path = resolve_list_path(environ)
+    path = resolve_search_file(environ, LIST)
     assert path is not None
     assert len(json.loads(path.read_text())["lines"]) == 1

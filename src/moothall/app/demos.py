@@ -18,8 +18,7 @@ from moothall.app.panels import Panel, SeatForm
 from moothall.app.session_options import Options
 from moothall.disk.private import make_private_folder
 from moothall.domain.facts import Language
-from moothall.domain.ids import parse_seat_id
-from moothall.domain.roster import DEMO, Seat
+from moothall.domain.roster import DEMO
 from moothall.domain.topic import Stakes
 from moothall.errors import BadSetting
 from moothall.locale.texts import DEFAULT_LANGUAGE
@@ -88,12 +87,13 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
     if pace not in PACES:
         raise BadSetting(f"pace = {pace!r}; expected one of: {', '.join(PACES)}")
     form = demo.form
+    seats = [seat.build(Path()) for seat in form.seat]
     platform = f"{DEMO}:{demo.script}" + ("" if pace == "reading" else f"@{pace}")
     options: Options = {
         "protocol": demo.protocol,
         "demo": demo.name,
         "language": demo.language,
-        "panel": Panel(seats=tuple(_build_seat(seat, platform) for seat in form.seat)),
+        "panel": Panel(seats=tuple(replace(seat, platform=seat.platform or platform) for seat in seats)),
         "settings": dict(form.settings),
         "seed": form.seed,
         "category": form.category,
@@ -110,16 +110,6 @@ def build_demo_options(demo: Demo, environ: Mapping[str, str], *, pace: Pace = "
         options["project"] = folder
         options["consult_patience"] = 3_600.0
     return options
-
-
-def _build_seat(form: SeatForm, platform: str) -> Seat:
-    return Seat(
-        id=parse_seat_id(form.id),
-        platform=form.platform or platform,
-        stance=form.stance,
-        weight=form.weight,
-        instructions=form.instructions.strip(),
-    )
 
 
 @cache

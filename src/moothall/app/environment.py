@@ -31,6 +31,12 @@ OWN_NAMES: Final = (
     "search",
 )
 """How the names in MOOT_HOME begin that are Moot's: whoever points it at a folder of other things keeps those as they are."""
+VECTORS: Final = "vectors.bin"
+"""The file of what search by meaning has computed, for all ledgers."""
+INDEX: Final = "index-{}.bin"
+"""The file of a ledger's search index."""
+LIST: Final = "list-{}.json"
+"""The file of the list of a ledger's sessions."""
 
 log = logging.getLogger("moot")
 
@@ -51,26 +57,10 @@ def resolve_ledger_address(environ: Mapping[str, str]) -> str:
     return environ.get("MOOT_LEDGER") or str(resolve_home(environ) / "ledger.db")
 
 
-def resolve_vectors_path(environ: Mapping[str, str]) -> Path | None:
-    """Return the file that keeps what search by meaning has computed; None where nothing is kept."""
-    if resolve_ledger_address(environ) == "memory:":
-        return None
-    return resolve_home(environ) / "search" / "vectors.bin"
-
-
-def resolve_index_path(environ: Mapping[str, str]) -> Path | None:
-    """Return the file that keeps the search index of the ledger; None where nothing is kept."""
-    return _resolve_kept_path(environ, "index-{}.bin")
-
-
-def resolve_list_path(environ: Mapping[str, str]) -> Path | None:
-    """Return the file that keeps the list of the ledger's sessions; None where nothing is kept."""
-    return _resolve_kept_path(environ, "list-{}.json")
-
-
-def _resolve_kept_path(environ: Mapping[str, str], name: str) -> Path | None:
+def resolve_search_file(environ: Mapping[str, str], name: str) -> Path | None:
+    """Return a file that keeps what was computed from the ledger (`{}` stands for which); None where nothing is kept."""
     address = resolve_ledger_address(environ)
-    # Each ledger has its own: an address may hold a password, and is no name for a file.
+    # Each ledger has its own: an address may hold a password, and cannot be the name of a file.
     digest = sha256(address.encode()).hexdigest()[:16]
     return None if address == "memory:" else resolve_home(environ) / "search" / name.format(digest)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from moothall.app.environment import resolve_list_path
+from moothall.app.environment import LIST, resolve_search_file
 from moothall.app.remembering import Remembering
 from moothall.app.resources import GivenResources, Resources
 from moothall.app.session_list import SessionLine, SessionList
@@ -42,7 +42,7 @@ class Moot(Resources):
     def __init__(self, **given: "Unpack[GivenResources]") -> None:
         super().__init__(**given)
         # The files in the home belong to the ledger there, not to one that the program has opened itself.
-        self.session_list = SessionList(self, None if self.is_ledger_given else resolve_list_path(self.environ))
+        self.session_list = SessionList(self, None if self.is_ledger_given else resolve_search_file(self.environ, LIST))
         """The sessions as lists show them: all, some, those that fit a query, each with its outcome."""
         self.remembering = Remembering(self, self.session_list)
         """Adds ended sessions to memory, and searches what is remembered."""

@@ -80,12 +80,6 @@ def load_preset(name: str, language: Language) -> Panel:
     return parse_panel(path.read_text(encoding="utf-8"), f"the preset {name!r}", Path())
 
 
-def load_panel_file(path: Path) -> Panel:
-    """Load a panel from a file; raises BadPanel with the place of the fault."""
-    what = f"the panel file {path}"
-    return parse_panel(read_text_file(path, what, BadPanel), what, path.parent)
-
-
 def read_text_file(path: Path, what: str, error: type[MootError]) -> str:
     """Return the text of a file; `what` names it in the error that is raised when it cannot be read."""
     try:
@@ -127,8 +121,11 @@ def explain_form_error(cause: ValidationError, tables: Mapping[str, type[BaseMod
 
 
 def load_panel(name: str, language: Language) -> Panel:
-    """Load a panel by its preset name or its file."""
-    return load_panel_file(Path(name)) if name.endswith(".toml") or "/" in name else load_preset(name, language)
+    """Load a panel by its preset name or its file; raises BadPanel with the place of the fault."""
+    if not name.endswith(".toml") and "/" not in name:
+        return load_preset(name, language)
+    path, what = Path(name), f"the panel file {name}"
+    return parse_panel(read_text_file(path, what, BadPanel), what, path.parent)
 
 
 def parse_seat_word(text: str) -> Seat:

@@ -1,7 +1,7 @@
 """Parked sessions: when to look again whether the seats that were out can be asked, and who still cannot."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -23,6 +23,9 @@ CHECK_SECONDS: Final = 120.0
 
 Delays = Callable[[int], Iterator[float]]
 """Says, by a seed, how long to wait before each look at a parked session."""
+
+OnClosed = Callable[[SessionId], Awaitable[object]]
+"""Called for each session that a runner has ended."""
 
 OnParked = Callable[[str, float], None]
 """Told why a session is parked, and in how many seconds it is tried again."""

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from typing import Final, TypeVar
 
 from moothall.participants.kinds import KindTable, ParticipantKind
@@ -66,22 +66,15 @@ def _load_group(group: str, expected: type[P], faults: list[PluginFault]) -> Ite
     for point in entry_points(group=group):
         if point.value.startswith("moothall."):
             continue  # Moot's own, which are imported by name
-        found = _load_point(point, group, expected, faults)
-        if found is not None:
-            yield found
-
-
-def _load_point(point: EntryPoint, group: str, expected: type[P], faults: list[PluginFault]) -> P | None:
-    package = point.dist.name if point.dist is not None else ""
-    try:
-        found = point.load()
-    except Exception as error:  # noqa: BLE001 - other people's code: whatever it raises, everything else must work
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        faults.append(PluginFault(group, point.name, package, f"it cannot be imported ({reason})"))
-        return None
-    if not isinstance(found, expected):
-        faults.append(
-            PluginFault(group, point.name, package, f"{point.value} is a {type(found).__name__}, not a {expected.__name__}")
-        )
-        return None
-    return found
+        package = point.dist.name if point.dist is not None else ""
+        try:
+            loaded = point.load()
+        except Exception as error:  # noqa: BLE001 - other people's code: whatever it raises, everything else must work
+            why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            faults.append(PluginFault(group, point.name, package, f"it cannot be imported ({why})"))
+            continue
+        if isinstance(loaded, expected):
+            yield loaded
+        else:
+            why = f"{point.value} is a {type(loaded).__name__}, not a {expected.__name__}"
+            faults.append(PluginFault(group, point.name, package, why))

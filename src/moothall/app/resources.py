@@ -9,11 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from moothall.app.environment import (
+    INDEX,
+    VECTORS,
     open_ledger,
     resolve_home,
-    resolve_index_path,
     resolve_ledger_address,
-    resolve_vectors_path,
+    resolve_search_file,
     tighten_home,
 )
 from moothall.domain.ids import SessionId, parse_session_id
@@ -114,8 +115,8 @@ class Resources:
         from moothall.memory.decision_memory import DecisionMemory
         from moothall.participants.meaning_index import build_meaning_index
 
-        meaning = build_meaning_index(resolve_vectors_path(self.environ))
-        return DecisionMemory(self.ledger, self.clock, meaning, resolve_index_path(self.environ))
+        meaning = build_meaning_index(resolve_search_file(self.environ, VECTORS))
+        return DecisionMemory(self.ledger, self.clock, meaning, resolve_search_file(self.environ, INDEX))
 
     @cached_property
     def access(self) -> "TokenStore":

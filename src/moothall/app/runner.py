@@ -2,15 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from moothall.app.parking import Delays, explain_unready_seats, find_retry_delay, iterate_delays
+from moothall.app.parking import Delays, OnClosed, explain_unready_seats, find_retry_delay, iterate_delays
 from moothall.domain.ids import SessionId
 from moothall.engine.engine import Engine
 from moothall.engine.session_loop import ParticipantFactory
@@ -37,38 +37,26 @@ class _Retry:
     tries: int = 0
 
 
-OnClosed = Callable[[SessionId], Awaitable[object]]
-
 log = logging.getLogger("moot")
 
 
+@dataclass(eq=False)
 class LocalRunner:
-    """Implements `Runner` in this process: sessions run while it is entered as an async context manager, or `run` goes on.
+    """Implements `Runner` in this process: sessions run while it is entered as an async context manager, or `run` goes on."""
 
-    `closed` is called for each session that ended here.
-
-    `delays` says, by a seed, how long to wait before each look at a parked session.
-    """
-
-    def __init__(
-        self,
-        engine: Engine,
-        seating: ParticipantFactory,
-        closed: OnClosed,
-        *,
-        delays: Delays = iterate_delays,
-    ) -> None:
-        self._engine = engine
-        self._seating = seating
-        self._closed = closed
-        self._delays = delays
-        self._workers: dict[SessionId, asyncio.Task[None]] = {}
-        self._again: set[SessionId] = set()
-        self._alarms: dict[SessionId, asyncio.TimerHandle] = {}
-        self._retries: dict[SessionId, _Retry] = {}
-        # The sessions that wait here, with the number of asks that somebody outside is to answer.
-        self._waiting: dict[SessionId, int] = {}
-        self._asks = 0
+    engine: Engine
+    seating: ParticipantFactory
+    closed: OnClosed
+    """Called for each session that ended here."""
+    delays: Delays = iterate_delays
+    """Says, by a seed, how long to wait before each look at a parked session."""
+    _workers: dict[SessionId, "asyncio.Task[None]"] = field(default_factory=dict, init=False)
+    _again: set[SessionId] = field(default_factory=set, init=False)
+    _alarms: dict[SessionId, asyncio.TimerHandle] = field(default_factory=dict, init=False)
+    _retries: dict[SessionId, _Retry] = field(default_factory=dict, init=False)
+    _waiting: dict[SessionId, int] = field(default_factory=dict, init=False)
+    """The sessions that wait here, with the number of asks that somebody outside is to answer."""
+    _asks: int = field(default=0, init=False)
 
     async def __aenter__(self) -> Self:
         return self
@@ -109,7 +97,7 @@ class LocalRunner:
         return RunnerStats(
             running=self.running,
             parked=self.parked,
-            provider_waits=self._engine.telemetry.counts.provider_waits,
+            provider_waits=self.engine.telemetry.counts.provider_waits,
             statuses={"running": self.running, "waiting": len(self._waiting), "parked": self.parked},
             asks=self._asks,
         )
@@ -136,7 +124,7 @@ class LocalRunner:
                 if snapshot is not None and snapshot.session_state.parked is None:
                     self._retries.pop(session, None)
                 if snapshot is not None and snapshot.is_closed:
-                    await self._closed(session)
+                    await self.closed(session)
                     return
                 if session in self._again:
                     continue
@@ -167,18 +155,18 @@ class LocalRunner:
         """Return the snapshot when nothing is left to do here; None if the session must be tried again."""
         with suppress(SessionBusy):
             try:
-                snapshot = await self._engine.load_snapshot(session)
+                snapshot = await self.engine.load_snapshot(session)
                 if snapshot.session_state.parked is not None and not await self._is_over(snapshot):
                     return snapshot
                 # Among many agents most answers leave nothing to do here, and the last one ends it: that is not worth a claim.
-                if snapshot.is_closed or self._engine.has_only_to_wait(snapshot):
+                if snapshot.is_closed or self.engine.has_only_to_wait(snapshot):
                     return snapshot
-                return await self._engine.run(session, self._seating)
+                return await self.engine.run(session, self.seating)
             # Neither heals by itself: retrying every second would only fill the log.
             except (LedgerDamaged, LedgerNewer):
                 raise
             except WorldError as error:
-                self._engine.tell_outage(error)
+                self.engine.tell_outage(error)
         return None
 
     async def _is_over(self, snapshot: Snapshot) -> bool:
@@ -186,7 +174,7 @@ class LocalRunner:
         retry = self._retries.get(snapshot.session)
         if retry is not None and asyncio.get_running_loop().time() < retry.due:
             return False
-        return not await explain_unready_seats(snapshot, self._seating)
+        return not await explain_unready_seats(snapshot, self.seating)
 
     def _set_retry(self, snapshot: Snapshot) -> None:
         loop, session, parked = asyncio.get_running_loop(), snapshot.session, snapshot.session_state.parked
@@ -195,7 +183,7 @@ class LocalRunner:
             retry = self._retries[session] = _Retry(loop.time())
             log.warning("session %s is parked: %s", session, parked.reason if parked is not None else "")
         if loop.time() >= retry.due:
-            delay = find_retry_delay(snapshot, retry.tries, datetime.now(UTC), self._delays)
+            delay = find_retry_delay(snapshot, retry.tries, datetime.now(UTC), self.delays)
             if delay is None:
                 log.warning("session %s stays parked; resume it with: moot resume %s", session, session)
                 return
@@ -205,7 +193,7 @@ class LocalRunner:
     def _set_alarm(self, snapshot: Snapshot) -> None:
         # The asks that were put together are one value: among many seats there are few different ones.
         pending = {id(each): each for each in snapshot.session_state.pending.values()}.values()
-        deadlines = [deadline for each in pending if (deadline := self._engine.extend_deadline(each)) is not None]
+        deadlines = [deadline for each in pending if (deadline := self.engine.extend_deadline(each)) is not None]
         if not deadlines:
             return
         wait = (min(deadlines) - datetime.now(UTC)).total_seconds()

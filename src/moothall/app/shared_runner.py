@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from moothall.app.environment import is_postgres, open_ledger, resolve_ledger_address
-from moothall.app.parking import Delays, explain_unready_seats, find_retry_delay, iterate_delays
+from moothall.app.parking import Delays, OnClosed, explain_unready_seats, find_retry_delay, iterate_delays
 from moothall.app.plugins import load_plugins
 from moothall.app.protocols import list_protocol_names, load_protocols
 from moothall.app.readiness import ReadinessProbe
@@ -60,39 +60,25 @@ SOON_TRIES: Final = (0.05, 0.2)
 
 log = logging.getLogger("moot")
 
-OnClosed = Callable[[SessionId], Awaitable[object]]
 
-
+@dataclass(eq=False)
 class SharedRunner:
-    """Wakes sessions for the workers of a ledger, and runs them where `run` is called. Use as an async context manager.
+    """Wakes sessions for the workers of a ledger, and runs them where `run` is called. Use as an async context manager."""
 
-    `closed` is called for each session that ended here; `delays` says how long to wait before each look at a parked session;
-    `over` is set when `run` has lost the database, before what it held is let go.
-    """
-
-    def __init__(
-        self,
-        queue: "PostgresQueue",
-        engine: Engine,
-        seating: ParticipantFactory,
-        closed: OnClosed,
-        *,
-        concurrency: int = CONCURRENCY,
-        lease: float = LEASE_SECONDS,
-        delays: Delays = iterate_delays,
-        over: asyncio.Event | None = None,
-    ) -> None:
-        self._queue = queue
-        self._engine = engine
-        self._seating = seating
-        self._closed = closed
-        self._concurrency = concurrency
-        self._lease = lease
-        self._delays = delays
-        self._over = over or asyncio.Event()
-        self._woken: dict[SessionId, bool] = {}
-        self._has_woken = asyncio.Event()
-        self._sender: asyncio.Task[None] | None = None
+    queue: "PostgresQueue"
+    engine: Engine
+    seating: ParticipantFactory
+    closed: OnClosed
+    """Called for each session that ended here."""
+    concurrency: int = CONCURRENCY
+    lease: float = LEASE_SECONDS
+    delays: Delays = iterate_delays
+    """How long to wait before each look at a parked session."""
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when `run` has lost the database, before what it held is let go."""
+    _woken: dict[SessionId, bool] = field(default_factory=dict, init=False)
+    _has_woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _sender: "asyncio.Task[None] | None" = field(default=None, init=False)
 
     async def __aenter__(self) -> Self:
         self._sender = asyncio.create_task(self._send_wakes())
@@ -111,17 +97,17 @@ class SharedRunner:
         self._has_woken.set()
 
     async def run(self) -> None:
-        await self._queue.work(self.advance, self._over, concurrency=self._concurrency, lease=self._lease)
+        await self.queue.work(self.advance, self.over, concurrency=self.concurrency, lease=self.lease)
 
     async def cancel(self, session: SessionId) -> None:
         self._woken.pop(session, None)
-        await self._queue.cancel(session)
+        await self.queue.cancel(session)
 
     async def stats(self) -> RunnerStats:
-        return await self._queue.count()
+        return await self.queue.count()
 
     async def check(self) -> None:
-        await self._queue.check()
+        await self.queue.check()
 
     async def _send_wakes(self) -> None:
         while True:
@@ -130,7 +116,7 @@ class SharedRunner:
             try:
                 await self._send()
             except LedgerUnavailable as error:
-                self._engine.tell_outage(error)
+                self.engine.tell_outage(error)
                 self._has_woken.set()
                 await asyncio.sleep(RECONNECT_SECONDS)
 
@@ -139,7 +125,7 @@ class SharedRunner:
         if not woken:
             return
         try:
-            await self._queue.wake(woken, [session for session, at_once in woken.items() if at_once])
+            await self.queue.wake(woken, [session for session, at_once in woken.items() if at_once])
         except LedgerUnavailable:
             self._woken = {**woken, **self._woken}
             raise
@@ -172,16 +158,16 @@ class SharedRunner:
     async def _advance(self, session: SessionId) -> "Settled":
         from moothall.ledgers.postgres_queue import Settled
 
-        snapshot = await self._engine.load_snapshot(session)
+        snapshot = await self.engine.load_snapshot(session)
         if not snapshot.session_state.opened.hosted:
             return Settled(status="foreign", seen=snapshot.seq)
         tries = 0
         if not snapshot.is_closed and snapshot.session_state.parked is not None:
-            retry = await self._queue.find_retry(session)
+            retry = await self.queue.find_retry(session)
             if retry.due is not None and retry.due > 0:
                 return Settled(status="parked", seen=snapshot.seq, due=retry.due, tries=retry.tries)
             tries = retry.tries
-            if await explain_unready_seats(snapshot, self._seating):
+            if await explain_unready_seats(snapshot, self.seating):
                 return self._settle_parked(snapshot, tries)
         if not snapshot.is_closed:
             try:
@@ -189,7 +175,7 @@ class SharedRunner:
             except SessionBusy:
                 return Settled(status="busy", due=BUSY_SECONDS)
         if snapshot.is_closed:
-            await self._closed(session)
+            await self.closed(session)
             return Settled(status="closed", seen=snapshot.seq)
         if snapshot.session_state.parked is not None:
             return self._settle_parked(snapshot, tries)
@@ -200,16 +186,16 @@ class SharedRunner:
         loaded: Snapshot | None = snapshot
         for pause in SOON_TRIES:
             with suppress(SessionBusy):
-                return await self._engine.run(snapshot.session, self._seating, loaded=loaded)
+                return await self.engine.run(snapshot.session, self.seating, loaded=loaded)
             # Whoever held it may have written to it.
             loaded = None
             await asyncio.sleep(pause)
-        return await self._engine.run(snapshot.session, self._seating)
+        return await self.engine.run(snapshot.session, self.seating)
 
     def _settle_parked(self, snapshot: Snapshot, tries: int) -> "Settled":
         from moothall.ledgers.postgres_queue import Settled
 
-        delay = find_retry_delay(snapshot, tries, datetime.now(UTC), self._delays)
+        delay = find_retry_delay(snapshot, tries, datetime.now(UTC), self.delays)
         return Settled(status="parked", seen=snapshot.seq, due=delay, tries=tries + 1)
 
 
@@ -311,8 +297,15 @@ async def run_worker(
     status = status or WorkerStatus()
     has_worked, outages = False, OutageLog()
     while True:
-        life = _WorkerLife(environ, address, status, participants=participants, concurrency=concurrency, lease=lease)
-        life.on_start = None if has_worked else on_start
+        life = _WorkerLife(
+            environ=environ,
+            address=address,
+            status=status,
+            participants=participants,
+            concurrency=concurrency,
+            lease=lease,
+            on_start=None if has_worked else on_start,
+        )
         living = asyncio.create_task(life.live())
         over = asyncio.create_task(life.is_over.wait())
         try:
@@ -334,28 +327,19 @@ async def run_worker(
         await asyncio.sleep(RECONNECT_SECONDS)
 
 
+@dataclass(eq=False, kw_only=True)
 class _WorkerLife:
     """One life of a worker, under a name of its own: it ends when it loses the database, or is taken for dead."""
 
-    def __init__(
-        self,
-        environ: Mapping[str, str],
-        address: str,
-        status: WorkerStatus,
-        *,
-        participants: "Mapping[str, GivenParticipant] | None",
-        concurrency: int,
-        lease: float,
-    ) -> None:
-        self._environ = environ
-        self._address = address
-        self._status = status
-        self._participants = participants
-        self._concurrency = concurrency
-        self._lease = lease
-        self.on_start: Callable[[], None] | None = None
-        self.has_worked = False
-        self.is_over = asyncio.Event()
+    environ: Mapping[str, str]
+    address: str
+    status: WorkerStatus
+    participants: "Mapping[str, GivenParticipant] | None"
+    concurrency: int
+    lease: float
+    on_start: Callable[[], None] | None
+    has_worked: bool = False
+    is_over: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def live(self) -> None:
         from moothall.app.moot import Moot
@@ -366,27 +350,27 @@ class _WorkerLife:
         await asyncio.to_thread(load_protocols)
         name = build_worker_name()
         async with (
-            open_ledger(self._address, name=name) as ledger,
-            build_queue(self._environ, name=name, build=describe_build(self._participants or ())) as queue,
+            open_ledger(self.address, name=name) as ledger,
+            build_queue(self.environ, name=name, build=describe_build(self.participants or ())) as queue,
             Moot(
-                environ=self._environ,
+                environ=self.environ,
                 ledger=ledger,
-                participants=self._participants,
+                participants=self.participants,
                 limits=PostgresLimits(queue),
-                telemetry=self._status.telemetry,
+                telemetry=self.status.telemetry,
             ) as moot,
             SharedRunner(
                 queue,
                 moot.engine,
                 moot.seating,
                 partial(_remember, moot),
-                concurrency=self._concurrency,
-                lease=self._lease,
+                concurrency=self.concurrency,
+                lease=self.lease,
                 over=self.is_over,
             ) as runner,
         ):
             self.has_worked = True
-            self._status.begin(moot, runner)
+            self.status.begin(moot, runner)
             if self.on_start is not None:
                 self.on_start()
             log.info("%s runs sessions", name)

@@ -8,8 +8,8 @@ import asyncio
 import logging
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -37,16 +37,18 @@ log = logging.getLogger("moot")
 def check_writable(base: Path) -> None:
     """Check, before anything is spent, that folders can be created here. Raises FolderUnwritable."""
     there = next(path for path in (base.absolute(), *base.absolute().parents) if path.exists())
+    with _explain_unwritable(base), tempfile.TemporaryDirectory(prefix=".", dir=there):
+        pass
+
+
+@contextmanager
+def _explain_unwritable(base: Path) -> Iterator[None]:
+    """Raise FolderUnwritable for what the system says while files are written below `base`."""
     try:
-        with tempfile.TemporaryDirectory(prefix=".", dir=there):
-            pass
+        yield
     except OSError as cause:
-        raise _build_unwritable(base, cause) from cause
-
-
-def _build_unwritable(base: Path, cause: OSError) -> FolderUnwritable:
-    where = f"{cause.filename or base}: {cause.strerror}"
-    return FolderUnwritable(f"the run's folder cannot be written ({where}); choose another with --runs")
+        where = f"{cause.filename or base}: {cause.strerror}"
+        raise FolderUnwritable(f"the run's folder cannot be written ({where}); choose another with --runs") from cause
 
 
 class RunFolder:
@@ -73,20 +75,16 @@ class RunFolder:
     def write_template(self, language: Language) -> None:
         """Write `.template`, which says what the folders hold, once: a person's change to it stays. Raises FolderUnwritable."""
         path = self.base / TEMPLATE
-        try:
+        with _explain_unwritable(self.base):
             for parts, text in list_template_files(language) if not path.exists() else ():
                 _replace_file(path.joinpath(*parts), text)
-        except OSError as cause:
-            raise _build_unwritable(self.base, cause) from cause
 
     def _write_files(self, timeline: SwarmTimeline, files: Callable[[SwarmTimeline, int], Iterable[RunFile]]) -> None:
         with self._lock:
             if timeline.seq < self._seq:
                 return
-            try:
+            with _explain_unwritable(self.base):
                 self._write(timeline, files(timeline, self._known))
-            except OSError as cause:
-                raise _build_unwritable(self.base, cause) from cause
             self._seq = timeline.seq
 
     def _write(self, timeline: SwarmTimeline, files: Iterable[RunFile]) -> None:
@@ -150,17 +148,13 @@ async def keep_run_folder(
     keeper = asyncio.create_task(_write_rounds(moot, plugin, session, folder))
     try:
         yield folder
-        await _write_all_files(moot, session, folder)
+        timeline = unwrap_timeline(await moot.load_timeline(session))
+        await asyncio.to_thread(folder.write, timeline)
+        await asyncio.to_thread(folder.write_template, timeline.language)
     finally:
         keeper.cancel()
         # A failure to write is reported by the last write, or by the session itself.
         await asyncio.gather(keeper, return_exceptions=True)
-
-
-async def _write_all_files(moot: Moot, session: str, folder: RunFolder) -> None:
-    timeline = unwrap_timeline(await moot.load_timeline(session))
-    await asyncio.to_thread(folder.write, timeline)
-    await asyncio.to_thread(folder.write_template, timeline.language)
 
 
 async def _write_rounds(moot: Moot, plugin: AnyPlugin, session: str, folder: RunFolder) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from moothall.app.environment import resolve_vectors_path
+from moothall.app.environment import VECTORS, resolve_search_file
 from moothall.domain.topic import validate_topic
 from moothall.memory.decision_search import MAX_ENCODED
 from moothall.memory.search import Document, SearchIndex
@@ -13,7 +13,7 @@ from moothall.participants.meaning_index import build_meaning_index
 
 async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
     """Return the names whose topic and text fit a query, the best first."""
-    index, meaning = SearchIndex(), build_meaning_index(resolve_vectors_path(environ))
+    index, meaning = SearchIndex(), build_meaning_index(resolve_search_file(environ, VECTORS))
     for name, (topic, text) in texts.items():
         index.add_document(Document(decision=name, topic=topic, text=text))
     # Without the extra for search by meaning, words alone decide.

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ from moothall.app.verification import LedgerVerifier, load_trusted, parse_heads,
 from moothall.codec.chain import HEADS, validate_chain
 from moothall.disk.private import sync_folder
 from moothall.domain.ids import SessionId, is_register, parse_session_id
-from moothall.domain.records import HeadsSigned, RegisteredHead, SessionsArchived, SessionsReturned
+from moothall.domain.records import Head, HeadsSigned, RegisteredHead, SessionsArchived, SessionsReturned
 from moothall.errors import BadSetting, LedgerDamaged, LedgerReadOnly, LedgerUnavailable, UnknownSession
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import detach_log
@@ -139,6 +139,12 @@ class BackupReport:
     bytes: int
     key: str = ""
 
+    @classmethod
+    def describe(cls, path: Path, heads: Iterable[Head], key: str = "") -> "BackupReport":
+        """Return the report on the file of a ledger with these heads."""
+        entries = [head.last.seq for head in heads if not is_register(head.session)]
+        return cls(file=str(path), sessions=len(entries), entries=sum(entries), bytes=path.stat().st_size, key=key)
+
 
 async def back_up(ledger: Ledger, home: Path, word: str) -> BackupReport:
     """Write a backup while others go on writing; it is verified before it gets its name. Raises BadSetting, LedgerDamaged."""
@@ -151,14 +157,7 @@ async def back_up(ledger: Ledger, home: Path, word: str) -> BackupReport:
             await open_head_register(copy, clock).append(lambda book: [HeadsSigned(document=signed.dump())])
             await check_ledger(copy, "the ledger", frozenset(load_trusted(home)))
             heads = await copy.heads()
-    sessions = [head for head in heads if not is_register(head.session)]
-    return BackupReport(
-        file=str(path),
-        sessions=len(sessions),
-        entries=sum(head.last.seq for head in sessions),
-        bytes=path.stat().st_size,
-        key=signed.key,
-    )
+    return BackupReport.describe(path, heads, signed.key)
 
 
 async def restore(word: str, environ: Mapping[str, str], key: str = "") -> BackupReport:
@@ -189,9 +188,7 @@ async def restore(word: str, environ: Mapping[str, str], key: str = "") -> Backu
             target.parent.mkdir(parents=True, exist_ok=True)
             async with draft_ledger_file(target) as draft, SqliteLedger(draft) as ledger:
                 await _copy_all(backup, ledger)
-    sessions = [head for head in heads if not is_register(head.session)]
-    entries = sum(head.last.seq for head in sessions)
-    return BackupReport(file=str(source), sessions=len(sessions), entries=entries, bytes=source.stat().st_size)
+    return BackupReport.describe(source, heads)
 
 
 async def _check_signer(backup: Ledger, source: Path, key: str) -> None:

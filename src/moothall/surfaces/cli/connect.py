@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import click
@@ -22,19 +22,26 @@ from moothall.disk.private import write_atomically
 from moothall.domain.safe_text import strip_control
 from moothall.errors import BadSetting, FolderUnwritable
 from moothall.surfaces.cli import output as out
+from moothall.surfaces.invitations import settings_edit
 from moothall.surfaces.invitations.agent_clients import CLIENTS, NAME, AgentClient, Door, Scope
 from moothall.surfaces.invitations.entries import describe_server, render_yaml
-from moothall.surfaces.invitations.settings_edit import (
-    parse_json,
-    parse_toml,
-    remove_json_entry,
-    remove_toml_table,
-    set_json_entry,
-    set_toml_table,
-)
 
 CONNECTIONS: Final = "connections"
 """The folder in Moot's home that holds what `--undo` needs."""
+
+
+class Editor(NamedTuple):
+    """How settings of one form are read, and an entry in them is set or removed."""
+
+    parse: Callable[[str], Any]
+    set: Callable[[str, tuple[str, ...], dict[str, Any]], str]
+    remove: Callable[[str, tuple[str, ...]], str]
+
+
+EDITORS: Final = {
+    "json": Editor(settings_edit.parse_json, settings_edit.set_json_entry, settings_edit.remove_json_entry),
+    "toml": Editor(settings_edit.parse_toml, settings_edit.set_toml_table, settings_edit.remove_toml_table),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +95,22 @@ class Connection:
         before = _read(self.settings)
         if self.client.form == "yaml":
             return FileChange(path=self.settings, before=before, after=render_yaml(entry))
-        keys = (*self.client.place, NAME)
+        return FileChange(path=self.settings, before=before, after=self._edit_entry(before or "", entry))
 
-        def change(text: str) -> str:
-            return set_toml_table(text, keys, entry) if self.client.form == "toml" else set_json_entry(text, keys, entry)
+    def _find_entry(self, text: str) -> Any:
+        value: Any = EDITORS[self.client.form].parse(text)
+        for key in (*self.client.place, NAME):
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
 
-        return FileChange(path=self.settings, before=before, after=_edit(self.settings, before or "", change))
+    def _edit_entry(self, text: str, entry: Any) -> str:
+        """The settings with this entry as Moot's, or with none. In their own line ends; raises BadSetting that names the file."""
+        editor, keys, plain = EDITORS[self.client.form], (*self.client.place, NAME), text.replace("\r\n", "\n")
+        try:
+            edited = editor.remove(plain, keys) if entry is None else editor.set(plain, keys, entry)
+        except BadSetting as cause:
+            raise BadSetting(f"{self.settings}: {cause}; nothing was changed") from cause
+        return edited.replace("\n", "\r\n") if "\r\n" in text else edited
 
     def apply(self, changes: list[FileChange], *, is_secret: bool) -> None:
         """Keep what was there and write; raises FolderUnwritable."""
@@ -133,7 +150,8 @@ class Connection:
             if current is None or _digest(current) == known["after"]:
                 changes.append(FileChange(path=path, before=current, after=before if current is not None else None))
             elif path == self.settings and self.client.form != "yaml":
-                changes.append(FileChange(path=path, before=current, after=self._take_out(current, before)))
+                earlier = self._find_entry(before) if before else None
+                changes.append(FileChange(path=path, before=current, after=self._edit_entry(current, earlier)))
             else:
                 out.print_note(f"{path} was changed since; it is left as it is")
         return changes
@@ -153,23 +171,9 @@ class Connection:
         if text is None or self.client.form == "yaml":
             return text is not None
         try:
-            value: Any = parse_toml(text) if self.client.form == "toml" else parse_json(text)
+            return self._find_entry(text) is not None
         except BadSetting:
             return False
-        return _find(value, (*self.client.place, NAME)) is not None
-
-    def _take_out(self, current: str, before: str | None) -> str:
-        keys = (*self.client.place, NAME)
-        is_toml = self.client.form == "toml"
-        value: Any = (parse_toml if is_toml else parse_json)(before) if before else {}
-        earlier = _find(value, keys)
-
-        def change(text: str) -> str:
-            if earlier is None:
-                return remove_toml_table(text, keys) if is_toml else remove_json_entry(text, keys)
-            return set_toml_table(text, keys, earlier) if is_toml else set_json_entry(text, keys, earlier)
-
-        return _edit(self.settings, current, change)
 
     def _load_record(self) -> dict[str, dict[str, Any]]:
         text = _read(self.folder / "record.json")
@@ -179,12 +183,6 @@ class Connection:
         return None if known["backup"] is None else _read(self.folder / known["backup"])
 
 
-def _find(value: Any, keys: tuple[str, ...]) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
 def _list_missing_folders(path: Path) -> list[str]:
     """The folders that must be made for a file, the innermost first."""
     return [str(folder) for folder in path.parents if not folder.exists()]
@@ -192,16 +190,6 @@ def _list_missing_folders(path: Path) -> list[str]:
 
 def _digest(text: str | None) -> str:
     return "" if text is None else sha256(text.encode()).hexdigest()
-
-
-def _edit(path: Path, text: str, change: Callable[[str], str]) -> str:
-    """Change a text in its own line ends; raises BadSetting that names the file."""
-    try:
-        if "\r\n" not in text:
-            return change(text)
-        return change(text.replace("\r\n", "\n")).replace("\n", "\r\n")
-    except BadSetting as cause:
-        raise BadSetting(f"{path}: {cause}; nothing was changed") from cause
 
 
 def _read(path: Path) -> str | None:
@@ -292,7 +280,7 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
 
     async def work() -> None:
         if client is None:
-            _list_clients(as_json)
+            _list_clients().print(as_json=as_json)
             return
         if url is not None and not url.startswith(("http://", "https://")):
             raise BadSetting(f"--url {url!r}: expected an address such as http://127.0.0.1:8760")
@@ -316,14 +304,14 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
             connection.undo(changes)
         elif changed:
             connection.apply(changes, is_secret=bool(secret))
-        _report(connection, changed, as_json=as_json, undo=undo)
+        _report(connection, changed, undo=undo).print(as_json=as_json)
         if not undo and not as_json:
             await _advise(connection, url, secret)
 
     out.run(work, as_json=as_json)
 
 
-def _list_clients(as_json: bool) -> None:
+def _list_clients() -> out.CommandResult:
     rows = []
     for key, client in CLIENTS.items():
         for scope in client.settings:
@@ -331,12 +319,11 @@ def _list_clients(as_json: bool) -> None:
             rows.append(
                 {"client": key, "scope": scope, "settings": str(connection.settings), "connected": connection.is_connected()}
             )
-    if as_json:
-        out.print_json(rows)
-        return
-    for row in rows:
-        out.print_line(f"{row['client']:<9} {row['scope']:<8} {'connected' if row['connected'] else '-':<10} {row['settings']}")
-    out.print_note("connect one: moot connect CLIENT, or with --project for this folder's project")
+    lines = [
+        f"{row['client']:<9} {row['scope']:<8} {'connected' if row['connected'] else '-':<10} {row['settings']}" for row in rows
+    ]
+    hint = out.Note("connect one: moot connect CLIENT, or with --project for this folder's project")
+    return out.CommandResult(json=rows, lines=[*lines, hint])
 
 
 def _render_diff(change: FileChange, token: str) -> str:
@@ -356,23 +343,17 @@ def _confirm(changed: list[FileChange]) -> None:
         raise BadSetting("nothing was changed")
 
 
-def _report(connection: Connection, changed: list[FileChange], *, as_json: bool, undo: bool) -> None:
-    if as_json:
-        out.print_json(
-            {
-                "client": connection.key,
-                "scope": connection.scope,
-                "undone": undo,
-                "changed": [str(change.path) for change in changed],
-                "backup": None if undo else str(connection.folder),
-            }
-        )
-        return
-    if not changed:
-        out.print_line(f"{connection.client.title} {'is as it was' if undo else 'is connected already'}: {connection.settings}")
-        return
-    for change in changed:
-        out.print_line(f"{'removed' if change.after is None else 'wrote'} {change.path}")
+def _report(connection: Connection, changed: list[FileChange], *, undo: bool) -> out.CommandResult:
+    result = {
+        "client": connection.key,
+        "scope": connection.scope,
+        "undone": undo,
+        "changed": [str(change.path) for change in changed],
+        "backup": None if undo else str(connection.folder),
+    }
+    same = f"{connection.client.title} {'is as it was' if undo else 'is connected already'}: {connection.settings}"
+    lines = [f"{'removed' if change.after is None else 'wrote'} {change.path}" for change in changed]
+    return out.CommandResult(json=result, lines=lines or [same])
 
 
 async def _advise(connection: Connection, url: str | None, token: str) -> None:

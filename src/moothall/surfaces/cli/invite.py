@@ -1,9 +1,9 @@
 """`moot invite` and `moot key`: the tokens with which programs and people call a server."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import click
 
@@ -15,9 +15,8 @@ from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
 from moothall.memory.facts import Role
 from moothall.memory.tokens import Token, parse_token_id
-from moothall.surfaces.cli import output as out
 from moothall.surfaces.cli.options import Duration
-from moothall.surfaces.cli.output import CommandResult, Note, moot_command
+from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
 from moothall.surfaces.invitations.entries import (
     INVITE_TICKET,
@@ -34,8 +33,8 @@ MAX_SECONDS: Final = 1e10
 
 
 @click.command()
-@out.json_option
-def key(as_json: bool) -> None:
+@json_command
+async def key() -> CommandResult:
     """Print the key with which you call the servers that you run.
 
     A chat client, curl or a program of yours calls with it. It has all rights, and only you can read its file. Give others a
@@ -46,13 +45,9 @@ def key(as_json: bool) -> None:
     moot key
     curl -H "Authorization: Bearer $(moot key)" http://127.0.0.1:8760/me
     """
-
-    async def work() -> CommandResult:
-        home = resolve_home(os.environ)
-        secret = load_owner_key(home)
-        return CommandResult(json={"key": secret, "id": parse_token_id(secret), "home": str(home)}, lines=[secret])
-
-    out.run_and_print(work, as_json=as_json)
+    home = resolve_home(os.environ)
+    secret = load_owner_key(home)
+    return CommandResult(json={"key": secret, "id": parse_token_id(secret), "home": str(home)}, lines=[secret])
 
 
 @click.command()
@@ -116,10 +111,10 @@ async def _create_token(
     lasts: float,
     note: str,
     family: str,
-    **roles: bool,
+    **flags: bool,
 ) -> CommandResult:
     """Create a token, and say how to use it; without a URL the agent starts `moot mcp` itself."""
-    role = await _choose_role(moot, session, seat, named, roles)
+    role = await _choose_role(moot, session, seat, named, flags)
     issued = await moot.access.issue(
         role,
         session=session or "",
@@ -157,17 +152,14 @@ async def _create_token(
     )
 
 
-async def _choose_role(moot: Moot, session: str | None, seat: str | None, named: str | None, flags: dict[str, bool]) -> Role:
+async def _choose_role(moot: Moot, session: str | None, seat: str | None, named: str | None, flags: Mapping[str, bool]) -> Role:
     """Return the one role that was chosen. Raises BadSetting when it is not one, or does not fit what else was given."""
-    roles: dict[Role, bool] = {
+    roles = {
         "seat": seat is not None,
         "agent": named is not None,
-        "owner": flags["owner"],
-        "operator": flags["operator"],
-        "recorder": flags["recorder"],
-        "observer": flags["observer"],
+        **flags,
     }
-    chosen = [role for role, is_chosen in roles.items() if is_chosen]
+    chosen: list[Role] = [role for role in get_args(Role) if roles[role]]
     if len(chosen) != 1:
         raise BadSetting("choose one: --seat NAME (with a SESSION), --agent NAME, --owner, --operator, --recorder or --observer")
     if named is not None and session is not None:

@@ -28,11 +28,9 @@ from moothall.protocols.persona.facts import (
 from moothall.protocols.persona.report import format_line_marks
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.reports.sections import describe_pause
-from moothall.reports.wording import SpokenLine, format_limit, format_loss, format_money
-from moothall.surfaces.cli.live_views import COLORS, MovingView, PlainView, View, describe_entry, format_foot, render_spoken
+from moothall.reports.wording import format_limit, format_loss, format_money
+from moothall.surfaces.cli.live_views import BAR, COLORS, MovingView, PlainView, SeatsView, View, render_bar, render_spoken
 from moothall.surfaces.cli.render import render_words
-
-BAR = 20
 
 
 def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
@@ -50,52 +48,6 @@ def build_view(plugin: AnyPlugin, timeline: Any, console: Console) -> View:
     return (
         MeetingView(within, console, consulted) if isinstance(within, PersonaTimeline) else SeatsView(plugin, timeline, console)
     )
-
-
-class SeatsView(MovingView):
-    """Any protocol: what happened scrolls by; below it, who is being asked for what, and what it cost so far."""
-
-    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
-        self._plugin = plugin
-        self._timeline = timeline
-        self._asked: dict[str, str] = {}
-        self._words: dict[str, str] = {}
-        super().__init__(console)
-
-    def _show(self, event: EntryAdded | TextDelta) -> None:
-        if isinstance(event, TextDelta):
-            form = self._plugin.rules.forms.get(event.ask.split(".", 2)[1])
-            # Only what is said in words: pieces of JSON are not to be read, and some of it is sealed.
-            if form is not None and form.form == "text":
-                self._words[event.ask] = self._words.get(event.ask, "") + event.text
-            return
-        for line in describe_entry(self._plugin, self._timeline, event.entry):
-            if isinstance(line, SpokenLine):
-                self._console.print(Text(line.head, style="bold"))
-                self._console.print(Padding(render_words(line.words), (0, 0, 1, 2)) if line.words else "")
-                continue
-            style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
-            self._console.print(Text(line, style=style))
-        pending = self._timeline.session_state.pending
-        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in pending}
-        self._words = {ask: words for ask, words in self._words.items() if ask in pending}
-
-    def _render(self) -> RenderableType:
-        if not self._timeline.seq:
-            return Text("")
-        words = SHARED_REPORT[self._timeline.session_state.opened.language]
-        table = Table.grid(padding=(0, 2))
-        parts: list[RenderableType] = []
-        for at, seat in enumerate(self._timeline.session_state.seats):
-            said = next((text for ask, text in self._words.items() if ask.split(".", 2)[2] == seat.id), "")
-            room = self._console.height - len(self._timeline.session_state.seats) - 4
-            parts += render_spoken(self._console, seat.id, said, COLORS[at % len(COLORS)], room)
-            kind = self._asked.get(seat.id)
-            kind = words.asked_for.get(kind, kind) if kind else ""
-            kind = f"{kind} · {words.held_up}" if kind and seat.id in self._held_up else kind
-            table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
-        spent = self._timeline.spent
-        return Group(*parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
 
 
 class MeetingView(MovingView):
@@ -189,11 +141,7 @@ class MeetingView(MovingView):
         table.add_column(no_wrap=True, width=BAR + 5)
         table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
         for seat in meeting.seats:
-            score = self._score.get(seat.id, 0.0)
-            filled = round(score * BAR)
-            bar = Text.assemble(
-                ("█" * filled, self._choose_color(seat.id)), ("░" * (BAR - filled), "dim"), (f" {score:.2f}", "dim")
-            )
+            bar = render_bar(self._score.get(seat.id, 0.0), self._choose_color(seat.id))
             status = self._status.get(seat.id, "")
             status = SHARED_REPORT[self._timeline.language].held_up if seat.id in self._held_up else status
             table.add_row(Text(seat.id, style=f"bold {self._choose_color(seat.id)}"), bar, Text(status, style="dim"))

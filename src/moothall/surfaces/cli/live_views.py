@@ -2,10 +2,12 @@
 
 from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from moothall.domain.budget import Spent
@@ -16,36 +18,19 @@ from moothall.engine.events import EntryAdded, Event, SeatWaiting, TextDelta
 from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.sections import describe_pause
-from moothall.reports.wording import format_money
+from moothall.reports.wording import SpokenLine, format_money
 from moothall.surfaces.api.entries import SealedEvents
+from moothall.surfaces.cli.render import render_words
 
+BAR = 20
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 
 
-class View(Protocol):
-    """Shows events; `paused` hides what moves while a person types."""
+class View:
+    """Shows events; what moves on it is hidden between `pause` and `resume`, while a person types."""
 
-    def show(self, event: Event) -> None: ...
-
-    def open_display(self) -> AbstractContextManager[Any]: ...
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-
-def describe_entry(plugin: AnyPlugin, timeline: Any, entry: Entry) -> list[str]:
-    """Add an entry to the timeline; lines that say what happened: the protocol's, and those of a pause."""
-    return [*plugin.describe(timeline, entry), *describe_pause(entry.fact, timeline.language)]
-
-
-class PlainView:
-    """One line per happening, for pipes and logs."""
-
-    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
-        self._plugin = plugin
-        self._timeline = timeline
-        self._console = console
+    def show(self, event: Event) -> None:
+        raise NotImplementedError
 
     def open_display(self) -> AbstractContextManager[Any]:
         return nullcontext()
@@ -55,6 +40,32 @@ class PlainView:
 
     def resume(self) -> None:
         return None
+
+
+def style_line(line: str) -> Text:
+    """A line of a protocol's description, in the colour of what it says."""
+    style = "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
+    return Text(line, style=style)
+
+
+def render_bar(value: float, color: str) -> Text:
+    """A value from 0 to 1 as a bar."""
+    filled = round(max(0.0, min(1.0, value)) * BAR)
+    return Text.assemble(("█" * filled, color), ("░" * (BAR - filled), "dim"), (f" {value:.2f}", "dim"))
+
+
+def describe_entry(plugin: AnyPlugin, timeline: Any, entry: Entry) -> list[str]:
+    """Add an entry to the timeline; lines that say what happened: the protocol's, and those of a pause."""
+    return [*plugin.describe(timeline, entry), *describe_pause(entry.fact, timeline.language)]
+
+
+class PlainView(View):
+    """One line per happening, for pipes and logs."""
+
+    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
+        self._plugin = plugin
+        self._timeline = timeline
+        self._console = console
 
     def show(self, event: Event) -> None:
         if isinstance(event, SeatWaiting) and not event.is_over and self._timeline.seq:
@@ -66,7 +77,7 @@ class PlainView:
             self._console.print(Text(line), soft_wrap=True)
 
 
-class MovingView:
+class MovingView(View):
     """A display that moves at the bottom of a terminal while finished lines scroll by above it."""
 
     def __init__(self, console: Console) -> None:
@@ -126,7 +137,52 @@ def format_foot(session: str, spent: Spent, words: SharedReportText) -> str:
     return f"{session}  ·  {words.tokens.format(tokens=spent.tokens)}  ·  {format_money(words, spent)}  ·  {words.stops}"
 
 
-class SealedView:
+class SeatsView(MovingView):
+    """Any protocol: what happened scrolls by; below it, who is being asked for what, and what it cost so far."""
+
+    def __init__(self, plugin: AnyPlugin, timeline: Any, console: Console) -> None:
+        self._plugin = plugin
+        self._timeline = timeline
+        self._asked: dict[str, str] = {}
+        self._words: dict[str, str] = {}
+        super().__init__(console)
+
+    def _show(self, event: EntryAdded | TextDelta) -> None:
+        if isinstance(event, TextDelta):
+            form = self._plugin.rules.forms.get(event.ask.split(".", 2)[1])
+            # Only what is said in words: pieces of JSON are not to be read, and some of it is sealed.
+            if form is not None and form.form == "text":
+                self._words[event.ask] = self._words.get(event.ask, "") + event.text
+            return
+        for line in describe_entry(self._plugin, self._timeline, event.entry):
+            if isinstance(line, SpokenLine):
+                self._console.print(Text(line.head, style="bold"))
+                self._console.print(Padding(render_words(line.words), (0, 0, 1, 2)) if line.words else "")
+                continue
+            self._console.print(style_line(line))
+        pending = self._timeline.session_state.pending
+        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in pending}
+        self._words = {ask: words for ask, words in self._words.items() if ask in pending}
+
+    def _render(self) -> RenderableType:
+        if not self._timeline.seq:
+            return Text("")
+        words = SHARED_REPORT[self._timeline.session_state.opened.language]
+        table = Table.grid(padding=(0, 2))
+        parts: list[RenderableType] = []
+        for at, seat in enumerate(self._timeline.session_state.seats):
+            said = next((text for ask, text in self._words.items() if ask.split(".", 2)[2] == seat.id), "")
+            room = self._console.height - len(self._timeline.session_state.seats) - 4
+            parts += render_spoken(self._console, seat.id, said, COLORS[at % len(COLORS)], room)
+            kind = self._asked.get(seat.id)
+            kind = words.asked_for.get(kind, kind) if kind else ""
+            kind = f"{kind} · {words.held_up}" if kind and seat.id in self._held_up else kind
+            table.add_row(Text(seat.id, style=f"bold {COLORS[at % len(COLORS)]}"), Text(f"… {kind}" if kind else "", style="dim"))
+        spent = self._timeline.spent
+        return Group(*parts, table, Text(format_foot(self._timeline.session, spent, words), style="dim"))
+
+
+class SealedView(View):
     """Passes events on to a view, in order; from the first sealed one on they wait."""
 
     def __init__(self, view: View, plugin: AnyPlugin, session: str, readers: frozenset[str]) -> None:

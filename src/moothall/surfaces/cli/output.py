@@ -95,12 +95,8 @@ def print_note(text: str) -> None:
     click.echo(text, err=True)
 
 
-def print_json(value: Any) -> None:
-    click.echo(dump_json(value, indent=2, default=_to_plain))
-
-
-def print_json_line(value: Any) -> None:
-    click.echo(dump_json(value, default=_to_plain))
+def print_json(value: Any, indent: int | None = 2) -> None:
+    click.echo(dump_json(value, indent=indent, default=_to_plain))
 
 
 def _to_plain(value: Any) -> Any:
@@ -150,22 +146,29 @@ def run_and_print(
     sys.exit(run(print_result, as_json=as_json, stopped=stopped))
 
 
-def moot_command(work: Callable[..., Coroutine[Any, Any, CommandResult]]) -> Callable[..., None]:
-    """Make an async function that takes `moot` and what was given a command with `--json` that prints its result."""
+def json_command(work: Callable[..., Coroutine[Any, Any, CommandResult]]) -> Callable[..., None]:
+    """Make an async function that takes what was given a command with `--json` that prints its result."""
 
     @json_option
     @wraps(work)
     def call(*, as_json: bool, **given: Any) -> None:
+        run_and_print(lambda: work(**given), as_json=as_json)
+
+    return call
+
+
+def moot_command(work: Callable[..., Coroutine[Any, Any, CommandResult]]) -> Callable[..., None]:
+    """Make an async function that takes `moot` and what was given such a command."""
+
+    @wraps(work)
+    async def work_on_ledger(**given: Any) -> CommandResult:
         # Imported here: a command without a ledger needs none of it.
         from moothall.app.moot import Moot
 
-        async def work_on_ledger() -> CommandResult:
-            async with Moot() as moot:
-                return await work(moot, **given)
+        async with Moot() as moot:
+            return await work(moot, **given)
 
-        run_and_print(work_on_ledger, as_json=as_json)
-
-    return call
+    return json_command(work_on_ledger)
 
 
 async def _run_interruptible(work: Awaitable[T]) -> T:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -107,37 +107,21 @@ class HistoryFile:
 LEAVE = "/leave"
 
 
-class PersonScreen(Protocol):
-    """The screen at which a person sits: what moves on it is paused while it types."""
-
-    @property
-    def session(self) -> str: ...
-
-    def pause(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-    async def catch_up(self) -> bool:
-        """Show everything that was said before the question; False if this screen shows no contributions."""
-        ...
-
-    def find_deadline(self, ask: str) -> datetime | None: ...
-
-
-class AnswerScreen:
-    """A terminal that shows nothing of the session but the question (`PersonScreen`)."""
+class PersonScreen:
+    """The screen at which a person sits; this one shows nothing of the session but the question."""
 
     def __init__(self, session: str, deadline: datetime | None = None) -> None:
         self.session = session
         self._deadline = deadline
 
     def pause(self) -> None:
-        return None
+        """Stop what moves, while the person types."""
 
     def resume(self) -> None:
-        return None
+        """Let it move again."""
 
     async def catch_up(self) -> bool:
+        """Show everything that was said before the question; False if this screen shows no contributions."""
         return False
 
     def find_deadline(self, ask: str) -> datetime | None:

@@ -125,12 +125,11 @@ def show_pipeline(name: str | None, language: Language) -> None:
     \b
     moot pipeline show contest > mine.toml
     """
-
-    async def work() -> CommandResult:
+    try:
         lines = list_shipped() if name is None else [read_shipped_text(name, language).rstrip("\n")]
-        return CommandResult(json=None, lines=lines)
-
-    output.run_and_print(work, as_json=False)
+    except BadSetting as error:
+        output.fail(error)
+    output.print_line("\n".join(lines))
 
 
 async def load_pipeline_timeline(moot: Moot, session: str) -> tuple[PipelineTimeline, ConsultingTimeline | None]:

@@ -12,7 +12,7 @@ import click
 from moothall.domain.durations import parse_duration
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting, LedgerUnavailable
-from moothall.surfaces.cli import output as out
+from moothall.surfaces.cli.output import CommandResult, json_command
 
 PROBE_SECONDS: Final = 4.0
 AGAIN_SECONDS: Final = 0.2
@@ -22,8 +22,8 @@ MAX_REASON_LENGTH: Final = 200
 @click.command()
 @click.argument("url", default="http://127.0.0.1:8760")
 @click.option("--wait", metavar="DURATION", help="Wait so long for it to become ready, as 30s.")
-@out.json_option
-def ready(url: str, wait: str | None, as_json: bool) -> None:
+@json_command
+async def ready(url: str, wait: str | None) -> CommandResult:
     """Say whether the server at URL, or the worker whose `--port` it is, can do its work.
 
     The exit code is 0 only then. It asks URL/readyz, which needs no token: whether the ledger answers, and whether
@@ -34,16 +34,12 @@ def ready(url: str, wait: str | None, as_json: bool) -> None:
     moot ready --wait 30s
     moot ready http://127.0.0.1:8761
     """
-
-    async def work() -> None:
-        ends = time.monotonic() + (0.0 if wait is None else parse_duration(wait))
-        while reason := await asyncio.to_thread(_probe, url):
-            if time.monotonic() >= ends:
-                raise LedgerUnavailable(f"{url} is not ready: {reason}")
-            await asyncio.sleep(AGAIN_SECONDS)
-        out.print_json({"ready": True, "url": url}) if as_json else out.print_line(f"{url} is ready")
-
-    out.run(work, as_json=as_json)
+    ends = time.monotonic() + (0.0 if wait is None else parse_duration(wait))
+    while reason := await asyncio.to_thread(_probe, url):
+        if time.monotonic() >= ends:
+            raise LedgerUnavailable(f"{url} is not ready: {reason}")
+        await asyncio.sleep(AGAIN_SECONDS)
+    return CommandResult(json={"ready": True, "url": url}, lines=[f"{url} is ready"])
 
 
 def _probe(url: str) -> str:

@@ -8,21 +8,20 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 
 import click
 
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
-from moothall.disk.private import replace_atomically, write_atomically
+from moothall.disk.private import replace_atomically
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import RegisteredHead
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadImport, BadSetting
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.cli.options import Duration, parse_swaps, swap_option
-from moothall.surfaces.cli.output import CommandResult, Note, moot_command
+from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
 
 KEY_HELP = "64 digits, or a file with them."
 
@@ -44,7 +43,7 @@ def export(session: str, form: str, output: str | None, as_json: bool) -> None:
 
     html is the page of `moot serve` as one file: it works from disk, without a server, and without script it is a report to read.
     """
-    out.run(partial(_export_json if as_json else _stream_export, session, form, output), as_json=as_json)
+    out.run(lambda: _export(session, form, output, as_json=as_json), as_json=as_json)
 
 
 def _stream_form(moot: Moot, session: str, form: str) -> AsyncIterator[str]:
@@ -55,34 +54,32 @@ def _stream_form(moot: Moot, session: str, form: str) -> AsyncIterator[str]:
     return stream_text(moot, session, form)
 
 
-async def _export_json(session: str, form: str, output: str | None) -> None:
-    async with Moot() as moot:
-        text = "".join([part async for part in _stream_form(moot, session, form)])
-    if output is not None:
-        try:
-            write_atomically(Path(output), text)
-        except OSError as cause:
-            raise BadImport(f"{output} cannot be written: {cause.strerror}") from cause
-    out.print_json({"session": session, "form": form, "file": output, "text": text if output is None else None})
-
-
-async def _stream_export(session: str, form: str, output: str | None) -> None:
+async def _export(session: str, form: str, output: str | None, *, as_json: bool) -> None:
     """Write a session part by part, however long it is."""
     async with Moot() as moot:
-        parts = _stream_form(moot, session, form)
-        if output is None:
+        parts, text = _stream_form(moot, session, form), None
+        if output is not None:
+            await _write_parts(parts, output)
+        elif as_json:
+            text = "".join([part async for part in parts])
+        else:
             await out.print_parts(parts)
-            return
-        # Before a file is touched: an unknown session leaves it as it is.
-        first = [await anext(parts, ""), await anext(parts, "")]
-        try:
-            with replace_atomically(Path(output)) as file:
-                file.writelines(first)
-                async for part in parts:
-                    file.write(part)
-        except OSError as cause:
-            raise BadImport(f"{output} cannot be written: {cause.strerror}") from cause
-    out.print_note(f"wrote {output}")
+    if as_json:
+        out.print_json({"session": session, "form": form, "file": output, "text": text})
+    elif output is not None:
+        out.print_note(f"wrote {output}")
+
+
+async def _write_parts(parts: AsyncIterator[str], output: str) -> None:
+    # Before a file is touched: an unknown session leaves it as it is.
+    first = [await anext(parts, ""), await anext(parts, "")]
+    try:
+        with replace_atomically(Path(output)) as file:
+            file.writelines(first)
+            async for part in parts:
+                file.write(part)
+    except OSError as cause:
+        raise BadImport(f"{output} cannot be written: {cause.strerror}") from cause
 
 
 @click.command("import")
@@ -328,8 +325,8 @@ async def backup(moot: Moot, file: str) -> CommandResult:
 @click.command("restore")
 @click.argument("file")
 @click.option("--key", default="", metavar="KEY", help=f"The public key that must have signed the backup's heads: {KEY_HELP}")
-@out.json_option
-def restore_file(file: str, key: str, as_json: bool) -> None:
+@json_command
+async def restore_file(file: str, key: str) -> CommandResult:
     """Restore a backup into an empty MOOT_HOME, or an empty MOOT_LEDGER.
 
     It is verified first, and nothing is overwritten.
@@ -340,13 +337,10 @@ def restore_file(file: str, key: str, as_json: bool) -> None:
     from moothall.app.upkeep import restore
     from moothall.app.verification import parse_key
 
-    async def work() -> CommandResult:
-        _require_file(file)
-        done = await restore(file, os.environ, parse_key(key) if key else "")
-        line = f"restored {done.sessions} sessions with {done.entries} entries; verified before and after"
-        return CommandResult(json=done, lines=[line])
-
-    out.run_and_print(work, as_json=as_json)
+    _require_file(file)
+    done = await restore(file, os.environ, parse_key(key) if key else "")
+    line = f"restored {done.sessions} sessions with {done.entries} entries; verified before and after"
+    return CommandResult(json=done, lines=[line])
 
 
 @click.command()

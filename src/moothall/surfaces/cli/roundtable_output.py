@@ -60,7 +60,8 @@ def list_status_lines(status: ConferenceStatus) -> Iterator[str]:
     conference = status.conference
     words = ROUNDTABLE_COMMAND[conference.opened.language]
     yield strip_control(f"{status.turn.conference}: {format_standing(status)}")
-    yield words.session.format(session=status.session, turns=_format_turns(words, conference.taken))
+    turns = (words.one_turn if conference.taken == 1 else words.turns).format(number=conference.taken)
+    yield words.session.format(session=status.session, turns=turns)
     for seat in conference.seats:
         spoken = sum(speech.seat == seat.id for speech in conference.speeches)
         skipped = sum(absent.seat == seat.id for absent in conference.absences)
@@ -120,10 +121,6 @@ def list_lacking(status: ConferenceStatus) -> Iterator[Note]:
     if conference.missing:
         sections = name_minutes_sections(conference.missing, conference.opened.language)
         yield Note(ROUNDTABLE_PROMPT[conference.opened.language].minutes_lack.format(sections=sections))
-
-
-def _format_turns(words: RoundtableCommandText, number: int) -> str:
-    return (words.one_turn if number == 1 else words.turns).format(number=number)
 
 
 def _format_speeches(words: RoundtableCommandText, spoken: int, skipped: int) -> str:

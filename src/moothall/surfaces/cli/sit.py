@@ -19,8 +19,8 @@ from moothall.errors import BadAnswer, BadSetting, MootError, SessionBusy, Sessi
 from moothall.locale.catalogues import SIT
 from moothall.participants.human import PersonInterview
 from moothall.surfaces.cli import output
-from moothall.surfaces.cli.live_views import PlainView, SealedView
-from moothall.surfaces.cli.person import AnswerScreen, TerminalPrompt
+from moothall.surfaces.cli.live_views import PlainView, SealedView, style_line
+from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_decision
 from moothall.surfaces.cli.terminal_session import TerminalSession
 
@@ -87,11 +87,10 @@ class SittingView(PlainView):
         if not isinstance(event, EntryAdded):
             return
         for line in self._plugin.describe(self._timeline, event.entry):
-            style = "red" if line.startswith("  ✗") else "dim" if line.startswith("  ") else ""
-            self._console.print(Text(line, style=style), soft_wrap=True)
+            self._console.print(style_line(line), soft_wrap=True)
 
 
-class Sitting(AnswerScreen):
+class Sitting(PersonScreen):
     """One person at one seat, from sitting down to the end of the session or to leaving."""
 
     def __init__(self, moot: Moot, session: str, seat: Seat, *, may_run: bool) -> None:

@@ -2,43 +2,26 @@
 
 from typing import Final
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
-from moothall.engine.events import EntryAdded, TextDelta
-from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.swarm.agent_names import format_agent_name
 from moothall.protocols.swarm.reports.events import translate_term
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 from moothall.reports.wording import format_percent
-from moothall.surfaces.cli.live_views import COLORS, MovingView, describe_entry, format_foot
+from moothall.surfaces.cli.live_views import COLORS, SeatsView, format_foot, render_bar
 
-BAR: Final = 20
 MAX_DIRECTIONS: Final = 8
 MAX_AGENTS: Final = 12
 
 
-class SwarmView(MovingView):
+class SwarmView(SeatsView):
     """The live view of a swarm."""
 
-    def __init__(self, plugin: AnyPlugin, timeline: SwarmTimeline, console: Console) -> None:
-        self._plugin = plugin
-        self._timeline = timeline
-        self._asked: dict[str, str] = {}
-        super().__init__(console)
-
-    def _show(self, event: EntryAdded | TextDelta) -> None:
-        if not isinstance(event, EntryAdded):
-            return
-        for line in describe_entry(self._plugin, self._timeline, event.entry):
-            style = (
-                "red" if line.startswith("  ✗") else "bold" if line.startswith("──") else "dim" if line.startswith("  ") else ""
-            )
-            self._console.print(Text(line, style=style))
-        self._asked = {ask.split(".", 2)[2]: ask.split(".", 2)[1] for ask in self._timeline.session_state.pending}
+    _timeline: SwarmTimeline
 
     def _render(self) -> RenderableType:
         if not self._timeline.seq:
@@ -56,7 +39,7 @@ class SwarmView(MovingView):
         ranked = sorted(self._timeline.state.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
         table = Table.grid(padding=(0, 1))
         for each in ranked[:MAX_DIRECTIONS]:
-            table.add_row(_render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
+            table.add_row(render_bar(each.concentration, "magenta"), Text(one_line(each.direction)[:60]))
         rest = len(ranked) - MAX_DIRECTIONS
         if rest > 0:
             table.add_row(Text(f"+ {rest}", style="dim"), Text(""))
@@ -104,14 +87,9 @@ class SwarmView(MovingView):
             (words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
         )
         for name, value, holds, text in rows:
-            table.add_row(Text(name), _render_bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {text}"))
+            table.add_row(Text(name), render_bar(value, "green" if holds else "yellow"), Text(f"{'✓' if holds else '✗'} {text}"))
         return table
 
     def _render_foot(self) -> Text:
         spent = self._timeline.spent
         return Text(format_foot(self._timeline.session, spent, self._timeline.words), style="dim")
-
-
-def _render_bar(value: float, color: str) -> Text:
-    filled = round(max(0.0, min(1.0, value)) * BAR)
-    return Text.assemble(("█" * filled, color), ("░" * (BAR - filled), "dim"), (f" {value:.2f}", "dim"))

@@ -40,18 +40,18 @@ from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.live_views import SealedView, View
 from moothall.surfaces.cli.options import HoldOptions
 from moothall.surfaces.cli.output import CommandResult
-from moothall.surfaces.cli.person import build_terminal_ask, stop_command
+from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_command
 from moothall.surfaces.cli.render import show_decision
 
 CATCH_UP_TRIES = 100
 CATCH_UP_SECONDS = 0.02
 
 
-class TerminalSession:
+class TerminalSession(PersonScreen):
     """A meeting held in this terminal."""
 
     def __init__(self) -> None:
-        self.session = ""
+        super().__init__(session="")
         self.runs: Path | None = None
         self._view: View | None = None
         self._moot: Moot | None = None
@@ -145,8 +145,6 @@ class TerminalSession:
             until = words.until.format(time=f"{each.pending.deadline:%Y-%m-%d %H:%M}") if each.pending.deadline else ""
             output.print_line(words.waiting.format(seat=each.ask.seat, until=until, session=self.session))
         output.print_line(words.then_resume.format(session=self.session))
-
-    # What a person's prompt needs of its screen (`PersonScreen`).
 
     def pause(self) -> None:
         if self._view is not None:
@@ -264,16 +262,9 @@ def let_pacer_lead(moot: Moot, pacer: Pacer) -> None:
 
 @contextmanager
 def follow_keys(moot: Moot) -> Iterator[bool]:
-    """Let a person at this terminal move demos on, while this lasts; False where nobody can press a key."""
+    """Let Enter and space skip the waits of demos, while this lasts; False where nobody can press a key."""
     pacer = Pacer()
     let_pacer_lead(moot, pacer)
-    with skip_on_keys(pacer) as has_keys:
-        yield has_keys
-
-
-@contextmanager
-def skip_on_keys(pacer: Pacer) -> Iterator[bool]:
-    """Let Enter and space skip a wait, while this lasts; False where nobody can press a key."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         yield False
         return

@@ -5,24 +5,9 @@ from dataclasses import dataclass
 
 import click
 
+from moothall.surfaces.api import toolsets
 from moothall.surfaces.api.method import MAY, ROLES, Role
 from moothall.surfaces.api.methods import TABLE
-from moothall.surfaces.api.toolsets import (
-    AGENT_TOOLS,
-    ALL_TOOLS,
-    MAX_TOKENS,
-    MAX_TOOLS,
-    OBSERVER_TOOLS,
-    OPERATOR_TOOLS,
-    OWNER_TOOLS,
-    RECORDER_TOOLS,
-    SEAT_TOOLS,
-    SESSION_OBSERVER_TOOLS,
-    SESSION_OWNER_TOOLS,
-    describe_tools,
-    estimate_tokens,
-    select_seat_tools,
-)
 from moothall.surfaces.cli import output as out
 from moothall.surfaces.invitations.entries import SessionKind
 
@@ -48,23 +33,21 @@ _SESSIONS: dict[SessionKind, str] = {
 def list_roles() -> Iterator[RoleTools]:
     """Every role with its tools, then all tools together."""
     for kind, title in _SESSIONS.items():
-        assert kind in SEAT_TOOLS
-        yield _measure(f"seat of {title}", select_seat_tools(kind, has_consultations=False), "seat")
-        yield _measure(f"seat of {title}, with consultations", select_seat_tools(kind, has_consultations=True), "seat")
-    yield _measure("owner", OWNER_TOOLS)
-    for kind, title in _SESSIONS.items():
-        yield _measure(f"owner of {title}", SESSION_OWNER_TOOLS[kind])
-    yield _measure("operator", OPERATOR_TOOLS)
-    yield _measure("recorder", RECORDER_TOOLS)
-    yield _measure("agent that decides under its own name", AGENT_TOOLS, "agent")
-    yield _measure("observer", OBSERVER_TOOLS)
-    for kind, title in _SESSIONS.items():
-        yield _measure(f"observer of {title}", SESSION_OBSERVER_TOOLS[kind])
-    yield _measure("all tools (moot mcp --all-tools, /mcp?tools=all)", ALL_TOOLS)
+        for has_consultations, more in ((False, ""), (True, ", with consultations")):
+            names = toolsets.select_seat_tools(kind, has_consultations=has_consultations)
+            yield _measure(f"seat of {title}{more}", names, "seat")
+    yield _measure("owner", toolsets.OWNER_TOOLS)
+    yield from (_measure(f"owner of {title}", toolsets.SESSION_OWNER_TOOLS[kind]) for kind, title in _SESSIONS.items())
+    yield _measure("operator", toolsets.OPERATOR_TOOLS)
+    yield _measure("recorder", toolsets.RECORDER_TOOLS)
+    yield _measure("agent that decides under its own name", toolsets.AGENT_TOOLS, "agent")
+    yield _measure("observer", toolsets.OBSERVER_TOOLS)
+    yield from (_measure(f"observer of {title}", toolsets.SESSION_OBSERVER_TOOLS[kind]) for kind, title in _SESSIONS.items())
+    yield _measure("all tools (moot mcp --all-tools, /mcp?tools=all)", toolsets.ALL_TOOLS)
 
 
 def _measure(title: str, names: tuple[str, ...], role: Role = "local") -> RoleTools:
-    tokens = estimate_tokens(describe_tools(names, role))
+    tokens = toolsets.estimate_tokens(toolsets.describe_tools(names, role))
     return RoleTools(role=title, count=len(names), tokens=tokens, tools=names)
 
 
@@ -80,8 +63,8 @@ def render_rights() -> str:
 
 @click.command()
 @click.option("--rights", is_flag=True, help="Print instead which role may make which call.")
-@out.json_option
-def tools(rights: bool, as_json: bool) -> None:
+@out.json_command
+async def tools(rights: bool) -> out.CommandResult:
     """List the MCP tools of each role, and their tokens.
 
     Tokens are what an agent reads before its first call, estimated: one for every four characters of names, descriptions and
@@ -93,17 +76,15 @@ def tools(rights: bool, as_json: bool) -> None:
     """
     if rights:
         calls = {name: method.needs for name, method in TABLE.items()}
-        result = out.CommandResult(json={role: sorted(MAY[role]) for role in ROLES} | {"calls": calls}, lines=[render_rights()])
-    else:
-        roles = list(list_roles())
-        result = out.CommandResult(json=roles, lines=_describe_roles(roles))
-    result.print(as_json=as_json)
+        return out.CommandResult(json={role: sorted(MAY[role]) for role in ROLES} | {"calls": calls}, lines=[render_rights()])
+    roles = list(list_roles())
+    return out.CommandResult(json=roles, lines=_describe_roles(roles))
 
 
 def _describe_roles(roles: list[RoleTools]) -> Iterator[str]:
     yield "tools  tokens  role"
     for each in roles:
         yield f"{each.count:>5}  {each.tokens:>6,}  {each.role}"
-        if each.tools != ALL_TOOLS:
+        if each.tools != toolsets.ALL_TOOLS:
             yield f"               {' '.join(each.tools)}"
-    yield out.Note(f"limits for a role: {MAX_TOOLS} tools, {MAX_TOKENS:,} tokens")
+    yield out.Note(f"limits for a role: {toolsets.MAX_TOOLS} tools, {toolsets.MAX_TOKENS:,} tokens")
