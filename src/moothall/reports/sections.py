@@ -142,6 +142,7 @@ def build_report(
     subtitle: Iterable[blocks.Text] = (),
     undecided: blocks.Line | None = None,
     section: str = "timeline",
+    title: str = "",
 ) -> Report:
     """A report with the title, times and seats that every session has; `undecided` is its first line where nothing is decided.
 
@@ -151,7 +152,7 @@ def build_report(
     return Report(
         session=timeline.session,
         language=timeline.language,
-        title=words.minutes,
+        title=title or words.minutes,
         topic=decision.topic,
         decision=put_answer_first(decision, (*decision_blocks, *explain_refusals(timeline, words)), words, undecided),
         record=add_origins(timeline, record, words),

@@ -108,7 +108,7 @@ def build_question_report(timeline: TimelineBase[QuestionState], decision: Decis
         head = (Strong(texts.reply.format(seat=to)),)
         answer = Card(blocks=_build_advice(advice, to, texts, "strong"), head=head, kind="decision")
     question = _build_request(opened.asker, to, opened.request, texts)
-    report = build_report(
+    return build_report(
         timeline,
         decision,
         words,
@@ -119,5 +119,5 @@ def build_question_report(timeline: TimelineBase[QuestionState], decision: Decis
             *build_costs(timeline, words),
         ),
         section="question",
+        title=f"{words.minutes}: {opened.asker} → {to}",
     )
-    return replace(report, title=f"{words.minutes}: {opened.asker} → {to}")

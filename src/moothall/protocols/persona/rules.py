@@ -13,11 +13,11 @@ from typing import Final, assert_never
 
 from moothall.domain.claims import extract_claim
 from moothall.domain.context import ContextWindow, Utterance, clip_utterance
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
-from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, SeatLost, SessionResumed
+from moothall.domain.effects import AnswerForm, Ask, Effect, Record
+from moothall.domain.facts import Closed, Entry, Fact, InputGiven, Opened, Reply, SeatLost, SessionResumed
 from moothall.domain.ids import USER, SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
-from moothall.domain.replace import fast_replace
+from moothall.domain.replace import copy_fields, fast_replace
 from moothall.protocols.persona import facts
 from moothall.protocols.persona.answer_table import FORMS
 from moothall.protocols.persona.prompts import build_answer_rules, build_brief
@@ -46,6 +46,8 @@ class PersonaRules:
     name = "persona"
     kinds: Mapping[str, type[Fact]] = facts.KINDS
     forms: Mapping[str, AnswerForm] = FORMS
+    brief = staticmethod(build_brief)
+    answer_rules = staticmethod(build_answer_rules)
 
     def initial(self, opened: Opened) -> Meeting:
         assert isinstance(opened, facts.MeetingOpened)
@@ -140,12 +142,6 @@ class PersonaRules:
             case _:
                 assert_never(state.phase)
 
-    def brief(self, state: Meeting, ask: Ask) -> Brief:
-        return build_brief(state, ask)
-
-    def answer_rules(self, state: Meeting, ask: Ask) -> AnswerRules:
-        return build_answer_rules(state, ask)
-
 
 RULES: Final = PersonaRules()
 
@@ -167,18 +163,7 @@ def _build_bid_asks(state: Meeting) -> tuple[Ask, ...]:
     return (*joint, *_build_asks(state, "intent", {**state.intents, **bidding}))
 
 
-def _is_awaited(
-    state: Meeting,
-    fact: facts.IntentDeclared
-    | facts.BidsDeclared
-    | facts.TurnTaken
-    | facts.PositionTaken
-    | facts.ConclusionDrafted
-    | facts.StandTaken
-    | SeatLost,
-    phase: str,
-    kind: str,
-) -> bool:
+def _is_awaited(state: Meeting, fact: Reply | SeatLost, phase: str, kind: str) -> bool:
     # Answers to an earlier turn or phase arrive late and are ignored: their ask id names another turn.
     if state.phase != phase or fact.ask != ask_id(state.turn, kind, fact.seat):
         return False
@@ -245,13 +230,7 @@ def _apply_joint_bids(state: Meeting, asked: SeatId, bids: tuple[facts.NamedInte
     named = {bid.node_id: bid for bid in reversed(bids)}
     for seat in group:
         if (bid := named.get(seat.id)) is not None:
-            intent = facts.Intent(
-                reaction_score=bid.reaction_score,
-                intent_to_speak=bid.intent_to_speak,
-                reason=bid.reason,
-                view=bid.view,
-                sufficient=bid.sufficient,
-            )
+            intent = copy_fields(facts.Intent, bid, choice="")
             state = _apply_bid(state, seat.id, intent)
         else:
             state = fast_replace(state, apart=(*state.apart, seat.id))

@@ -1,6 +1,5 @@
 """What people read of a pipeline: its report, with the result first, and the lines of the live view."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -22,7 +21,7 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
     """The report at any time of a pipeline."""
     words, decision = timeline.words, build_decision(timeline)
     lines = [timeline.build_once(line.id, (line,), partial(_build_line, line, words)) for line in timeline.lines]
-    report = sections.build_report(
+    return sections.build_report(
         timeline,
         decision,
         words,
@@ -39,8 +38,8 @@ def build_pipeline_report(timeline: PipelineTimeline) -> Report:
             *sections.build_seats(timeline.state.seats, words),
             *sections.build_costs(timeline, words),
         ),
+        title=words.pipeline,
     )
-    return replace(report, title=words.pipeline)
 
 
 def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: PipelineReportText) -> tuple[Block, ...]:

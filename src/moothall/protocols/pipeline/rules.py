@@ -7,7 +7,7 @@ participant in the seat. What follows a rejection is set in the gate's step.
 from collections.abc import Mapping
 from typing import Final
 
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost, SeatsSwapped, SessionForked
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
@@ -26,6 +26,8 @@ class PipelineRules:
     name = "pipeline"
     kinds: Mapping[str, type[Fact]] = facts.KINDS
     forms: Mapping[str, AnswerForm] = FORMS
+    brief = staticmethod(build_brief)
+    answer_rules = staticmethod(build_answer_rules)
 
     def initial(self, opened: Opened) -> Pipeline:
         assert isinstance(opened, facts.PipelineOpened)
@@ -76,12 +78,6 @@ class PipelineRules:
         seat = SeatId(step.agent)
         patience = state.opened.settings.patience
         return (Ask(id=ask_id(state.turn, kind, seat), seat=seat, kind=kind, turn=state.turn, patience=patience, first=first),)
-
-    def brief(self, state: Pipeline, ask: Ask) -> Brief:
-        return build_brief(state, ask)
-
-    def answer_rules(self, state: Pipeline, ask: Ask) -> AnswerRules:
-        return build_answer_rules(state, ask)
 
 
 RULES: Final = PipelineRules()

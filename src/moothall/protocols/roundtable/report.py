@@ -1,6 +1,5 @@
 """What people read of a conference: its report, with what was agreed first, and the lines of the live view."""
 
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -24,7 +23,7 @@ LONG_AGENDA: Final = 1_200
 def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
     """The report at any time of a conference."""
     words, decision = timeline.words, build_decision(timeline)
-    report = build_report(
+    return build_report(
         timeline,
         decision,
         words,
@@ -43,8 +42,8 @@ def build_roundtable_report(timeline: RoundtableTimeline) -> Report:
             *build_costs(timeline, words),
         ),
         section="speeches",
+        title=words.conference,
     )
-    return replace(report, title=words.conference)
 
 
 def _build_outcome(timeline: RoundtableTimeline, decision: Decision, words: RoundtableReportText) -> Block:

@@ -8,7 +8,7 @@ sections are sent back once, and then taken as they are.
 from collections.abc import Mapping
 from typing import Final
 
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
+from moothall.domain.effects import AnswerForm, Ask, Effect, Record
 from moothall.domain.facts import Entry, Fact, InputGiven, Opened, SeatLost
 from moothall.domain.ids import SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
@@ -28,6 +28,8 @@ class RoundtableRules:
     name = "roundtable"
     kinds: Mapping[str, type[Fact]] = facts.KINDS
     forms: Mapping[str, AnswerForm] = FORMS
+    brief = staticmethod(build_brief)
+    answer_rules = staticmethod(build_answer_rules)
 
     def initial(self, opened: Opened) -> Conference:
         assert isinstance(opened, facts.ConferenceOpened)
@@ -80,12 +82,6 @@ class RoundtableRules:
             return (Record(fact=facts.MinutesReturned(seat=state.author, missing=state.missing)),)
         reason, missing = state.ended_by or "rounds", state.missing if state.minutes is not None else ()
         return (Record(fact=facts.ConferenceClosed(reason=reason, author=state.author, skipped=state.skipped, missing=missing)),)
-
-    def brief(self, state: Conference, ask: Ask) -> Brief:
-        return build_brief(state, ask)
-
-    def answer_rules(self, state: Conference, ask: Ask) -> AnswerRules:
-        return build_answer_rules(state, ask)
 
 
 RULES: Final = RoundtableRules()
