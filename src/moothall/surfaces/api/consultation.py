@@ -1,11 +1,10 @@
 """`moot.consult`: ask another mind through the director, from a seat of a session or on its own."""
 
-import asyncio
+import time
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from moothall.app.deliberations import PROGRESS_SECONDS
 from moothall.app.rosters import build_consultation_options, parse_seats
 from moothall.domain.consult import ConsultKind
 from moothall.domain.ids import SeatId, SessionId, parse_seat_id, parse_session_id
@@ -15,6 +14,7 @@ from moothall.protocols.consultation.timeline import ConsultationSummary, Consul
 from moothall.surfaces.api.fields import IdempotencyKey, SeatRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import ConsultationParams, collect_options
+from moothall.surfaces.api.sessions import Wait, wait_until
 
 METHODS = Operations()
 
@@ -61,22 +61,22 @@ async def consult(call: Call, params: ConsultParams) -> ConsultOut:
     wait_for_turn), the director puts your question to another seat, records it and hands you the reply; then you are asked
     again. Without a session: a single question to one of `seats`.
     """
-    loop = asyncio.get_running_loop()
-    ends = loop.time() + params.timeout_seconds
-    if params.session_id is None:
-        session, seat, after = await call.context.run_shielded(_open_consultation(call, params))
-    else:
-        session, seat, after = await call.context.run_shielded(_request_consultation(call, params, params.session_id))
-    while True:
+    work = (
+        _open_consultation(call, params) if params.session_id is None else _request_consultation(call, params, params.session_id)
+    )
+    began = time.monotonic()
+    session, seat, after = await call.context.run_shielded(work)
+    left = max(0.0, params.timeout_seconds - (time.monotonic() - began))
+
+    async def find_reply() -> Wait[ConsultationSummary | None]:
         snapshot = await call.moot.engine.load_snapshot(session)
         line = await _find_line(call, session, seat, after)
-        left = ends - loop.time()
-        is_settled = line is not None and (line.refusal or line.filed is not None or line.failure == "unrecorded")
-        if is_settled or snapshot.is_closed or left <= 0 or call.deliberations.stopping.is_set():
-            return _build_consult_out(session, line, is_over=snapshot.is_closed, is_in_session=params.session_id is not None)
-        if call.progress is not None:
-            await call.progress(params.timeout_seconds - left, params.timeout_seconds)
-        await call.deliberations.wait_for_change(session, snapshot.seq, min(left, PROGRESS_SECONDS))
+        is_settled = line is not None and bool(line.refusal or line.filed is not None or line.failure == "unrecorded")
+        return Wait(snapshot, line, is_over=is_settled or snapshot.is_closed)
+
+    ready = await wait_until(call, session, left, find_reply)
+    is_over = ready.snapshot.is_closed
+    return _build_consult_out(session, ready.found, is_over=is_over, is_in_session=params.session_id is not None)
 
 
 async def _request_consultation(call: Call, params: ConsultParams, session: str) -> tuple[SessionId, SeatId, int]:

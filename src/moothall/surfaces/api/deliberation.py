@@ -1,11 +1,12 @@
 """The calls of a deliberation: `cstp.openDeliberation`, `contribute`, `closeDeliberation`, `getDeliberation` and their kin."""
 
+import dataclasses
 import re
 from collections import OrderedDict
 from collections.abc import Collection
-from dataclasses import asdict, fields
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
+from pydantic import Field
 from pydantic.alias_generators import to_camel
 
 from moothall.app.deliberations import DeliberationState, WaitResult, build_deliberation_state, find_council_rules
@@ -19,48 +20,15 @@ from moothall.errors import BadRoster, NotAllowed, SessionClosed, WorldError
 from moothall.memory.commands import KeyedCall
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
+from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.facts import CouncilSettings
 from moothall.protocols.council.motions import list_challenges
 from moothall.reports.timeline import format_time
 from moothall.scoring.independence import is_same_family
-from moothall.surfaces.api.fields import PAGE, ParticipantIn
+from moothall.surfaces.api import fields, shapes, views
 from moothall.surfaces.api.memory import find_decisions
 from moothall.surfaces.api.method import Call, Caller, Operations, ServerContext
-from moothall.surfaces.api.shapes import (
-    ChallengeOut,
-    CloseParams,
-    ContributedOut,
-    ContributeParams,
-    DeliberationOut,
-    GetParams,
-    JoinParams,
-    ListedOut,
-    ListOut,
-    ListParams,
-    OpenedOut,
-    OpenParams,
-    ResultOut,
-    StandingOut,
-    TurnAskOut,
-    TurnOut,
-    WaitParams,
-)
-from moothall.surfaces.api.views import (
-    build_candidates,
-    build_deadlines,
-    build_general_standing,
-    build_page,
-    build_result,
-    build_standing,
-    build_tally,
-    build_whole_page,
-    collect_silences,
-    describe_next_step,
-    find_motion_id,
-    find_status,
-    summarize_lines,
-)
 
 METHODS = Operations()
 
@@ -69,7 +37,7 @@ CONSULTED = "You are being consulted: answer with answer_ask, not with contribut
 
 
 @METHODS.add("cstp.openDeliberation", "run", tool="open_deliberation", unbound=True)
-async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
+async def open_deliberation(call: Call, params: shapes.OpenParams) -> shapes.OpenedOut:
     """Open a deliberation: a question that several participants decide together. Participants given by name come from outside
     and contribute by their own calls; those with a platform are models that Moot asks. Next: each participant calls
     wait_for_turn.
@@ -93,20 +61,20 @@ async def open_deliberation(call: Call, params: OpenParams) -> OpenedOut:
     }
     earlier = await find_decisions(call, await call.moot.remembering.find_similar(params.topic))
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
-    return OpenedOut.collect(await build_session_standing(call, session), earlier_decisions=earlier)
+    return shapes.OpenedOut.collect(await build_session_standing(call, session), earlier_decisions=earlier)
 
 
-async def build_session_standing(call: Call, session: SessionId) -> StandingOut:
+async def build_session_standing(call: Call, session: SessionId) -> shapes.StandingOut:
     """Where a session stands, whatever its protocol."""
     snapshot = await call.moot.engine.load_snapshot(session)
     if find_council_rules(snapshot) is not None:
-        return build_standing(await call.deliberations.load_state(session))
-    return build_general_standing(snapshot, (await call.moot.load_plugin(session)).name)
+        return views.build_standing(await call.deliberations.load_state(session))
+    return views.build_general_standing(snapshot, (await call.moot.load_plugin(session)).name)
 
 
-def build_seat(call: Call, given: str | ParticipantIn) -> Seat:
+def build_seat(call: Call, given: str | fields.ParticipantIn) -> Seat:
     """The seat for a participant that a caller names; raises BadRoster for a platform that it may not have."""
-    form = ParticipantIn(id=given) if isinstance(given, str) else given
+    form = fields.ParticipantIn(id=given) if isinstance(given, str) else given
     if not form.platform.strip():
         raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
     is_listed = call.moot.seating.is_listed(form.platform)
@@ -122,7 +90,7 @@ def build_seat(call: Call, given: str | ParticipantIn) -> Seat:
     )
 
 
-def _build_settings(plugin: AnyPlugin, params: OpenParams) -> dict[str, Any]:
+def _build_settings(plugin: AnyPlugin, params: shapes.OpenParams) -> dict[str, Any]:
     settings = {
         "blind": params.blind,
         "early_stop": params.early_stop,
@@ -135,13 +103,13 @@ def _build_settings(plugin: AnyPlugin, params: OpenParams) -> dict[str, Any]:
         "owner": None if params.owner is None else parse_seat_id(params.owner),
     }
     # What a caller left out, a protocol need not have; what it gave and the protocol lacks is refused later, by name.
-    known = {field.name for field in fields(plugin.settings)}
+    known = {field.name for field in dataclasses.fields(plugin.settings)}
     given = {name for name in params.model_fields_set if name in settings}
     return {name: value for name, value in settings.items() if value is not None and (name in known or name in given)}
 
 
 @METHODS.add("cstp.contribute", "speak", tool="contribute")
-async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
+async def contribute(call: Call, params: shapes.ContributeParams) -> shapes.ContributedOut:
     """Say something in a deliberation: propose, support, challenge, synthesize, vote, or pass. Speak when wait_for_turn says
     that it is your turn, with one of the types that it expects. Give an idempotencyKey, so that a retry counts once.
     """
@@ -153,68 +121,81 @@ async def contribute(call: Call, params: ContributeParams) -> ContributedOut:
     recorded = await call.deliberations.contribute(session, seat, said, params.idempotency_key, via=door)
     entry, place = recorded.entry, recorded.state
     line = next((line for line in reversed(place.council.lines) if line.seq == entry.seq), None)
-    return ContributedOut(
+    return shapes.ContributedOut(
         deliberation_id=session,
         entry=entry.seq,
         id=None if line is None else line.id,
         phase=place.council.phase,
         waiting_for=list(place.waiting_for),
-        status=find_status(place),
-        note=describe_next_step(place, SeatId(seat)),
+        status=views.find_status(place),
+        note=views.describe_next_step(place, SeatId(seat)),
     )
 
 
 @METHODS.add("cstp.closeDeliberation", "run", tool="close_deliberation")
-async def close_deliberation(call: Call, params: CloseParams) -> ResultOut:
+async def close_deliberation(
+    call: Call,
+    deliberation_id: fields.DeliberationRef,
+    force: Annotated[bool, Field(description="Close although no vote was cast.")] = False,
+    idempotency_key: fields.IdempotencyKey = "",
+) -> shapes.ResultOut:
     """Close a deliberation and compute its decision from the votes: decision, confidence, consensusType, participantVotes,
     dissent. One that has ended by itself answers with its result.
     """
-    words = (params.deliberation_id, params.force)
-    keyed = KeyedCall(call="close", by=call.caller.name, key=params.idempotency_key, words=words)
+    keyed = KeyedCall(call="close", by=call.caller.name, key=idempotency_key, words=(deliberation_id, force))
     await call.moot.memory.find_keyed_result(keyed)
-    await call.deliberations.close(params.deliberation_id, by=call.caller.name, force=params.force)
-    found = await find_result(call, params.deliberation_id)
+    await call.deliberations.close(deliberation_id, by=call.caller.name, force=force)
+    found = await find_result(call, deliberation_id)
     if found is None:
-        raise SessionClosed(f"{params.deliberation_id!r} was cancelled; it has no result")
+        raise SessionClosed(f"{deliberation_id!r} was cancelled; it has no result")
     # Taken after the close: a close that was refused does not use its key up, and a second close changes nothing.
     await call.moot.memory.use_key(keyed)
     return found
 
 
 @METHODS.add("cstp.getDeliberation", "read", tool="get_deliberation")
-async def get_deliberation(call: Call, params: GetParams) -> DeliberationOut:
+async def get_deliberation(
+    call: Call,
+    deliberation_id: fields.DeliberationRef,
+    *,
+    participant: fields.ParticipantRef = None,
+    since: Annotated[
+        int, Field(ge=0, le=fields.MAX_ENTRIES, description="Skip what could be read up to this entry (a cursor).")
+    ] = 0,
+    limit: fields.Limit = fields.PAGE,
+    at: fields.EntryNumber = None,
+) -> shapes.DeliberationOut:
     """Read a deliberation: everything that was said, who was silent and why, the challenges, and the result once it has ended."""
-    session = params.deliberation_id
-    seat = _find_reader(call.caller, params.participant)
-    if params.at is not None:
-        folded = await call.context.get_folded().load_at(parse_session_id(session), params.at)
+    seat = _find_reader(call.caller, participant)
+    if at is not None:
+        folded = await call.context.get_folded().load_at(deliberation_id, at)
         timeline, place = unwrap_timeline(folded.timeline), build_deliberation_state(folded.snapshot)
     else:
-        timeline = await _load_timeline(call, session) if params.since == 0 else None
-        place = await call.deliberations.load_state(session)
+        timeline = await _load_timeline(call, deliberation_id) if since == 0 else None
+        place = await call.deliberations.load_state(deliberation_id)
         if timeline is None and place.snapshot.is_closed:
-            timeline = await _load_timeline(call, session)
+            timeline = await _load_timeline(call, deliberation_id)
     # Before the next await: a timeline of an earlier entry may be folded on for somebody else.
-    result = build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
-    silences = [] if timeline is None else collect_silences(timeline)
-    lines = list(place.lines(seat, params.since))
-    page, following = build_whole_page(lines, lambda line: place.find_reveal_entry(line, seat), params.limit)
+    result = views.build_result(timeline) if timeline is not None and place.snapshot.is_closed else None
+    silences = [] if timeline is None else views.collect_silences(timeline)
+    lines = list(place.lines(seat, since))
+    page, following = views.build_whole_page(lines, lambda line: place.find_reveal_entry(line, seat), limit)
     opened, kept = place.council.opened, await _find_kept(call, place)
-    return DeliberationOut.collect(
-        build_standing(place),
+    return shapes.DeliberationOut.collect(
+        views.build_standing(place),
         contributions=page,
         next_since=following,
         challenges=[
-            ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
+            shapes.ChallengeOut(id=each.line.id, participant=each.line.seat, state=each.state, by=each.by)
             for each in list_challenges(place.council)
         ],
         silences=silences,
         options=list(opened.subject.options),
         settings=_build_settings_out(opened.settings),
-        candidates=build_candidates(place, seat),
-        motion=find_motion_id(place),
-        tally=build_tally(place),
-        deadlines=build_deadlines(place.snapshot),
+        candidates=views.build_candidates(place, seat),
+        motion=views.find_motion_id(place),
+        tally=views.build_tally(place),
+        deadlines=views.build_deadlines(place.snapshot),
         patience_seconds=opened.outside_patience,
         result=result,
         outcome=None if kept is None else kept.outcome,
@@ -228,7 +209,7 @@ async def _find_kept(call: Call, place: DeliberationState) -> RememberedDecision
 
 
 def _build_settings_out(settings: CouncilSettings) -> dict[str, Any]:
-    return {to_camel(name): value for name, value in asdict(settings).items() if value is not None}
+    return {to_camel(name): value for name, value in dataclasses.asdict(settings).items() if value is not None}
 
 
 def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
@@ -239,36 +220,51 @@ def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
 
 
 @METHODS.add("cstp.waitForTurn", "speak", tool="wait_for_turn", waits=True)
-async def wait_for_turn(call: Call, params: WaitParams) -> TurnOut:
+async def wait_for_turn(
+    call: Call,
+    deliberation_id: fields.DeliberationRef,
+    participant: fields.ParticipantRef = None,
+    cursor: Annotated[
+        int | None,
+        Field(ge=0, le=fields.MAX_ENTRIES, description="From the last answer. Default: since your own last contribution."),
+    ] = None,
+    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS)] = 45.0,
+) -> shapes.TurnOut:
     """Wait until it is your turn in a deliberation. Answers within timeoutSeconds (45): 'your_turn' with what is asked and what
     is new (then call contribute), 'pending' (nothing yet: call again with the cursor), or 'closed' with the result. With
     `more`, call again with the cursor for the rest of what is new.
     """
-    session = params.deliberation_id
-    seat = call.caller.resolve_speaker(params.participant)
+    seat = call.caller.resolve_speaker(participant)
     turn = await call.deliberations.wait(
-        session,
+        deliberation_id,
         seat,
         reader=_find_reader(call.caller, seat),
-        cursor=params.cursor,
-        timeout=params.timeout_seconds,
+        cursor=cursor,
+        timeout=timeout_seconds,
         progress=call.progress,
     )
     return await _build_turn_out(call, turn, SeatId(seat))
 
 
 @METHODS.add("cstp.joinDeliberation", "speak", tool="join_deliberation")
-async def join_deliberation(call: Call, params: JoinParams) -> TurnOut:
+async def join_deliberation(
+    call: Call,
+    deliberation_id: fields.DeliberationRef,
+    *,
+    participant: fields.ParticipantRef = None,
+    family: fields.FamilyRef = "",
+    cursor: Annotated[int, Field(ge=0, le=fields.MAX_ENTRIES, description="Where the last page ended.")] = 0,
+    limit: fields.Limit = fields.PAGE,
+) -> shapes.TurnOut:
     """Take your seat in a deliberation, for the first time or after an absence: gives all that was said so far and, if it is
     your turn, what is asked of you. Say your model in `family`. With `more`, call again with the cursor. Next: contribute, or
     wait_for_turn.
     """
-    session = params.deliberation_id
-    seat = call.caller.resolve_speaker(params.participant)
-    await _state_family(call, session, seat, params.family.strip())
+    seat = call.caller.resolve_speaker(participant)
+    await _state_family(call, deliberation_id, seat, family.strip())
     reader = _find_reader(call.caller, seat)
-    turn = await call.deliberations.wait(session, seat, reader=reader, cursor=params.cursor, timeout=0)
-    return await _build_turn_out(call, turn, SeatId(seat), params.limit)
+    turn = await call.deliberations.wait(deliberation_id, seat, reader=reader, cursor=cursor, timeout=0)
+    return await _build_turn_out(call, turn, SeatId(seat), limit)
 
 
 async def _state_family(call: Call, session: str, seat: str, given: str) -> None:
@@ -280,21 +276,21 @@ async def _state_family(call: Call, session: str, seat: str, given: str) -> None
         await call.deliberations.state_family(session, seat, known or given, via=call.caller.door)
 
 
-async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int = PAGE) -> TurnOut:
+async def _build_turn_out(call: Call, turn: WaitResult, seat: SeatId, limit: int = fields.PAGE) -> shapes.TurnOut:
     ask, reader = turn.ask, _find_reader(call.caller, seat)
-    page, following = build_page(turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit)
+    page, following = views.build_page(turn.new, lambda line: turn.place.find_reveal_entry(line, reader), limit)
     shown = {each.id for each in page}
-    note = CONSULTED if ask is not None and ask.ask.kind == "consult" else describe_next_step(turn.place, seat)
-    return TurnOut(
+    note = CONSULTED if ask is not None and ask.ask.kind == "consult" else views.describe_next_step(turn.place, seat)
+    return shapes.TurnOut(
         status=turn.status,
         cursor=turn.cursor if following is None else following,
         more=following is not None,
         note=f"{_describe_rest(turn, shown, following)}{note}",
-        summary=summarize_lines([line for line in turn.new if line.id in shown]),
+        summary=views.summarize_lines([line for line in turn.new if line.id in shown]),
         new=page,
         ask=None
         if ask is None
-        else TurnAskOut(
+        else shapes.TurnAskOut(
             id=ask.ask.id,
             phase=ask.ask.kind,
             expected=["answer"] if ask.ask.kind == "consult" else list(turn.place.allowed[seat]),
@@ -317,7 +313,7 @@ def _describe_rest(turn: WaitResult, shown: Collection[int], following: int | No
 
 
 _WIRE_STATUSES: Final = {"thinking": "open", "concluded": "closed"}
-_WIRE_NAMES: Final = {name: to_camel(name) for name in ContributeParams.model_fields if to_camel(name) != name}
+_WIRE_NAMES: Final = {name: to_camel(name) for name in shapes.ContributeParams.model_fields if to_camel(name) != name}
 _FIELD = re.compile(rf"\b(?:{'|'.join(_WIRE_NAMES)})\b")
 
 
@@ -330,24 +326,30 @@ def _spell_fields(instructions: str) -> str:
 
 
 @METHODS.add("cstp.listDeliberations", "read", tool="list_deliberations")
-async def list_deliberations(call: Call, params: ListParams) -> ListOut:
+async def list_deliberations(
+    call: Call,
+    status: Literal["open", "parked", "closed", "all"] = "all",
+    participant: fields.ParticipantRef = None,
+    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = "",
+    limit: fields.Limit = 100,
+) -> shapes.ListOut:
     """List or search deliberations: open ones, closed ones, or those in which a participant has a seat; the newest first."""
     found = []
-    for line in await call.moot.session_list.search(params.query) if params.query else reversed(await call.moot.sessions()):
+    for line in await call.moot.session_list.search(query) if query else reversed(await call.moot.sessions()):
         # One of a protocol that is not installed, or that is damaged, must not hide the others.
         plugin = load_protocols().get(line.protocol)
         if plugin is None or not plugin.wire_name or (call.caller.session and call.caller.session != line.session):
             continue
-        if params.status not in {"all", _WIRE_STATUSES.get(line.status, line.status)}:
+        if status not in {"all", _WIRE_STATUSES.get(line.status, line.status)}:
             continue
-        if params.participant is not None and not await _has_seat(call, line.session, params.participant):
+        if participant is not None and not await _has_seat(call, line.session, participant):
             continue
         found.append(line)
-        if len(found) == params.limit:
+        if len(found) == limit:
             break
-    return ListOut(
+    return shapes.ListOut(
         deliberations=[
-            ListedOut.collect(
+            shapes.ListedOut.collect(
                 line,
                 deliberation_id=line.session,
                 protocol=get_protocol(line.protocol).wire_name,
@@ -375,7 +377,7 @@ async def _load_timeline(call: Call, session: str) -> Any:
     return unwrap_timeline(await call.moot.load_timeline(session))
 
 
-async def find_result(call: Call, session: str) -> ResultOut | None:
+async def find_result(call: Call, session: str) -> shapes.ResultOut | None:
     """The result of a deliberation that has ended; None while it goes on, or if it was cancelled."""
     return await call.context.get_or_create(_Results).find(parse_session_id(session))
 
@@ -385,15 +387,15 @@ class _Results:
 
     def __init__(self, context: ServerContext) -> None:
         self._folded = context.get_folded()
-        self._built: OrderedDict[SessionId, tuple[object, ResultOut | None]] = OrderedDict()
+        self._built: OrderedDict[SessionId, tuple[object, shapes.ResultOut | None]] = OrderedDict()
 
-    async def find(self, session: SessionId) -> ResultOut | None:
+    async def find(self, session: SessionId) -> shapes.ResultOut | None:
         folded = await self._folded.load(session)
         timeline = unwrap_timeline(folded.timeline)
         # What became of its obligations is not in the session: memory has it.
         version = (folded.seq, dict(timeline.settled))
         if session not in self._built or self._built[session][0] != version:
-            self._built[session] = (version, build_result(timeline))
+            self._built[session] = (version, views.build_result(timeline))
             if len(self._built) > MAX_RESULTS:
                 self._built.popitem(last=False)
         return self._built[session][1]

@@ -73,18 +73,18 @@ class ViewStore:
 
     async def load_at(self, session: SessionId, at: int) -> SessionView:
         """Return the view of a session as it stood after an entry; raises BadSetting."""
-        found = self._past.get((session, at))
-        if found is None:
+        past = self._past.get((session, at))
+        if past is None:
             folded = await self.folded.load_at(session, at)
             view = build_view(folded)
             may = ["fork"] if folded.snapshot.session_state.closed is None else []
             standing = describe_status(view.fields["status"], is_decided=bool(view.fields["choice"]), is_running=True)
-            found = SessionView({**view.fields, "standing": standing, "may": may}, view.items)
-            self._past[session, at] = found
+            past = SessionView({**view.fields, "standing": standing, "may": may}, view.items)
+            self._past[session, at] = past
         self._past.move_to_end((session, at))
         if len(self._past) > MAX_PAST:
             self._past.popitem(last=False)
-        return found
+        return past
 
     def _find_held_up(self, folded: FoldedSession, known: StoredView) -> Json:
         """The seats anew where some wait for a provider, or did so in the view that is known; nothing else."""

@@ -112,16 +112,13 @@ def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:
 
 
 def _build_step_out(step: PersonStep) -> PersonStepOut:
-    return PersonStepOut(
-        key=step.key,
+    return PersonStepOut.collect(
+        step,
         text=strip_control(step.text),
-        kind=step.kind,
         needed=step.is_needed,
         long=step.is_long,
         default=strip_control(step.default),
         choices=[ChoiceOut(value=choice.value, text=strip_control(choice.text)) for choice in step.choices],
-        only_after=None if step.only_after is None else (step.only_after[0], list(step.only_after[1])),
-        group=step.group,
         numbers=[number for number in range(1, MAX_NUMBERS) if number in step.numbers] if step.kind != "text" else [],
     )
 

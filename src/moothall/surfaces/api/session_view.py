@@ -25,15 +25,9 @@ from moothall.reports.json_blocks import Json, clean, encode_block, encode_block
 from moothall.reports.outline import Lens, TimelineItem, build_outline
 from moothall.reports.timeline import SessionTimeline
 from moothall.reports.wording import explain_detail, format_percent
+from moothall.surfaces.api import views
 from moothall.surfaces.api.entries import has_sealed_words, is_sealed
 from moothall.surfaces.api.method import Caller, encode_json
-from moothall.surfaces.api.views import (
-    build_candidates,
-    build_deadlines,
-    build_obligations_out,
-    build_tally,
-    find_motion_id,
-)
 
 HUES: Final = 8
 _KINDS: Final = {"human": "person", MAILBOX: "outside", "command": "agent", "script": "script", "embedded": "model"}
@@ -82,8 +76,8 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "options": [clean(each) for each in opened.subject.options],
         "context": [{"name": clean(each.name), "size": len(each.text)} for each in opened.subject.context],
         "sealed": is_closed_to_readers,
-        "deadlines": [each.model_dump(mode="json", by_alias=True) for each in build_deadlines(snapshot)],
-        "obligations": [encode_json(each) for each in build_obligations_out(decision)],
+        "deadlines": [each.model_dump(mode="json", by_alias=True) for each in views.build_deadlines(snapshot)],
+        "obligations": [encode_json(each) for each in views.build_obligations_out(decision)],
         **_build_deliberation(snapshot),
         "may": list_allowed(snapshot),
     }
@@ -238,11 +232,11 @@ def _build_deliberation(snapshot: Snapshot) -> Json:
     if find_council_rules(snapshot) is None:
         return {}
     place = build_deliberation_state(snapshot)
-    motion = find_motion_id(place)
+    motion = views.find_motion_id(place)
     return {
-        "candidates": [each.model_dump(mode="json", by_alias=True) for each in build_candidates(place, None)],
+        "candidates": [each.model_dump(mode="json", by_alias=True) for each in views.build_candidates(place, None)],
         **({} if motion is None else {"motion": motion}),
-        "tally": [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in build_tally(place)],
+        "tally": [each.model_dump(mode="json", by_alias=True, exclude_none=True) for each in views.build_tally(place)],
     }
 
 

@@ -23,21 +23,9 @@ from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.reports.decision import Decision
 from moothall.reports.terminal import render_decision_lines
 from moothall.scoring.strength import Strength
+from moothall.surfaces.api import fields
 from moothall.surfaces.api.deliberation import build_seat
 from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
-from moothall.surfaces.api.fields import (
-    MAX_ENTRIES,
-    PAGE,
-    AskRef,
-    EntryNumber,
-    IdempotencyKey,
-    Limit,
-    ParticipantIn,
-    SeatRef,
-    SessionRef,
-    Short,
-    SwapsRef,
-)
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.page_export import export_text
 from moothall.surfaces.api.session_options import RunParams, collect_options
@@ -132,7 +120,7 @@ T = TypeVar("T")
 
 class OpenSessionParams(RunParams):
     topic: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
-    idempotency_key: IdempotencyKey = ""
+    idempotency_key: fields.IdempotencyKey = ""
 
 
 @METHODS.add("moot.openSession", "run", tool="open_session", unbound=True)
@@ -152,7 +140,7 @@ async def list_sessions(
     call: Call,
     status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all",
     query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = "",
-    limit: Limit = 100,
+    limit: fields.Limit = 100,
 ) -> SessionsOut:
     """All sessions, the most recently active first."""
     found = []
@@ -174,9 +162,9 @@ def build_session_out(line: SessionLine) -> SessionOut:
 @METHODS.add("moot.getSession", "read", tool="get_session")
 async def get_session(
     call: Call,
-    session_id: SessionRef,
+    session_id: fields.SessionRef,
     timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for the end.")] = 0.0,
-    at: EntryNumber = None,
+    at: fields.EntryNumber = None,
 ) -> SessionDecisionOut:
     """A session's current decision: who decided what, how sure, who dissents, who was lost, what it cost. With timeoutSeconds it
     waits for the end.
@@ -194,17 +182,20 @@ async def get_session(
         folded = await call.context.get_folded().load_at(session_id, at)
         plugin, timeline, state = folded.plugin, folded.timeline, folded.snapshot.state
     decision: Decision = plugin.decision(timeline)
-    fields = decision.to_json()
+    shown = decision.to_json()
     if is_sealed(state):
         # What seats have written so far may show in any of the other figures.
-        fields = {name: fields[name] for name in ("sessionId", "topic", "status", "parked", "choice", "strength")}
+        shown = {name: shown[name] for name in ("sessionId", "topic", "status", "parked", "choice", "strength")}
     summary = [line.text for line in render_decision_lines(plugin.report(timeline)) if line.text]
-    return SessionDecisionOut(**fields, cursor=timeline.seq, summary=summary)
+    return SessionDecisionOut(**shown, cursor=timeline.seq, summary=summary)
 
 
 @METHODS.add("moot.getEntries", "read")
 async def get_entries(
-    call: Call, session_id: SessionRef, after: Annotated[int, Field(ge=0, le=MAX_ENTRIES)] = 0, limit: Limit = PAGE
+    call: Call,
+    session_id: fields.SessionRef,
+    after: Annotated[int, Field(ge=0, le=fields.MAX_ENTRIES)] = 0,
+    limit: fields.Limit = fields.PAGE,
 ) -> EntriesOut:
     """The entries of a session's ledger, by page."""
     snapshot = await call.moot.engine.load_snapshot(session_id)
@@ -219,8 +210,8 @@ async def get_entries(
 @METHODS.add("moot.getAsks", "speak", tool="get_asks", waits=True)
 async def get_asks(
     call: Call,
-    session_id: SessionRef,
-    seat: SeatRef = None,
+    session_id: fields.SessionRef,
+    seat: fields.SeatRef = None,
     timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS, description="Wait this long for an ask to come.")] = 0.0,
 ) -> AsksOut:
     """What a session asks of your seat, with the form of the answer; with timeoutSeconds=45 it waits for an ask to come. No
@@ -298,12 +289,12 @@ def build_ask_out(each: OutstandingAsk) -> AskOut:
 @METHODS.add("moot.answer", "speak", tool="answer_ask")
 async def answer_ask(
     call: Call,
-    session_id: SessionRef,
+    session_id: fields.SessionRef,
     *,
-    seat: SeatRef = None,
-    ask: AskRef = None,
+    seat: fields.SeatRef = None,
+    ask: fields.AskRef = None,
     answer: Annotated[str | dict[str, Any], Field(description="Text for the form `text`, else the fields of the answer.")],
-    idempotency_key: IdempotencyKey = "",
+    idempotency_key: fields.IdempotencyKey = "",
 ) -> WrittenOut:
     """Answer what get_asks gave you."""
     speaker = parse_seat_id(call.caller.resolve_speaker(seat, "seat"))
@@ -321,9 +312,9 @@ async def answer_ask(
 @METHODS.add("moot.giveInput", "run")
 async def give_input(
     call: Call,
-    session_id: SessionRef,
+    session_id: fields.SessionRef,
     text: Annotated[str, Field(min_length=1, max_length=20_000)],
-    idempotency_key: IdempotencyKey = "",
+    idempotency_key: fields.IdempotencyKey = "",
 ) -> WrittenOut:
     """Add an input of the user's."""
     entry = await call.moot.give_input(session_id, text, idempotency_key)
@@ -332,7 +323,7 @@ async def give_input(
 
 
 @METHODS.add("moot.closeSession", "run")
-async def close_session(call: Call, session_id: SessionRef, idempotency_key: IdempotencyKey = "") -> WrittenOut:
+async def close_session(call: Call, session_id: fields.SessionRef, idempotency_key: fields.IdempotencyKey = "") -> WrittenOut:
     """Ask for the end: the session concludes with what was said so far."""
 
     async def close() -> int:
@@ -363,7 +354,7 @@ async def _end_once(call: Call, keyed: KeyedCall, end: Callable[[], Awaitable[in
 
 @METHODS.add("moot.resumeSession", "run", tool="resume_session")
 async def resume_session(
-    call: Call, session_id: SessionRef, swaps: SwapsRef = None, idempotency_key: IdempotencyKey = ""
+    call: Call, session_id: fields.SessionRef, swaps: fields.SwapsRef = None, idempotency_key: fields.IdempotencyKey = ""
 ) -> SessionDecisionOut:
     """Resume a session that an outage parked, after a check that every seat can be asked; swaps fill seats anew."""
     checked = check_swaps(call, swaps)
@@ -379,16 +370,16 @@ async def resume_session(
 def check_swaps(call: Call, swaps: dict[str, str] | None) -> dict[str, str]:
     """Return the swaps; raises BadRoster for a platform that the caller may not give a seat."""
     for seat, platform in (swaps or {}).items():
-        build_seat(call, ParticipantIn(id=seat, platform=platform))
+        build_seat(call, fields.ParticipantIn(id=seat, platform=platform))
     return swaps or {}
 
 
 @METHODS.add("moot.cancelSession", "run")
 async def cancel_session(
     call: Call,
-    session_id: SessionRef,
+    session_id: fields.SessionRef,
     reason: Annotated[str, Field(max_length=2_000)] = "",
-    idempotency_key: IdempotencyKey = "",
+    idempotency_key: fields.IdempotencyKey = "",
 ) -> WrittenOut:
     """End a session without a conclusion; its record stays."""
 
@@ -404,7 +395,7 @@ async def cancel_session(
 
 
 @METHODS.add("moot.exportSession", "read")
-async def export_session(call: Call, session_id: SessionRef, form: Short = "minutes") -> ExportOut:
+async def export_session(call: Call, session_id: fields.SessionRef, form: fields.Short = "minutes") -> ExportOut:
     """A session as text: minutes or html, or another form of its protocol."""
     if form == "jsonl" and call.caller.role != "local":
         raise NotAllowed("the ledger itself can be exported only on the server's own machine; ask for minutes or html")
@@ -414,7 +405,7 @@ async def export_session(call: Call, session_id: SessionRef, form: Short = "minu
 
 
 @METHODS.add("moot.verifySession", "read")
-async def verify_session(call: Call, session_id: SessionRef) -> VerifyOut:
+async def verify_session(call: Call, session_id: fields.SessionRef) -> VerifyOut:
     """Verify a session's hash chain."""
     records = await call.moot.engine.records(session_id)
     fault = await call.moot.verify(session_id)

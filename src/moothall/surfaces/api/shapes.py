@@ -7,44 +7,34 @@ from pydantic import AliasChoices, Field
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.topic import Stakes
 from moothall.memory.remembered_decision import RememberedObligation
-from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.strength import Strength
-from moothall.surfaces.api.fields import (
-    MAX_ENTRIES,
-    PAGE,
-    DeliberationRef,
-    FamilyRef,
-    IdempotencyKey,
-    ParticipantIn,
-    ParticipantRef,
-    Rounded,
-    Score,
-    Short,
-)
+from moothall.surfaces.api import fields
 from moothall.surfaces.api.memory import FoundOut
 from moothall.surfaces.api.method import ApiModel
 
 
 class OpenParams(ApiModel):
     topic: Annotated[str, Field(min_length=1, max_length=20_000)]
-    participants: Annotated[list[str | ParticipantIn], Field(min_length=2, max_length=64)]
+    participants: Annotated[list[str | fields.ParticipantIn], Field(min_length=2, max_length=64)]
     protocol: Annotated[
         str, Field(max_length=100, description="structured_debate, advisory_panel, consensus, or any other installed protocol.")
     ] = "structured_debate"
-    category: Short = ""
+    category: fields.Short = ""
     stakes: Stakes = "medium"
-    tags: Annotated[list[Short], Field(max_length=32)] = []
-    options: Annotated[list[Short], Field(max_length=32, description="The possible answers, if known.")] = []
-    thread: Short = ""
-    built_on: Annotated[list[Short], Field(max_length=32, description="Earlier decisions that this one builds on.")] = []
+    tags: Annotated[list[fields.Short], Field(max_length=32)] = []
+    options: Annotated[list[fields.Short], Field(max_length=32, description="The possible answers, if known.")] = []
+    thread: fields.Short = ""
+    built_on: Annotated[list[fields.Short], Field(max_length=32, description="Earlier decisions that this one builds on.")] = []
     blind: Annotated[bool, Field(description="Everyone writes before anyone reads.")] = True
     early_stop: Annotated[bool | None, Field(description="End when all blind choices agree. Default: depends on the stakes.")] = (
         None
     )
     rounds: Annotated[int | None, Field(ge=1, le=20)] = None
-    threshold: Annotated[Score | None, Field(description="consensus: the confidence that everyone's support must have.")] = None
+    threshold: Annotated[
+        fields.Score | None, Field(description="consensus: the confidence that everyone's support must have.")
+    ] = None
     quorum: Annotated[int | None, Field(ge=1, le=64, description="consensus: how many must agree. Default: all.")] = None
     owner: Annotated[str | None, Field(max_length=64, description="advisory_panel: who proposes and decides.")] = None
     rebuttal: Annotated[bool, Field(description="Those who were challenged answer before the synthesis.")] = True
@@ -56,7 +46,7 @@ class OpenParams(ApiModel):
     language: KnownLanguage | None = None
     consult: Annotated[bool, Field(description="Participants may consult each other before they contribute.")] = False
     memory: Annotated[bool | None, Field(description="Tell every seat of similar decisions. Default: yes.")] = None
-    idempotency_key: IdempotencyKey = ""
+    idempotency_key: fields.IdempotencyKey = ""
 
 
 class ParticipantOut(ApiModel):
@@ -100,13 +90,13 @@ class CandidateVoteIn(ApiModel):
     candidate: Annotated[int, Field(ge=1, description="The number of the candidate's line.")]
     position: VotePosition
     condition: Annotated[str, Field(max_length=2_000)] = ""
-    due: Short = ""
-    confidence: Score | None = None
+    due: fields.Short = ""
+    confidence: fields.Score | None = None
 
 
 class ContributeParams(ApiModel):
-    deliberation_id: DeliberationRef
-    participant: ParticipantRef = None
+    deliberation_id: fields.DeliberationRef
+    participant: fields.ParticipantRef = None
     type: ContributionType
     text: Annotated[
         str,
@@ -118,9 +108,9 @@ class ContributeParams(ApiModel):
         ),
     ] = ""
     confidence: Annotated[
-        Score | None, Field(description="The probability that you are right; scored against the later outcome.")
+        fields.Score | None, Field(description="The probability that you are right; scored against the later outcome.")
     ] = None
-    choice: Annotated[Short, Field(description="propose, synthesize: your answer in one to five words.")] = ""
+    choice: Annotated[fields.Short, Field(description="propose, synthesize: your answer in one to five words.")] = ""
     refers_to: Annotated[int | None, Field(ge=1, description="The number of the line that this is about.")] = None
     evidence: Annotated[list[Annotated[str, Field(min_length=1, max_length=2_000)]], Field(max_length=50)] = []
     answers: Annotated[list[int], Field(max_length=200, description="Challenges that this answers.")] = []
@@ -132,8 +122,8 @@ class ContributeParams(ApiModel):
     ballot: Annotated[
         list[CandidateVoteIn], Field(max_length=64, description="vote: a position on each candidate, where there are several.")
     ] = []
-    due: Annotated[Short, Field(description="vote: by when the condition must hold.")] = ""
-    idempotency_key: IdempotencyKey = ""
+    due: Annotated[fields.Short, Field(description="vote: by when the condition must hold.")] = ""
+    idempotency_key: fields.IdempotencyKey = ""
 
 
 class ContributionOut(ApiModel):
@@ -181,7 +171,7 @@ class VoteOut(ApiModel):
     condition: str = ""
     due: str = ""
     moved_by: int | None = None
-    weight: Rounded
+    weight: fields.Rounded
     via: str | None = Field(default=None, description="The door; `owner:` if the owner voted for the seat.")
     model: str | None = None
 
@@ -197,10 +187,10 @@ class TallyOut(ApiModel):
     """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and its posterior."""
 
     candidate: int
-    support: Rounded
-    unconditional: Rounded
-    oppose: Rounded
-    confidence: Rounded | None = None
+    support: fields.Rounded
+    unconditional: fields.Rounded
+    oppose: fields.Rounded
+    confidence: fields.Rounded | None = None
 
 
 class DeadlineOut(ApiModel):
@@ -238,7 +228,7 @@ class ResultOut(ApiModel):
     strength: Strength = Field(description="What the decision is worth, in one word.")
     note: str = Field(description="What a reader must know first: open challenges, an overturned majority, missing votes.")
     decision: str | None = None
-    confidence: Rounded | None = None
+    confidence: fields.Rounded | None = None
     consensus_type: str
     participant_votes: dict[str, VoteOut]
     dissent: list[str]
@@ -259,20 +249,6 @@ class ResultOut(ApiModel):
         default=[], description="The conditions of the decision, and what became of them."
     )
     tally: list[TallyOut] = Field(default=[], description="What each candidate got, the motion first.")
-
-
-class CloseParams(ApiModel):
-    deliberation_id: DeliberationRef
-    force: Annotated[bool, Field(description="Close although no vote was cast.")] = False
-    idempotency_key: IdempotencyKey = ""
-
-
-class GetParams(ApiModel):
-    deliberation_id: DeliberationRef
-    participant: ParticipantRef = None
-    since: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="Skip what could be read up to this entry (a cursor).")] = 0
-    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
-    at: Annotated[int | None, Field(ge=1, le=MAX_ENTRIES, description="As it stood after this entry. Default: now.")] = None
 
 
 class ChallengeOut(ApiModel):
@@ -306,15 +282,6 @@ class DeliberationOut(StandingOut):
     obligations: list[RememberedObligation] = []
 
 
-class WaitParams(ApiModel):
-    deliberation_id: DeliberationRef
-    participant: ParticipantRef = None
-    cursor: Annotated[
-        int | None, Field(ge=0, le=MAX_ENTRIES, description="From the last answer. Default: since your own last contribution.")
-    ] = None
-    timeout_seconds: Annotated[float, Field(ge=0, le=MAX_WAIT_SECONDS)] = 45.0
-
-
 class TurnAskOut(ApiModel):
     id: str
     phase: str
@@ -333,21 +300,6 @@ class TurnOut(ApiModel):
     more: bool = Field(default=False, description="There is more: call again with the cursor.")
     ask: TurnAskOut | None = None
     result: ResultOut | None = None
-
-
-class JoinParams(ApiModel):
-    deliberation_id: DeliberationRef
-    participant: ParticipantRef = None
-    family: FamilyRef = ""
-    cursor: Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="Where the last page ended.")] = 0
-    limit: Annotated[int, Field(ge=1, le=1_000)] = PAGE
-
-
-class ListParams(ApiModel):
-    status: Literal["open", "parked", "closed", "all"] = "all"
-    participant: ParticipantRef = None
-    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = ""
-    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
 
 
 class ListedOut(ApiModel):

@@ -23,22 +23,8 @@ from moothall.protocols.roundtable.facts import ConferenceOpened
 from moothall.reports.blocks import join_spans
 from moothall.reports.decision import Decision
 from moothall.reports.timeline import SessionTimeline, format_time
+from moothall.surfaces.api import shapes
 from moothall.surfaces.api.fields import PAGE
-from moothall.surfaces.api.shapes import (
-    CandidateOut,
-    ContributionOut,
-    DeadlineOut,
-    DissentOut,
-    LostOut,
-    MovedOut,
-    ParticipantOut,
-    ResultOut,
-    SilenceOut,
-    StandingOut,
-    TakenIn,
-    TallyOut,
-    VoteOut,
-)
 from moothall.surfaces.invitations.entries import SessionKind
 
 MAX_PAGE_LENGTH: Final = 60_000
@@ -56,7 +42,7 @@ def find_status(place: DeliberationState) -> Literal["open", "parked", "closed",
     return "closed" if isinstance(place.snapshot.session_state.closed, DeliberationClosed) else "cancelled"
 
 
-def build_standing(place: DeliberationState) -> StandingOut:
+def build_standing(place: DeliberationState) -> shapes.StandingOut:
     """Where a deliberation stands."""
     council, allowed = place.council, place.allowed
     return _build_standing(
@@ -68,12 +54,13 @@ def build_standing(place: DeliberationState) -> StandingOut:
         waiting_for=place.waiting_for,
         note=describe_next_step(place, None),
         participants=[
-            ParticipantOut.collect(seat, may_contribute=allowed[seat.id] if seat.is_outside else []) for seat in council.seats
+            shapes.ParticipantOut.collect(seat, may_contribute=allowed[seat.id] if seat.is_outside else [])
+            for seat in council.seats
         ],
     )
 
 
-def build_general_standing(snapshot: Snapshot, protocol: str) -> StandingOut:
+def build_general_standing(snapshot: Snapshot, protocol: str) -> shapes.StandingOut:
     """Where a session of any protocol stands: its asks are answered with `moot.answer`."""
     state = snapshot.session_state
     return _build_standing(
@@ -84,13 +71,13 @@ def build_general_standing(snapshot: Snapshot, protocol: str) -> StandingOut:
         round=0,
         waiting_for=sorted({ask.split(".", 2)[2] for ask in state.pending}),
         note=f"This is a session of the protocol '{protocol}': see what is asked with get_asks, answer with answer_ask.",
-        participants=[ParticipantOut.collect(seat, may_contribute=[]) for seat in state.seats],
+        participants=[shapes.ParticipantOut.collect(seat, may_contribute=[]) for seat in state.seats],
     )
 
 
-def _build_standing(snapshot: Snapshot, **given: object) -> StandingOut:
+def _build_standing(snapshot: Snapshot, **given: object) -> shapes.StandingOut:
     opened = snapshot.session_state.opened
-    return StandingOut.collect(opened, opened.subject, deliberation_id=snapshot.session, cursor=snapshot.seq, **given)
+    return shapes.StandingOut.collect(opened, opened.subject, deliberation_id=snapshot.session, cursor=snapshot.seq, **given)
 
 
 def find_session_kind(snapshot: Snapshot) -> SessionKind:
@@ -134,9 +121,9 @@ def summarize_lines(lines: Sequence[CouncilLine]) -> str:
     return f"New: {'; '.join(parts)}."
 
 
-def build_contribution(line: CouncilLine) -> ContributionOut:
+def build_contribution(line: CouncilLine) -> shapes.ContributionOut:
     """A line as it crosses the wire."""
-    return ContributionOut.collect(
+    return shapes.ContributionOut.collect(
         line.said,
         line,
         entry=line.seq,
@@ -151,7 +138,7 @@ def build_contribution(line: CouncilLine) -> ContributionOut:
 
 def build_page(
     lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
-) -> tuple[list[ContributionOut], int | None]:
+) -> tuple[list[shapes.ContributionOut], int | None]:
     """Return the first lines, in the order in which they came to light, and the entry behind which the next page begins.
 
     Lines that came to light together stay together: if they are too long for one answer, each is shortened and marked.
@@ -165,7 +152,7 @@ def build_page(
 
 def build_whole_page(
     lines: Sequence[CouncilLine], find_entry: Callable[[CouncilLine], int], limit: int
-) -> tuple[list[ContributionOut], int | None]:
+) -> tuple[list[shapes.ContributionOut], int | None]:
     """The same with every line as it is: as long as a page may be, or as the lines that came to light together are."""
     page, following = _build_sized_page(lines, find_entry, limit)
     return [each.out for each in page], following
@@ -175,7 +162,7 @@ class _SizedLine(NamedTuple):
     """A line as it crosses the wire, and its length there."""
 
     line: CouncilLine
-    out: ContributionOut
+    out: shapes.ContributionOut
     size: int
 
 
@@ -208,7 +195,7 @@ def _build_sized_page(
     return page, None
 
 
-def _cut_contribution(line: ContributionOut, room: int) -> ContributionOut:
+def _cut_contribution(line: shapes.ContributionOut, room: int) -> shapes.ContributionOut:
     """Shorten a line: its text to a part of the room, and what comes beside it to almost nothing."""
     few = slice(0, MAX_SHORTENED)
     return line.model_copy(
@@ -218,14 +205,14 @@ def _cut_contribution(line: ContributionOut, room: int) -> ContributionOut:
             "evidence": [cut_text(each, max(room // 32, 1)) for each in line.evidence[few]],
             "answers": line.answers[few],
             "accepts": line.accepts[few],
-            "taken": [TakenIn(entry=each.entry, how=each.how) for each in line.taken[few]],
+            "taken": [shapes.TakenIn(entry=each.entry, how=each.how) for each in line.taken[few]],
             "ballot": [each.model_copy(update={"condition": ""}) for each in line.ballot],
             "is_cut": True,
         }
     )
 
 
-def build_trace_lines(timeline: SessionTimeline) -> tuple[list[ContributionOut], bool]:
+def build_trace_lines(timeline: SessionTimeline) -> tuple[list[shapes.ContributionOut], bool]:
     """Who said what, in order, in a session of any protocol; whether there is more than one answer holds."""
     if isinstance(timeline, CouncilTimeline):
         page, following = build_page(timeline.state.lines, lambda line: line.seq, PAGE)
@@ -237,7 +224,7 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[ContributionOut],
         if page and (size > MAX_PAGE_LENGTH or len(page) == PAGE):
             return page, True
         page.append(
-            ContributionOut(
+            shapes.ContributionOut(
                 id=line.id,
                 entry=line.seq,
                 at=line.timestamp,
@@ -254,12 +241,12 @@ def build_trace_lines(timeline: SessionTimeline) -> tuple[list[ContributionOut],
     return page, False
 
 
-def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[CandidateOut]:
+def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[shapes.CandidateOut]:
     """The lines that are or would be voted on, as far as the reader may see them."""
     council = place.council
     visible = {line.id: line for line in council.list_visible_lines(reader)}
     return [
-        CandidateOut(
+        shapes.CandidateOut(
             candidate=line.id,
             participant=line.seat,
             choice=line.said.choice,
@@ -279,7 +266,7 @@ def find_motion_id(place: DeliberationState) -> int | None:
     return candidates[0] if len(candidates) == 1 else None
 
 
-def build_tally(place: DeliberationState) -> list[TallyOut]:
+def build_tally(place: DeliberationState) -> list[shapes.TallyOut]:
     """What each candidate got in the last vote; nothing while any of its votes is sealed (D-23)."""
     closed, council = place.snapshot.session_state.closed, place.council
     if isinstance(closed, DeliberationClosed):
@@ -289,14 +276,14 @@ def build_tally(place: DeliberationState) -> list[TallyOut]:
     return build_tallies(tally_candidates(place.rules.variant, council))
 
 
-def build_tallies(tallies: Sequence[CandidateTally]) -> list[TallyOut]:
-    return [TallyOut.collect(tally, candidate=tally.line) for tally in tallies]
+def build_tallies(tallies: Sequence[CandidateTally]) -> list[shapes.TallyOut]:
+    return [shapes.TallyOut.collect(tally, candidate=tally.line) for tally in tallies]
 
 
-def build_deadlines(snapshot: Snapshot) -> list[DeadlineOut]:
+def build_deadlines(snapshot: Snapshot) -> list[shapes.DeadlineOut]:
     """Until when each seat that is asked may answer."""
     return [
-        DeadlineOut(participant=ask.split(".", 2)[2], phase=ask.split(".", 2)[1], deadline=format_time(pending.deadline))
+        shapes.DeadlineOut(participant=ask.split(".", 2)[2], phase=ask.split(".", 2)[1], deadline=format_time(pending.deadline))
         for ask, pending in snapshot.session_state.pending.items()
         if pending.deadline is not None
     ]
@@ -312,7 +299,7 @@ def build_obligations_out(decision: Decision) -> list[RememberedObligation]:
     ]
 
 
-def build_result(timeline: CouncilTimeline) -> ResultOut | None:
+def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
     """Build the result of a deliberation from its decision; None while there is none."""
     closed = timeline.resolution
     if closed is None:
@@ -320,9 +307,10 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
     decision, council = build_decision(timeline), timeline.state
     motion, missing = council.line(closed.motion), list_missing_votes(timeline)
     voiced = [
-        DissentOut.collect(voice, participant=voice.seat or "", id=next(iter(voice.entries), None)) for voice in decision.dissent
+        shapes.DissentOut.collect(voice, participant=voice.seat or "", id=next(iter(voice.entries), None))
+        for voice in decision.dissent
     ]
-    return ResultOut.collect(
+    return shapes.ResultOut.collect(
         decision,
         deliberation_id=timeline.session,
         note=_build_note(decision, timeline.language, missing),
@@ -338,7 +326,7 @@ def build_result(timeline: CouncilTimeline) -> ResultOut | None:
         overturned_blind_majority=decision.overturned,
         missing=missing,
         changed_minds=_collect_changes(decision, motion),
-        lost=[LostOut.collect(lost, participant=lost.seat) for lost in decision.lost],
+        lost=[shapes.LostOut.collect(lost, participant=lost.seat) for lost in decision.lost],
         obligations=build_obligations_out(decision),
         tally=build_tallies(closed.candidates),
     )
@@ -349,17 +337,17 @@ def _build_note(decision: Decision, language: Language, missing: Sequence[SeatId
     return " ".join(filter(None, (join_spans(build_warning(decision, language)), unvoted)))
 
 
-def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, VoteOut]:
+def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, shapes.VoteOut]:
     """Build the votes, by seat; of a deliberation with the condition of each and the model that cast it."""
     council = timeline if isinstance(timeline, CouncilTimeline) else None
     votes = {} if council is None else find_motion_votes(council)
-    given: dict[str, VoteOut] = {}
+    given: dict[str, shapes.VoteOut] = {}
     for position in decision.positions:
         if position.verdict is None:
             continue
         vote = votes.get(position.seat)
         line = None if council is None else council.state.line(council.state.votes.get(position.seat))
-        given[position.seat] = VoteOut.collect(
+        given[position.seat] = shapes.VoteOut.collect(
             vote,
             position=position.verdict,
             confidence=position.confidence_after or 0.0,
@@ -371,12 +359,12 @@ def build_votes(decision: Decision, timeline: SessionTimeline) -> dict[str, Vote
     return given
 
 
-def _build_open_challenges(decision: Decision, council: Council) -> list[DissentOut]:
+def _build_open_challenges(decision: Decision, council: Council) -> list[shapes.DissentOut]:
     lines = [line for claim in decision.open_challenges for number in claim.entries if (line := council.line(number)) is not None]
-    return [DissentOut.collect(line.said, line, participant=line.seat, kind="challenge") for line in lines]
+    return [shapes.DissentOut.collect(line.said, line, participant=line.seat, kind="challenge") for line in lines]
 
 
-def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[MovedOut]:
+def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[shapes.MovedOut]:
     """Who wrote one choice blind and ended with another, or names a line that moved it."""
     after = motion.said.choice if motion is not None else ""
     found = []
@@ -385,7 +373,7 @@ def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[Mov
         is_other = bool(position.choice_before and after) and position.choice_before.casefold() != after.casefold()
         if position.moved_by is not None or (supports and is_other):
             found.append(
-                MovedOut(
+                shapes.MovedOut(
                     participant=position.seat,
                     before=position.choice_before or position.before or "",
                     after=after if supports else position.verdict,
@@ -395,11 +383,13 @@ def _collect_changes(decision: Decision, motion: CouncilLine | None) -> list[Mov
     return found
 
 
-def collect_silences(timeline: CouncilTimeline) -> list[SilenceOut]:
+def collect_silences(timeline: CouncilTimeline) -> list[shapes.SilenceOut]:
     """Who passed or was lost, in order."""
     passed = [
-        SilenceOut(participant=one.seat, phase=one.phase, entry=one.seq, why="went_on" if one.is_implied else "passed")
+        shapes.SilenceOut(participant=one.seat, phase=one.phase, entry=one.seq, why="went_on" if one.is_implied else "passed")
         for one in timeline.passes
     ]
-    lost = [SilenceOut(participant=one.seat, phase=one.asked_for, entry=one.seq, why=one.reason) for one in timeline.losses]
+    lost = [
+        shapes.SilenceOut(participant=one.seat, phase=one.asked_for, entry=one.seq, why=one.reason) for one in timeline.losses
+    ]
     return sorted([*passed, *lost], key=lambda one: one.entry)

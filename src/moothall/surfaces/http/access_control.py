@@ -61,11 +61,6 @@ class RateLimiter:
         left, since = self._buckets.get(caller, (self._burst, self._clock()))
         return max(0.0, (1 - left) / self._per_second - (self._clock() - since))
 
-    def has_room(self, caller: str) -> bool:
-        """Whether one more call would fit."""
-        left, since = self._buckets.get(caller, (self._burst, self._clock()))
-        return left + (self._clock() - since) * self._per_second >= 1
-
     def take(self, caller: str) -> bool:
         """Whether one more call fits."""
         now = self._clock()

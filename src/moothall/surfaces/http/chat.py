@@ -18,18 +18,8 @@ from moothall.domain.budget import Spent
 from moothall.errors import KeyReused, MootError, NotAllowed, WorldError
 from moothall.memory.tokens import AccessDenied
 from moothall.reports.json_text import dump_json
+from moothall.surfaces.api import chat_request
 from moothall.surfaces.api.chat import ChatAnswer, ChatPieces, Reasoning, find_or_open_meeting, follow_meeting
-from moothall.surfaces.api.chat_request import (
-    ChatModel,
-    ChatRefused,
-    ChatRequest,
-    answer_side_question,
-    check_response_format,
-    find_model,
-    list_models,
-    parse_chat_request,
-    read_question,
-)
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext
 from moothall.surfaces.http.refusals import build_chat_error, build_error_body
 
@@ -65,15 +55,17 @@ class ChatDoor:
 
     async def handle_models(self, request: Request) -> Response:
         _check_caller(request)
-        return JSONResponse({"object": "list", "data": [_build_model(model) for model in list_models()]})
+        return JSONResponse({"object": "list", "data": [_build_model(model) for model in chat_request.list_models()]})
 
     async def handle_model(self, request: Request) -> Response:
         _check_caller(request)
-        return JSONResponse(_build_model(find_model(request.path_params["model"])))
+        return JSONResponse(_build_model(chat_request.find_model(request.path_params["model"])))
 
     async def handle_unknown(self, request: Request) -> Response:
         what = f"{request.method} {request.url.path[:100]}"
-        raise ChatRefused(404, f"{what} is not served; Moot has GET /v1/models and POST /v1/chat/completions", "unknown_url")
+        raise chat_request.ChatRefused(
+            404, f"{what} is not served; Moot has GET /v1/models and POST /v1/chat/completions", "unknown_url"
+        )
 
     async def handle_completion(self, request: Request) -> Response:
         came = asyncio.get_running_loop().time()
@@ -81,15 +73,15 @@ class ChatDoor:
         body = await self._read_body(request)
         if body is None:
             largest = request.state.largest_body
-            raise ChatRefused(413, f"the request is too large; the limit is {largest} bytes", "request_too_large")
-        chat = parse_chat_request(body)
-        model = find_model(chat.model)
-        aside = answer_side_question(chat)
+            raise chat_request.ChatRefused(413, f"the request is too large; the limit is {largest} bytes", "request_too_large")
+        chat = chat_request.parse_chat_request(body)
+        model = chat_request.find_model(chat.model)
+        aside = chat_request.answer_side_question(chat)
         if aside is not None:
             shape = _Shape(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), chat, model)
             return await self._answer(request, shape, _say_aside(aside), {})
-        check_response_format(chat)
-        question = read_question(chat)
+        chat_request.check_response_format(chat)
+        question = chat_request.read_question(chat)
         call = Call(context=self._context(), caller=caller, trace=request.headers.get(TRACE_HEADER, ""))
         key = request.headers.get("idempotency-key", "").strip()
         meeting = await find_or_open_meeting(call, chat, model, question, key)
@@ -145,7 +137,7 @@ class ChatDoor:
 class _Shape:
     """The shapes of one answer."""
 
-    def __init__(self, name: str, created: int, chat: ChatRequest, model: ChatModel) -> None:
+    def __init__(self, name: str, created: int, chat: chat_request.ChatRequest, model: chat_request.ChatModel) -> None:
         self.chat = chat
         self._head = {"id": name, "created": created, "model": model.id}
 
@@ -177,7 +169,7 @@ def _check_caller(request: Request) -> Caller:
     return caller
 
 
-def _build_model(model: ChatModel) -> dict[str, Any]:
+def _build_model(model: chat_request.ChatModel) -> dict[str, Any]:
     return {"id": model.id, "object": "model", "created": CREATED, "owned_by": "moot", "name": model.describe()}
 
 
@@ -238,7 +230,7 @@ def _answer_errors(handler: Handler) -> Handler:
     async def handle(request: Request) -> Response:
         try:
             return await handler(request)
-        except ChatRefused as error:
+        except chat_request.ChatRefused as error:
             return build_chat_error(error.status, str(error), error.code, error.param)
         except NotAllowed as error:
             return build_chat_error(403, str(error), "permission_denied")

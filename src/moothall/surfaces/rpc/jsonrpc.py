@@ -13,17 +13,7 @@ from pydantic import ValidationError
 from moothall.app.version import VERSION
 from moothall.errors import MootError
 from moothall.reports.json_text import dump_json
-from moothall.surfaces.api.errors import (
-    CODES,
-    INTERNAL,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    NO_METHOD,
-    PARSE,
-    STANDARD,
-    TOO_MUCH,
-    find_error_code,
-)
+from moothall.surfaces.api import errors
 from moothall.surfaces.api.method import Call, Method, explain_validation_error
 
 MAX_IN_A_BATCH: Final = 100
@@ -46,7 +36,7 @@ class Fault(Exception):
     kind: str = ""
 
 
-_TOO_MANY: Final = Fault(TOO_MUCH.number, "too many calls; slow down", "TooMuch")
+_TOO_MANY: Final = Fault(errors.TOO_MUCH.number, "too many calls; slow down", "TooMuch")
 
 
 def _allow_always() -> bool:
@@ -74,7 +64,7 @@ class Dispatcher:
             return None if single is None else dump_json(single)
         if not request or len(request) > MAX_IN_A_BATCH:
             return build_refusal(
-                INVALID_REQUEST, f"a batch has 1 to {MAX_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest"
+                errors.INVALID_REQUEST, f"a batch has 1 to {MAX_IN_A_BATCH} requests, not {len(request)}", "InvalidRequest"
             )
         # One after another: what a caller sends together it means in that order. The first was let in with the batch.
         answers = []
@@ -107,20 +97,20 @@ class Dispatcher:
             return self._describe()
         method = self._table.get(name)
         if method is None:
-            raise Fault(NO_METHOD, f"no method is called {name[:100]!r}; {DISCOVER} lists those that exist")
+            raise Fault(errors.NO_METHOD, f"no method is called {name[:100]!r}; {DISCOVER} lists those that exist")
         try:
             return await method.invoke(call, _name_params(method, params))
         except Fault:
             raise
         except ValidationError as cause:
-            raise Fault(INVALID_PARAMS, explain_validation_error(cause), "InvalidParams") from None
+            raise Fault(errors.INVALID_PARAMS, explain_validation_error(cause), "InvalidParams") from None
         except MootError as cause:
-            raise Fault(find_error_code(cause), str(cause), type(cause).__name__) from None
+            raise Fault(errors.find_error_code(cause), str(cause), type(cause).__name__) from None
         except RecursionError:
-            raise Fault(INVALID_PARAMS, "the parameters are nested too deeply", "InvalidParams") from None
+            raise Fault(errors.INVALID_PARAMS, "the parameters are nested too deeply", "InvalidParams") from None
         except Exception:
             log.exception("the call %s failed", name)
-            raise Fault(INTERNAL, "the server failed; see its log", "Internal") from None
+            raise Fault(errors.INTERNAL, "the server failed; see its log", "Internal") from None
 
 
 def decode_json(body: bytes) -> object:
@@ -128,7 +118,7 @@ def decode_json(body: bytes) -> object:
     try:
         return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
     except (UnicodeDecodeError, ValueError, RecursionError) as cause:
-        raise Fault(PARSE, f"the body is not valid JSON: {str(cause)[:200]}") from None
+        raise Fault(errors.PARSE, f"the body is not valid JSON: {str(cause)[:200]}") from None
 
 
 def _refuse_constant(constant: str) -> NoReturn:
@@ -137,15 +127,15 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 def _validate_request(request: object) -> dict[str, Any]:
     if not isinstance(request, dict):
-        raise Fault(INVALID_REQUEST, "a request is an object with jsonrpc, method, params and id")
+        raise Fault(errors.INVALID_REQUEST, "a request is an object with jsonrpc, method, params and id")
     if request.get("jsonrpc") != "2.0":
-        raise Fault(INVALID_REQUEST, 'jsonrpc must be "2.0"')
+        raise Fault(errors.INVALID_REQUEST, 'jsonrpc must be "2.0"')
     if not isinstance(request.get("method"), str):
-        raise Fault(INVALID_REQUEST, "method must be a string")
+        raise Fault(errors.INVALID_REQUEST, "method must be a string")
     if "params" in request and not isinstance(request["params"], dict | list):
-        raise Fault(INVALID_REQUEST, "params must be an object or an array")
+        raise Fault(errors.INVALID_REQUEST, "params must be an object or an array")
     if "id" in request and not _is_id(request["id"]):
-        raise Fault(INVALID_REQUEST, "id must be a string, a number or null")
+        raise Fault(errors.INVALID_REQUEST, "id must be a string, a number or null")
     return request
 
 
@@ -166,7 +156,9 @@ def _name_params(method: Method[Any, Any], params: object) -> object:
         return {} if params is None else params
     names = list(method.input_schema().get("properties", {}))
     if len(params) > len(names):
-        raise Fault(INVALID_PARAMS, f"{len(params)} parameters were given; the method has {len(names)}: {', '.join(names)}")
+        raise Fault(
+            errors.INVALID_PARAMS, f"{len(params)} parameters were given; the method has {len(names)}: {', '.join(names)}"
+        )
     return dict(zip(names, params, strict=False))
 
 
@@ -201,8 +193,8 @@ def build_document(table: Mapping[str, Method[Any, Any]]) -> dict[str, Any]:
 
 def list_errors() -> list[dict[str, Any]]:
     """Every error that a call may answer with, each code once."""
-    found = dict(STANDARD)
-    for code in (*CODES.values(), TOO_MUCH):
+    found = dict(errors.STANDARD)
+    for code in (*errors.CODES.values(), errors.TOO_MUCH):
         found[code.number] = f"{found[code.number]}; {code.means}" if code.number in found else code.means
     return [{"code": number, "message": means} for number, means in sorted(found.items())]
 
