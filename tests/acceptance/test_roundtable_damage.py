@@ -415,3 +415,10 @@ def valid_turn(folder: Path) -> set[str]:
     except (OSError, ValueError, BadTurn):
         return set()
     return {hashlib.sha256((folder / "turn.json").read_bytes()).hexdigest()}
+
+
+def test_a_byte_order_mark_is_no_damage(desk: Desk) -> None:
+    """R-11: editors of Windows put one in front of what they save."""
+    for name in ("turn.json", "AGENDA.md", "001_architect.md"):
+        desk.put(name, b"\xef\xbb\xbf" + (desk.folder / name).read_bytes())
+    assert desk.damage() == []
