@@ -188,6 +188,20 @@ def test_a_person_who_rejects_work_is_heard_with_the_reason(tmp_path: Path) -> N
     assert "Too short." in person.asked[3][0].about
 
 
+@pytest.mark.parametrize(
+    ("typed", "verdict"),
+    [(["OK, I reject this.", ""], "REJECTED"), (["OK, I reject this.", "1"], "APPROVED"), (["yes but no", "2"], "REJECTED")],
+)
+def test_a_person_is_shown_what_was_understood_before_it_counts(tmp_path: Path, typed: list[str], verdict: str) -> None:
+    """M-14: Enter confirms it, anything else is read anew; what cannot be read is asked for again."""
+    person = TypingPerson(["A draft.", *typed, "Too short."], is_stubborn=True)
+    entries = asyncio.run(hold(tmp_path, "pipeline", person))
+    verdicts = [asdict(entry.fact)["said"] for entry in entries if type(entry.fact).__name__ == "VerdictGiven"]
+    assert verdicts[0]["verdict"] == verdict
+    complaint = person.asked[2][0].complaint
+    assert "understood as:" in complaint if typed[0].startswith("OK") else "expected a number or a word" in complaint
+
+
 def test_a_person_who_leaves_is_lost_for_that_ask_only(tmp_path: Path) -> None:
     """M-8: in a program without a terminal of its own, leaving is a refusal."""
     person = TypingPerson([None])

@@ -15,6 +15,8 @@ class TypingPerson:
     """
 
     lines: Iterable[str | None] = ()
+    is_stubborn: bool = False
+    """Whether it types its lines also after a complaint."""
     asked: list[tuple[PersonQuestion, str | None]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -22,7 +24,7 @@ class TypingPerson:
 
     async def __call__(self, question: PersonQuestion) -> str | None:
         usual = "1" if question.choices else f"Words of mine, number {len(self.asked)}." if question.is_words else ""
-        typed = usual if question.complaint else next(self._left, usual)
+        typed = usual if question.complaint and not self.is_stubborn else next(self._left, usual)
         self.asked.append((question, typed))
         return typed
 

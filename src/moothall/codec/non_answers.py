@@ -81,7 +81,9 @@ def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_re
         hint = _fold_line(brief.hints.get(name, ""))
         is_hint = bool(text.strip()) and (plain in _BLANKS or plain in {hint, f"string ({hint})", f"字符串 ({hint})"})
         names = fold_names(properties) if is_free_text(properties.get(name, {})) else {fold_name(name)}
-        if is_hint or fold_name(text) in names or _repeats_prompt(brief, text):
+        # Where words are asked for, no name of a field is shown.
+        is_name = brief.form.form == "json" and fold_name(text) in names
+        if is_hint or is_name or _repeats_prompt(brief, text):
             shown = show_value(text)
             raise BadAnswer(f"{name}: words of the prompt were repeated; an answer of your own was expected (given: {shown})")
 

@@ -62,6 +62,11 @@ def read_step(step: PersonStep, text: str) -> str | None:
             return text.strip() or None
 
 
+def is_read_from_words(step: PersonStep, text: str) -> bool:
+    """Whether a choice was taken from a sentence rather than named: the person is shown what was understood."""
+    return step.kind in {"position", "option"} and bool(step.choices) and bool(text) and read_choice(text, step.choices) is None
+
+
 def suggest_choice(text: str, choices: Sequence[PersonChoice]) -> str:
     """Return the choice that a mistyped word is nearest to; empty if none is near."""
     known = {normalize_label(word): choice.text for choice in choices for word in list_words(choice)}

@@ -360,6 +360,7 @@ class InterviewText(Texts):
     choose: str
     nearest: str
     number: str
+    understood: str
     needed: str
     command: str
     unsaid: str

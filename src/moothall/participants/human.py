@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from moothall.codec.answers import Reading, read_answer
-from moothall.codec.person_asks import KeptWords, build_person_ask, find_alternative, find_command, read_step, suggest_choice
+from moothall.codec.person_asks import (
+    KeptWords,
+    build_person_ask,
+    find_alternative,
+    find_command,
+    is_read_from_words,
+    read_step,
+    suggest_choice,
+)
 from moothall.domain.context import Utterance
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
@@ -137,6 +145,7 @@ class PersonInterview:
                 is_words=step.kind == "text",
                 is_long=step.is_long,
             )
+            understood = ""
             while True:
                 typed = await ask(question)
                 if typed is None:
@@ -151,9 +160,16 @@ class PersonInterview:
                     instead = find_alternative(brief, text) if instead is None else instead
                     if instead is not None:
                         return instead
-                    value = _read_typed(person, step, text, INTERVIEW[brief.language])
+                    # An empty line confirms what was understood.
+                    value = understood if understood and not text else _read_typed(person, step, text, INTERVIEW[brief.language])
                 except BadAnswer as error:
                     question = replace(question, complaint=str(error), default=text if step.kind == "text" else "")
+                    understood = ""
+                    continue
+                if value != understood and is_read_from_words(step, text):
+                    shown = next(each.text for each in step.choices if each.value == value)
+                    question = replace(question, complaint=INTERVIEW[brief.language].understood.format(choice=shown))
+                    understood = value
                     continue
                 if value:
                     answers[step.key] = value
