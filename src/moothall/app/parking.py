@@ -51,7 +51,9 @@ async def explain_unready_seats(snapshot: Snapshot, seating: ParticipantFactory)
     """Return why seats of a parked session still cannot be asked; empty if all that were out can, or if it is not parked."""
     state = snapshot.session_state
     out = () if state.parked is None else state.parked.seats
-    return await explain_unready({seat.id: seating(seat) for seat in state.seats if seat.id in out}, CHECK_SECONDS)
+    return await explain_unready(
+        {seat.id: seating(seat) for seat in state.seats if seat.id in out}, CHECK_SECONDS, is_outage=True
+    )
 
 
 async def run_through_outages(

@@ -100,7 +100,9 @@ def _repeats_prompt(brief: Brief, text: str) -> bool:
     lines = [line for prompt in (brief.system, brief.shared, brief.own) for line in prompt.splitlines()]
     spoken = _fold_lines([line for line in lines if not line.startswith(FENCE)])
     quoted = _fold_lines([line.removeprefix(FENCE) for line in lines if line.startswith(FENCE)])
-    return any(each in spoken - own for each in sentences) and all(each in spoken | quoted | {topic} for each in sentences)
+    # A heading that the prompt names, over words that a seat said before, is a speech.
+    repeated = [each for each in sentences if len(each) >= MIN_ECHO_LENGTH and each in spoken - own]
+    return bool(repeated) and all(each in spoken | quoted | {topic} for each in sentences)
 
 
 def _fold_lines(lines: Sequence[str]) -> set[str]:

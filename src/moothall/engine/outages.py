@@ -91,18 +91,27 @@ def holds_half(seats: Sequence[Seat], out: Iterable[SeatId]) -> bool:
     return 2 * sum(seat.weight for seat in seats if seat.id in missing) >= sum(seat.weight for seat in seats)
 
 
-async def explain_unready(participants: Mapping[SeatId, Participant | None], seconds: float) -> dict[SeatId, str]:
-    """Try each participant once; returns a sentence with the remedy for each seat that could not answer now."""
+async def explain_unready(
+    participants: Mapping[SeatId, Participant | None], seconds: float, *, is_outage: bool = False
+) -> dict[SeatId, str]:
+    """Ask each participant once whether it is ready; returns a sentence with the remedy for each seat that is not.
+
+    With `is_outage`, beside one that is out, those that can be probed are.
+    """
     waiting = {id(participant): participant for participant in participants.values() if participant is not None}
-    sentences = await asyncio.gather(*(_probe(participant, seconds) for participant in waiting.values()))
+    sentences = await asyncio.gather(
+        *(_check_ready(participant, seconds, is_outage=is_outage) for participant in waiting.values())
+    )
     found = dict(zip(waiting, sentences, strict=True))
     return {seat: why for seat, each in participants.items() if (why := found.get(id(each))) is not None}
 
 
-async def _probe(participant: Participant, seconds: float) -> str | None:
+async def _check_ready(participant: Participant, seconds: float, *, is_outage: bool) -> str | None:
     try:
         async with asyncio.timeout(seconds):
-            return await (participant.probe() if isinstance(participant, ProbedParticipant) else participant.ready())
+            if is_outage and isinstance(participant, ProbedParticipant):
+                return await participant.probe()
+            return await participant.ready()
     except TimeoutError:
         return f"no answer within {seconds:.0f} s"
     except Exception as error:  # noqa: BLE001 - a participant is other people's code

@@ -319,7 +319,9 @@ class SessionRun:
     async def _release_slow(self) -> None:
         """Record the silence of a participant that answers a probe: a seat that is slow is lost, and no outage."""
         slow = self._outages.list_slow()
-        unready = await explain_unready({fact.seat: self._participants.get(fact.seat) for fact in slow}, PROBE_SECONDS)
+        unready = await explain_unready(
+            {fact.seat: self._participants.get(fact.seat) for fact in slow}, PROBE_SECONDS, is_outage=True
+        )
         for fact in slow:
             if fact.seat not in unready and self._outages.held.pop(fact.ask, None) is not None:
                 self._outages.answered.add(fact.seat)
@@ -364,7 +366,7 @@ class SessionRun:
         # Asked one by one, every seat would look like the only one that is out, and who answered a moment ago may be out by now:
         # so all others are asked whether they are ready.
         others = {seat: each for seat, each in self._participants.items() if seat not in out}
-        self._unready = await explain_unready(others, PROBE_SECONDS)
+        self._unready = await explain_unready(others, PROBE_SECONDS, is_outage=True)
         if holds_half(voices, {*out, *self._unready}):
             return True
         # Nobody else was asked, and without this seat the session would be over: an outage does not end a meeting.
