@@ -35,6 +35,7 @@ RULE: list[tuple[Decision, Strength, str]] = [
     (replace(AGREED, turnout=0.49), "weak", "few_voices"),
     (replace(AGREED, outcome_uncertain=True), "weak", "outcome_uncertain"),
     (replace(AGREED, confidence=0.64), "weak", "unsure"),
+    (replace(AGREED, voters=1), "weak", "one_voice"),
     (replace(NO_VOTE, voters=1), "weak", "one_voice"),
     (replace(NO_VOTE, voters=2), "fair", "no_vote"),
     (replace(AGREED, dissent=(AGAINST,)), "fair", "some_oppose"),

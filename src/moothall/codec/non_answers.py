@@ -101,7 +101,7 @@ def _repeats_prompt(brief: Brief, text: str) -> bool:
     spoken = _fold_lines([line for line in lines if not line.startswith(FENCE)])
     quoted = _fold_lines([line.removeprefix(FENCE) for line in lines if line.startswith(FENCE)])
     # A heading that the prompt names, over words that a seat said before, is a speech.
-    repeated = [each for each in sentences if len(each) >= MIN_ECHO_LENGTH and each in spoken - own]
+    repeated = [each for each in sentences if len(each) >= MIN_ECHO_LENGTH and each[0] != "#" and each in spoken - own]
     return bool(repeated) and all(each in spoken | quoted | {topic} for each in sentences)
 
 

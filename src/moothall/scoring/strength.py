@@ -5,7 +5,7 @@ overruled   most of the weight that took a side is against it: the decider went 
 contested   the support is below CLEAR_MAJORITY, or it overturns what most wrote blind and nobody names a reason; without a vote,
             a disagreement was left open
 weak        those who took a side hold less than half of the weight, missing votes could have changed it, or it is less sure
-            than one ordinary vote; without a vote, fewer than two stand behind it
+            than one ordinary vote, or one voice alone stands behind it (D-26)
 strong      a vote that nobody opposed, with SURE_SUPPORT and SURE_TURNOUT, at SURE_CONFIDENCE or more, no challenge left open
 fair        everything else; without a vote it is never more than this
 """
@@ -84,8 +84,10 @@ def rate_strength(
         return StrengthRating("weak", "outcome_uncertain")
     if confidence is not None and confidence < ONE_VOTE - _ROUNDING:
         return StrengthRating("weak", "unsure")
+    if voters == 1 or (support is None and voters < 1):
+        return StrengthRating("weak", "one_voice")
     if support is None:
-        return StrengthRating("fair", "no_vote") if voters > 1 else StrengthRating("weak", "one_voice")
+        return StrengthRating("fair", "no_vote")
     if opposed:
         return StrengthRating("fair", "some_oppose")
     if open_challenges:
