@@ -70,7 +70,7 @@ def persona(choice: object = None, later: object = None, draft: object = "Postgr
 
 
 def test_a_meeting_keeps_the_blind_choices_that_are_choices(tmp_path: Path) -> None:
-    """D-15, M-16: other case and full stops are the same choice; an essay, nothing and a lost seat are none; the rest is another."""
+    """D-15, M-16: other case and full stops are the same choice; an essay, nothing, a lost seat are none; the rest is another."""
     seats = {
         "ada": persona("PostgreSQL"),
         "bob": persona(" postgreSQL. "),
