@@ -116,6 +116,10 @@ class Lexicon:
     """Words that make a choice as a whole answer only, and its value."""
     pattern: re.Pattern[str]
     """Finds the strong words and those for what is not offered, the longest first."""
+    marks: frozenset[str]
+    """The longest word of each of those in Latin letters."""
+    han: tuple[str, ...]
+    """Those in other letters."""
     is_of_names: bool
     """Whether the choices are names, which no other words stand for."""
     is_of_types: bool
@@ -156,7 +160,10 @@ def is_silent(text: str, choices: Sequence[PersonChoice]) -> bool:
 
 def names_choice(text: str, choices: Sequence[PersonChoice]) -> bool:
     """Whether a text holds a word that means a choice wherever it stands, as "yes" does not."""
-    return build_lexicon(tuple(choices)).pattern.search(fold_text(text)) is not None
+    lexicon, plain = build_lexicon(tuple(choices)), fold_text(text)
+    # Looking for all of them at once is slow, and most texts have none.
+    is_likely = not lexicon.marks.isdisjoint(_LATIN.findall(plain)) or any(word in plain for word in lexicon.han)
+    return is_likely and lexicon.pattern.search(plain) is not None
 
 
 def split_clauses(text: str) -> list[str]:
@@ -293,7 +300,15 @@ def build_lexicon(choices: tuple[PersonChoice, ...]) -> Lexicon:
         blocking = set()
     listed = sorted({*strong, *blocking}, key=len, reverse=True)
     pattern = re.compile("|".join(_build_word_pattern(word) for word in listed) or r"(?!)")
-    return Lexicon(strong=strong, weak=weak, pattern=pattern, is_of_names=is_of_names, is_of_types=is_of_types)
+    return Lexicon(
+        strong=strong,
+        weak=weak,
+        pattern=pattern,
+        marks=frozenset(max(words, key=len) for word in listed if (words := _LATIN.findall(word))),
+        han=tuple(word for word in listed if not _LATIN.search(word)),
+        is_of_names=is_of_names,
+        is_of_types=is_of_types,
+    )
 
 
 def list_synonyms(choice: PersonChoice) -> tuple[str, ...]:
@@ -319,7 +334,9 @@ def _build_word_pattern(word: str) -> str:
 
 def fold_text(text: str) -> str:
     """Return a text in the form in which it is compared: one width, lower case, simplified, without markup."""
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").translate(_SIMPLIFIED)
+    folded = text.casefold()
+    if not text.isascii():
+        folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").translate(_SIMPLIFIED)
     return _MARKUP.sub(" ", folded).strip()
 
 

@@ -64,6 +64,8 @@ _SIMPLIFIED: Final = str.maketrans("協參與請違滿處幫覆評達發執繼�
 _FORM: Final = re.compile(r'"\s*\|\s*"|:\s*\[?(?:string|字符串)\s*[(（,}\]]|:\s*\d+ … \d|: true \| false')
 """What only the description of an answer's form has."""
 _BLANKS: Final = frozenset({"", "string", "字符串", "your answer", "your text", "placeholder", "{...}", "[...]"})
+MAX_VOTE_LENGTH: Final = 120
+"""A longer sentence holds more words than a vote has."""
 MIN_ECHO_LENGTH: Final = 12
 """A shorter line of the prompt may stand in an answer by chance."""
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:。！？：])\s*|\n")
@@ -90,12 +92,17 @@ def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_re
 
 def _repeats_prompt(brief: Brief, text: str) -> bool:
     """Whether every sentence of a text stands in the prompt, where Moot speaks: what others said may be said again."""
-    sentences = _list_sentences(text.replace(FENCE, ""))
-    if sum(map(len, sentences)) < MIN_ECHO_LENGTH or not sentences[0]:
+    if len(text) < MIN_ECHO_LENGTH:
         return False
     topic = _fold_line(brief.perception.goal)
     if topic.endswith(("?", "？")) and _fold_line(text) == topic:
         return True
+    # Nearly every answer ends here: folding a prompt takes much longer than to look for a few sentences in it.
+    prompt = "\n".join((brief.system, brief.shared, brief.own)).casefold()
+    parts = [part.strip() for part in _SENTENCE_END.split(text.casefold())]
+    if not any(len(part) >= MIN_ECHO_LENGTH and part in prompt for part in parts):
+        return False
+    sentences = _list_sentences(text.replace(FENCE, ""))
     own = {*_list_sentences(brief.seat.stance), *_list_sentences(brief.seat.instructions)}
     lines = [line for prompt in (brief.system, brief.shared, brief.own) for line in prompt.splitlines()]
     spoken = _fold_lines([line for line in lines if not line.startswith(FENCE)])
@@ -176,8 +183,8 @@ def check_sides(said: object, depth: int = 0) -> None:
 
 
 def _check_side(name: str, text: str, *, label: str, side: str) -> None:
-    # "Yes" in a text may answer something else than the motion.
-    sentences = [each for each in split_sentences(text) if names_choice(each, _SIDES)]
+    # "Yes" in a text may answer something else than the motion, and no long sentence is a vote.
+    sentences = {each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH and names_choice(each, _SIDES)}
     sides = {read.value for each in sentences if (read := apply_rule(each, _SIDES)) is not None}
     # "I support it" beside a condition is half of what was said, not its opposite.
     if sides and not sides & {side, "support" if side == "conditional_support" else side}:
