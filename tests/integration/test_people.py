@@ -166,6 +166,7 @@ TYPED = st.text(max_size=60) | st.sampled_from(LINES)
 @example(protocol="consensus", lines=[*[""] * 10, "PASS"])
 @example(protocol="consensus", lines=[*[""] * 10, "/PASS"])
 @example(protocol="debate", lines=["Yes.", "x" * 3_000])
+@example(protocol="swarm", lines=["", "", "", ""])
 def test_a_person_who_types_anything(tmp_path: Path, protocol: str, lines: list[str]) -> None:
     """M-8: never a traceback, never recorded nonsense, never lost words."""
     person = TypingPerson(lines)

@@ -85,7 +85,8 @@ def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_re
         names = fold_names(properties) if is_free_text(properties.get(name, {})) else {fold_name(name)}
         # Where words are asked for, no name of a field is shown.
         is_name = brief.form.form == "json" and fold_name(text) in names
-        if is_hint or is_name or _repeats_prompt(brief, text):
+        # A direction is a name, and the task itself is one.
+        if is_hint or is_name or (name != "direction" and _repeats_prompt(brief, text)):
             shown = show_value(text)
             raise BadAnswer(f"{name}: words of the prompt were repeated; an answer of your own was expected (given: {shown})")
 
