@@ -26,7 +26,7 @@ quick: $(VENV)/.dev
 
 # Three side by side where there are two cores: a third of the time tests wait for a clock, a server or a browser.
 test: check $(VENV)/.browser
-	@$(BIN)/python -m pytest -n 3 --dist worksteal
+	@$(BIN)/python checks/run_tests.py
 
 # The examples, links and requirement ids of the docs.
 test-docs: $(VENV)/.dev
@@ -80,8 +80,9 @@ lint: $(VENV)/.dev
 # The lock files name versions and hashes, never where they come from.
 lock: $(VENV)/.dev
 	@$(BIN)/pip install --quiet uv
-	@$(BIN)/$(LOCK) --extra embedded -o requirements.lock
-	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra temporal --extra otel --extra anthropic --extra google --group dev -o requirements-dev.lock
+	@$(BIN)/$(LOCK) --extra embedded --extra pdf -o requirements.lock
+	@$(BIN)/$(LOCK) --extra workers --extra anthropic --extra otel --extra pdf -o deploy/requirements.lock
+	@$(BIN)/$(LOCK) --extra embedded --extra postgres --extra workers --extra temporal --extra otel --extra anthropic --extra google --extra pdf --group dev -o requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .cache dist
@@ -91,16 +92,17 @@ $(VENV)/bin/python:
 		{ echo "Moot needs Python 3.11 or newer; say which with: make PYTHON=/path/to/python3.12"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
+# A lock names everything: nothing is looked up beside it, where a newer release of a package with extras would be refused.
 $(VENV)/.run: $(VENV)/bin/python requirements.lock pyproject.toml
 	@echo "Setting up (once) …"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
 	@$(BIN)/moot setup embedded
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python requirements-dev.lock pyproject.toml testkit/pyproject.toml
 	@echo "Setting up the tests (once) …"
-	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e testkit
 	@touch $@
 

@@ -28,7 +28,7 @@ from moothall import Moot
 from moothall.app.demos import Demo, build_demo_options, list_demos
 from moothall.app.panels import Panel
 from moothall.app.verification import LedgerVerifier
-from moothall.participants.demo import find_script
+from moothall.participants.script import find_script
 
 ROOT = Path(__file__).resolve().parents[1]
 CHILD = ROOT / "tests" / "acceptance" / "counted.py"

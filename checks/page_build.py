@@ -31,7 +31,7 @@ MAX_SCRIPT = 150_000
 """Bytes of the script, gzipped."""
 COUNTS = "counts"
 """The table of the page's catalogue that holds texts for one thing and for several."""
-TABLES = ("verdicts", "strengths", "consensus_types", "types", "stakes_levels", "outcomes")
+TABLES = ("verdicts", "strengths", "consensus_types", "types", "stakes_levels", "outcomes", "agreement_kinds")
 """The shared terms that the page shows."""
 
 _CALLED = re.compile(r'"((?:cstp|moot)\.\w+)"')

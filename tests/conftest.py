@@ -25,6 +25,7 @@ settings.load_profile("moot")
 MEMORY_FOLDER = Path("/dev/shm")
 ROOM_NEEDED = 2 * 2**30
 STARTING_SECONDS = 300.0
+LONG_FIRST = ("browser", "acceptance", "docs", "integration", "conformance", "unit")
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "60",
@@ -54,6 +55,23 @@ def pytest_configure() -> None:
         # Some tests start programs that they have written.
         if found.f_bavail * found.f_frsize >= ROOM_NEEDED and not found.f_flag & os.ST_NOEXEC:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin each worker's share with the folders whose tests are long: short ones are left for the end, which any can take.
+
+    xdist gives each worker a run of neighbours, as many as any other; a file's tests stay together, because they share a server.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    ranks = {name: rank for rank, name in enumerate(LONG_FIRST)}
+    by_length = sorted(files, key=lambda path: (ranks.get(path.parent.name, len(ranks)), -len(files[path]), str(path)))
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    for path in by_length:
+        min(shares, key=len).extend(files[path])
+    items[:] = itertools.chain.from_iterable(shares)
 
 
 class PostgresServer:

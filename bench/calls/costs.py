@@ -45,9 +45,9 @@ PROTOCOLS: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "persona": ("persona", {}),
     'persona, bids = "together"': ("persona", {"bids": "together"}),
     "roundtable, two rounds": ("roundtable", {"max_rounds": 2}),
-    "debate": ("debate", {"early_stop": False}),
-    "consensus": ("consensus", {"early_stop": False}),
-    "advisory": ("advisory", {"early_stop": False}),
+    "debate": ("debate", {"debate": "always"}),
+    "consensus": ("consensus", {"debate": "always"}),
+    "advisory": ("advisory", {"debate": "always"}),
     "swarm, two rounds": ("swarm", {"max_rounds": 2}),
     "pipeline, one gate": (
         "pipeline",
@@ -99,6 +99,8 @@ class PricedModel:
     """Counts what is sent and said, and takes the time for it."""
 
     is_caching: bool
+    seconds: float | None = None
+    """How long every call takes; None if reading and writing take their time."""
     calls: int = 0
     sent: int = 0
     cached: int = 0
@@ -112,7 +114,8 @@ class PricedModel:
         reused = reused if reused >= MIN_CACHED else 0
         sent, said = count_tokens(prompt), count_tokens(answer)
         self.calls, self.sent, self.cached, self.said = self.calls + 1, self.sent + sent, self.cached + reused, self.said + said
-        await asyncio.sleep(FIRST_SECONDS + (sent - reused) / READ_PER_SECOND + said / WRITTEN_PER_SECOND)
+        usual = FIRST_SECONDS + (sent - reused) / READ_PER_SECOND + said / WRITTEN_PER_SECOND
+        await asyncio.sleep(usual if self.seconds is None else self.seconds)
         self._earlier.append(prompt)
 
 
@@ -204,8 +207,8 @@ def run_in_jumps(work: Coroutine[Any, Any, T]) -> tuple[T, float]:
         loop.close()
 
 
-def measure_way(name: str, *, is_caching: bool) -> DecisionCost:
-    model = PricedModel(is_caching)
+def measure_way(name: str, *, is_caching: bool, seconds: float | None = None) -> DecisionCost:
+    model = PricedModel(is_caching, seconds)
 
     async def work() -> None:
         await WAYS[name](model)
@@ -216,12 +219,15 @@ def measure_way(name: str, *, is_caching: bool) -> DecisionCost:
 def report_costs() -> list[str]:
     """Return the table of all ways."""
     lines = [
-        f"| {SEATS} seats, {TURNS} turns | calls | prompt tokens | of them cached | tokens said | seconds | with the cache |",
-        "|---|---|---|---|---|---|---|",
+        f"| {SEATS} seats, {TURNS} turns | calls | one after the other "
+        "| prompt tokens | of them cached | tokens said | seconds | with the cache |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name in WAYS:
         off, on = measure_way(name, is_caching=False), measure_way(name, is_caching=True)
-        figures = [on.model.calls, on.model.sent, on.model.cached, on.model.said]
+        # If every call took a second, a session would take as many as its longest chain of calls.
+        path = round(measure_way(name, is_caching=False, seconds=1.0).seconds)
+        figures = [on.model.calls, path, on.model.sent, on.model.cached, on.model.said]
         shown = " | ".join(f"{figure:,}" for figure in figures)
         lines.append(f"| {name} | {shown} | {off.seconds:.0f} | {on.seconds:.0f} |")
     return lines

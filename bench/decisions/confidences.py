@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bench.decisions.data import Case, Recording
+from bench.decisions.earlier import Leaning, TrustedVote, compute_in_proportion, compute_leaning, compute_probability
 from bench.decisions.tallies import Trust, folds, learned, neutral, own_order, weighed
-from moothall.scoring.confidence import ORDINARY_CONFIDENCE, Leaning, compute_leaning, compute_probability
 from moothall.scoring.independence import presume_correlation
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.resolution import SeatVote, measure_in_proportion, resolve_open_vote
+from moothall.scoring.resolution import ORDINARY_CONFIDENCE, resolve_open_vote
 
 Pairs = list[tuple[float, bool]]
 """What was forecast, and whether it came true."""
@@ -79,9 +79,7 @@ def groups(recording: Recording) -> Groups:
 
 def mean_effective(recording: Recording) -> tuple[float, float]:
     """How many seats took a side on average, and how many independent votes they were worth."""
-    found = [
-        resolve_open_vote(_voices(case, recording, neutral), rule=measure_in_proportion) for case in list_chosen(recording.cases)
-    ]
+    found = [resolve_open_vote(_voices(case, recording, neutral)) for case in list_chosen(recording.cases)]
     return sum(one.voters for one in found) / len(found), sum(one.effective for one in found) / len(found)
 
 
@@ -112,7 +110,7 @@ def _smaller(cases: Sequence[Case]) -> list[Case]:
     return found
 
 
-def _voices(case: Case, recording: Recording, trusted: Trust) -> list[SeatVote]:
+def _voices(case: Case, recording: Recording, trusted: Trust) -> list[TrustedVote]:
     winner = weighed(case, trusted)
 
     def position(choice: str | None) -> VotePosition:
@@ -121,7 +119,7 @@ def _voices(case: Case, recording: Recording, trusted: Trust) -> list[SeatVote]:
         return "support" if choice == winner else "oppose"
 
     return [
-        SeatVote(
+        TrustedVote(
             seat=seat,
             position=position(choice),
             confidence=ORDINARY_CONFIDENCE,
@@ -133,9 +131,7 @@ def _voices(case: Case, recording: Recording, trusted: Trust) -> list[SeatVote]:
 
 
 def _forecast(case: Case, recording: Recording, trusted: Trust) -> tuple[float, bool]:
-    confidence = resolve_open_vote(_voices(case, recording, trusted), rule=measure_in_proportion).confidence
-    assert confidence is not None
-    return confidence, weighed(case, trusted) == case.truth
+    return compute_in_proportion(_voices(case, recording, trusted)), weighed(case, trusted) == case.truth
 
 
 def _leaning(case: Case, recording: Recording) -> tuple[Leaning, bool]:

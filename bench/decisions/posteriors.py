@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from bench.decisions.confidences import Pairs, list_chosen
 from bench.decisions.data import Case, Recording, Votes
+from bench.decisions.earlier import average_stated
 from bench.decisions.tallies import (
     Trust,
     Worths,
@@ -20,7 +21,7 @@ from bench.decisions.tallies import (
 )
 from moothall.scoring.independence import compute_independence
 from moothall.scoring.posterior import compute_posterior
-from moothall.scoring.resolution import SeatVote, resolve_open_vote
+from moothall.scoring.resolution import SeatVote
 from moothall.scoring.trust import PRIOR_ACCURACY, TrackRecord, compute_accuracy, compute_brier
 
 
@@ -102,6 +103,4 @@ def _forecast_motion(case: Case, recording: Recording, accuracies: Mapping[str, 
         for seat, choice in case.blind.items()
         if choice is not None
     ]
-    confidence = resolve_open_vote(voices).confidence
-    assert confidence is not None
-    return confidence, motion == case.truth
+    return average_stated(voices), motion == case.truth

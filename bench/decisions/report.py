@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.decisions.calibration import build_reliability_table, compute_brier_score, compute_calibration_gap
-from bench.decisions.confidences import Forecasts, Pairs, forecasts, groups, mean_effective, measured_correlations
+from bench.decisions.confidences import Forecasts, Pairs, forecasts, groups, list_chosen, mean_effective, measured_correlations
 from bench.decisions.data import Recording
+from bench.decisions.debates import CHOICES, choose_blind, forecast_decisions, is_debated, measure_gates, score_ways
 from bench.decisions.differences import compare_brier, compare_gaps
+from bench.decisions.earlier import ALONE, JOINED
 from bench.decisions.panels import hold_panels
 from bench.decisions.posteriors import Posteriors, compute_posteriors
 from bench.decisions.stated import ACCURACIES, CASES, EARLIER, GROUPS, LATENT, OURS, Simulation
@@ -26,7 +28,6 @@ from bench.decisions.tallies import (
     share_alike,
     single,
 )
-from moothall.scoring.confidence import ALONE, JOINED
 from moothall.scoring.independence import OTHER_FAMILY, SAME_FAMILY
 
 
@@ -57,7 +58,7 @@ def report(measured: Measured) -> str:
         _panels(recording),
     ]
     if rounds > 1:
-        parts += [_stopping(recording), _quorums(recording)]
+        parts += [_debates(recording), _stopping(recording), _quorums(recording)]
     return "\n\n".join(parts)
 
 
@@ -225,6 +226,29 @@ def _compare_with_ours(_at: int, one: Simulation, name: str) -> str:
 
 def _difference(found: Paired) -> str:
     return f"{found.difference:+.4f} ± {found.standard_error:.4f}"
+
+
+def _debates(recording: Recording) -> str:
+    """What votes after reading decide, how sure of it one may be, and when a debate pays."""
+    cases = [case for case in recording.cases if is_debated(case)]
+    baseline = rights(recording.cases, choose_blind)
+    choices = []
+    for name, choose in CHOICES.items():
+        found = rights(recording.cases, choose)
+        choices.append((name, f"{accuracy(found):.4f}", _difference(paired(found, baseline))))
+    parts = [_table(("what is decided", "right", "against blind plurality"), choices)]
+    ways = forecast_decisions(recording)
+    for heading, scored in (("all cases", list_chosen(recording.cases)), ("debated cases", list_chosen(cases))):
+        rows = [
+            (each.name, each.right.unsigned(), f"{each.brier:.4f}", str(each.against), f"{each.gap:.3f}")
+            for each in score_ways(ways, scored)
+        ]
+        parts.append(_table((f"how sure of it, {len(scored)} {heading}", "right", "Brier", "against the rule now", "gap"), rows))
+    gates = [
+        (each.name, f"{each.debated:.0%}", each.right.unsigned(), f"{each.replies:.2f}") for each in measure_gates(recording)
+    ]
+    parts.append(_table(("debate", "debated", "right", "replies per case"), gates))
+    return "\n\n".join(parts)
 
 
 def _stopping(recording: Recording) -> str:

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final, Literal, get_args
 
+from bench.decisions.earlier import TrustedVote, average_stated, compute_in_proportion, compute_motion_posterior
 from moothall.scoring.independence import compute_independence, presume_correlation
-from moothall.scoring.posterior import CEILING, compute_motion_posterior, compute_record_weight
-from moothall.scoring.resolution import Rule, SeatVote, measure_in_proportion, measure_log_odds
+from moothall.scoring.posterior import CEILING, BlindAnswer, compute_posterior, compute_record_weight, score_choices
 from moothall.scoring.trust import TrackRecord, compute_accuracy, compute_brier, compute_trust
 
 GROUPS: Final = 40
@@ -42,7 +42,7 @@ LATENT: Final[dict[Panel, float]] = {"one family": 0.72, "five families": 0.4}
 """The correlation of the noises; that of the errors, right or wrong, comes out near SAME_FAMILY and OTHER_FAMILY."""
 
 Pairs = list[tuple[float, bool]]
-Pool = Callable[[Sequence[SeatVote]], float]
+Pool = Callable[[Sequence[TrustedVote]], float]
 """The probability that a motion is right, by the votes on it."""
 
 
@@ -78,7 +78,7 @@ def simulate(panel: Panel, kind: Kind) -> Simulation:
         for _ in range(CASES):
             truth, found = _read(readings, LATENT[panel])
             votes = [
-                SeatVote(
+                TrustedVote(
                     seat=str(seat),
                     position="support" if x > 0 else "oppose",
                     confidence=_state(kind, seat, x, words),
@@ -134,64 +134,67 @@ def _correlate(errors: Sequence[Sequence[bool]]) -> float:
     return sum(found) / len(found)
 
 
-def _measure(rule: Rule, votes: Sequence[SeatVote]) -> float:
-    confidence = rule(votes, lambda i, j: presume_correlation(votes[i].family, votes[j].family)).confidence
-    assert confidence is not None
-    return confidence
-
-
 @functools.cache
 def _find_worths(families: tuple[str, ...]) -> list[float]:
     return compute_independence(len(families), lambda i, j: presume_correlation(families[i], families[j]))
 
 
-def _find_log_odds(vote: SeatVote) -> float:
+def _find_log_odds(vote: TrustedVote) -> float:
     """The log-odds that a vote states, above nought for the motion."""
     share = min(vote.confidence, CEILING)
     return math.log(share / (1 - share)) * (1 if vote.position == "support" else -1)
 
 
-def _average_log_odds(votes: Sequence[SeatVote]) -> float:
-    return _measure(measure_log_odds, votes)
-
-
-def _ignore_confidences(votes: Sequence[SeatVote]) -> float:
-    return _measure(measure_log_odds, [replace(vote, stated=False) for vote in votes])
-
-
-def _mix(votes: Sequence[SeatVote]) -> float:
-    sides = [math.log(each / (1 - each)) for each in (_average_log_odds(votes), _ignore_confidences(votes))]
-    return compute_motion_posterior(math.fsum(sides) / 2, 0.0)
-
-
-def _sum_log_odds(votes: Sequence[SeatVote]) -> float:
+def _weigh_statements(votes: Sequence[TrustedVote]) -> float:
+    """The shipped rule: a statement counts by the cases behind it, the presumption the rest."""
     worths = _find_worths(tuple(vote.family for vote in votes))
-    return compute_motion_posterior(math.fsum(_find_log_odds(v) * f for v, f in zip(votes, worths, strict=True)), 0.0)
+    answers = [
+        BlindAnswer(
+            choice=str(v.position),
+            accuracy=v.accuracy,
+            worth=worth,
+            stated=v.confidence if v.stated else None,
+            cases=EARLIER,
+        )
+        for v, worth in zip(votes, worths, strict=True)
+    ]
+    return compute_posterior({"support": 0.0, "oppose": 0.0, **score_choices(answers, 2)}, 2)["support"]
 
 
-def _sum_by_record(votes: Sequence[SeatVote]) -> float:
+def _ignore_confidences(votes: Sequence[TrustedVote]) -> float:
+    return _weigh_statements([replace(vote, stated=False) for vote in votes])
+
+
+def _mix(votes: Sequence[TrustedVote]) -> float:
+    sides = [math.log(each / (1 - each)) for each in (average_stated(votes), _ignore_confidences(votes))]
+    return compute_motion_posterior(math.fsum(sides) / 2)
+
+
+def _sum_log_odds(votes: Sequence[TrustedVote]) -> float:
+    worths = _find_worths(tuple(vote.family for vote in votes))
+    return compute_motion_posterior(math.fsum(_find_log_odds(v) * f for v, f in zip(votes, worths, strict=True)))
+
+
+def _sum_by_record(votes: Sequence[TrustedVote]) -> float:
     worths = _find_worths(tuple(vote.family for vote in votes))
     weights = [compute_record_weight(vote.accuracy) * worth for vote, worth in zip(votes, worths, strict=True)]
     mean = math.fsum(_find_log_odds(v) * w for v, w in zip(votes, weights, strict=True)) / (math.fsum(weights) or 1.0)
-    return compute_motion_posterior(mean * math.fsum(worths), 0.0)
+    return compute_motion_posterior(mean * math.fsum(worths))
 
 
-def _average_probabilities(votes: Sequence[SeatVote]) -> float:
+def _average_probabilities(votes: Sequence[TrustedVote]) -> float:
     return math.fsum(v.confidence if v.position == "support" else 1 - v.confidence for v in votes) / len(votes)
 
 
-def _measure_in_proportion(votes: Sequence[SeatVote]) -> float:
-    return _measure(measure_in_proportion, votes)
-
-
-OURS: Final = "mean of log-odds, by record (ours)"
-PROPORTION: Final = "in proportion (the rule before)"
+OURS: Final = "by the cases behind it (ours)"
+PROPORTION: Final = "in proportion (the first rule)"
 POOLS: Final[dict[str, Pool]] = {
-    OURS: _average_log_odds,
-    "the same times the effective votes": _sum_by_record,
+    OURS: _weigh_statements,
+    "mean of log-odds, by record (the rule before)": average_stated,
+    "the mean times the effective votes": _sum_by_record,
     "sum of log-odds × n_eff/n": _sum_log_odds,
     "mean of probabilities": _average_probabilities,
     "confidences ignored": _ignore_confidences,
-    "half ours, half ignored": _mix,
-    PROPORTION: _measure_in_proportion,
+    "half the mean, half ignored": _mix,
+    PROPORTION: compute_in_proportion,
 }

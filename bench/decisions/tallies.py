@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.decisions.data import Case, Recording, Votes
-from moothall.scoring.confidence import ORDINARY_CONFIDENCE
+from moothall.domain.roster import NEUTRAL_TRUST
 from moothall.scoring.independence import compute_independence, count_effective_votes, presume_correlation
 from moothall.scoring.positions import tally_votes
 from moothall.scoring.posterior import compute_record_weight
+from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 from moothall.scoring.trust import (
-    NEUTRAL_TRUST,
     PRIOR_ACCURACY,
     TrackRecord,
     compute_accuracy,

@@ -32,7 +32,7 @@ async def open_sessions(moot: Moot, seeds: range, platform: str = PLATFORM) -> l
                     "Does it scale?",
                     seats={"ada": platform, "bob": platform},
                     protocol="debate",
-                    settings={"early_stop": False},
+                    settings={"debate": "always"},
                     seed=seed,
                     session=f"{'parked' if parked else 'run'}_{seed}",
                     hosted=True,

@@ -13,7 +13,7 @@ from moothall.app.resources import SystemClock
 from moothall.ledgers.memory import MemoryLedger
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded
-from moothall.participants.meaning_index import VectorIndex, build_meaning_index
+from moothall.participants.semantic_similarity import VectorIndex, build_meaning_index
 from moothall.ports.participant import MeaningIndex
 
 FIRST: Final = 3

@@ -15,7 +15,7 @@ from moothall.app.resources import SystemClock
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded
-from moothall.participants.meaning_index import build_meaning_index
+from moothall.participants.semantic_similarity import build_meaning_index
 
 RUNS: Final = 5
 AIM_MS: Final = 50.0

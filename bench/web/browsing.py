@@ -71,6 +71,23 @@ class FirstView:
     server_cpu: float
 
 
+def measure_wire(browser: Browser, served: Served, session: str) -> int:
+    """The bytes on the wire, headers included, until words of a session stand on the screen of a browser that has nothing yet."""
+    context = browser.new_context(viewport=VIEWPORT)
+    context.add_init_script(WATCH)
+    assert context.request.post(f"http://{served.address}/login", data={"token": served.key}).ok
+    page = context.new_page()
+    received: list[int] = []
+    network = context.new_cdp_session(page)
+    network.on("Network.loadingFinished", lambda event: received.append(int(event["encodedDataLength"])))
+    network.send("Network.enable")
+    page.goto(f"http://{served.address}/s/{session}")
+    page.evaluate(AWAIT.format("window.mootFirst"))
+    network.detach()
+    context.close()
+    return sum(received)
+
+
 def measure_first_view(browser: Browser, served: Served, session: str) -> FirstView:
     before = served.read_cpu()
     browser.start_tracing(categories=["toplevel"])

@@ -57,24 +57,19 @@ class CallerError(MootError):
     """The call was wrong; nothing was recorded."""
 
 
-class BadName(CallerError):
-    pass
+class BadName(CallerError): ...
 
 
-class BadRoster(CallerError):
-    pass
+class BadRoster(CallerError): ...
 
 
-class BadPanel(CallerError):
-    pass
+class BadPanel(CallerError): ...
 
 
-class BadScript(CallerError):
-    pass
+class BadScript(CallerError): ...
 
 
-class BadSetting(CallerError):
-    pass
+class BadSetting(CallerError): ...
 
 
 class BadAnswer(CallerError):
@@ -86,80 +81,61 @@ class AnswerRefused(BadAnswer):
     loss = "refused"
 
 
-class BadImport(CallerError):
-    pass
+class BadImport(CallerError): ...
 
 
-class UnknownPlatform(CallerError):
-    pass
+class UnknownPlatform(CallerError): ...
 
 
-class UnknownProtocol(CallerError):
-    pass
+class UnknownProtocol(CallerError): ...
 
 
-class UnknownSession(CallerError):
-    pass
+class UnknownSession(CallerError): ...
 
 
-class UnknownAsk(CallerError):
-    pass
+class UnknownAsk(CallerError): ...
 
 
-class UnknownDecision(CallerError):
-    pass
+class UnknownDecision(CallerError): ...
 
 
-class UnknownThread(CallerError):
-    pass
+class UnknownThread(CallerError): ...
 
 
-class UnknownToken(CallerError):
-    pass
+class UnknownToken(CallerError): ...
 
 
-class UnknownSeat(CallerError):
-    pass
+class UnknownSeat(CallerError): ...
 
 
-class UnknownConference(CallerError):
-    pass
+class UnknownConference(CallerError): ...
 
 
-class FolderDamaged(CallerError):
-    pass
+class FolderDamaged(CallerError): ...
 
 
-class OutOfTurn(CallerError):
-    pass
+class OutOfTurn(CallerError): ...
 
 
-class KeyReused(CallerError):
-    pass
+class KeyReused(CallerError): ...
 
 
-class NotAllowed(CallerError):
-    pass
+class NotAllowed(CallerError): ...
 
 
-class SessionClosed(CallerError):
-    pass
+class SessionClosed(CallerError): ...
 
 
-class SessionBusy(CallerError):
-    pass
+class SessionBusy(CallerError): ...
 
 
-class SessionExists(CallerError):
-    pass
+class SessionExists(CallerError): ...
 
 
-class NotStarted(CallerError):
-    pass
+class NotStarted(CallerError): ...
 
 
-class MissingExtra(CallerError):
-    pass
+class MissingExtra(CallerError): ...
 
 
 def describe_install(extra: str) -> str:
@@ -181,12 +157,10 @@ class SeqConflict(WorldError):
         self.head = head
 
 
-class LedgerDamaged(WorldError):
-    pass
+class LedgerDamaged(WorldError): ...
 
 
-class LedgerNewer(WorldError):
-    pass
+class LedgerNewer(WorldError): ...
 
 
 class ProtocolMissing(LedgerNewer):
@@ -199,33 +173,25 @@ class ProtocolMissing(LedgerNewer):
         self.protocol = protocol
 
 
-class LedgerOlder(WorldError):
-    pass
+class LedgerOlder(WorldError): ...
 
 
-class LedgerUnavailable(WorldError):
-    pass
+class LedgerUnavailable(WorldError): ...
 
 
-class LedgerFull(LedgerUnavailable):
-    pass
+class LedgerFull(LedgerUnavailable): ...
 
 
-class LedgerReadOnly(LedgerUnavailable):
-    pass
+class LedgerReadOnly(LedgerUnavailable): ...
 
 
-class SchedulerUnavailable(WorldError):
-    pass
+class SchedulerUnavailable(WorldError): ...
 
 
-class ReplayDiffers(WorldError):
-    pass
+class ReplayDiffers(WorldError): ...
 
 
-class FolderUnwritable(WorldError):
-    pass
+class FolderUnwritable(WorldError): ...
 
 
-class ProviderRefused(WorldError):
-    pass
+class ProviderRefused(WorldError): ...

@@ -4,186 +4,118 @@ A protocol is a `ProtocolPlugin` under the entry point `moothall.protocols`; a k
 `moothall.participants`. Everything else in this package may move between versions; what stands here does not.
 """
 
-from moothall.codec.schemas import allow_list, allow_text, allow_values, build_table_schema, narrow_schema
-from moothall.domain.answer_table import AnswerField, AnswerTable, ask_person, define_answer, index_by_kind
-from moothall.domain.budget import FREE, Budget, Usage
-from moothall.domain.context import ContextWindow, Perception, Utterance
-from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Normalized, Record, Schema
-from moothall.domain.facts import (
-    BudgetExhausted,
-    CloseCalled,
-    Closed,
-    Entry,
-    Fact,
-    FamilyStated,
-    InputGiven,
-    Language,
-    Loss,
-    Opened,
-    Reply,
-    SeatLost,
-    SeatsSwapped,
-    SessionCancelled,
-    SessionForked,
-    SessionParked,
-    SessionResumed,
-)
-from moothall.domain.ids import USER, AskId, SeatId, SessionId, ask_id
-from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonCommand, PersonStep
-from moothall.domain.protocol_state import LostSeat, ProtocolState, evolve_shared, list_lost_seats
-from moothall.domain.replace import fast_replace
-from moothall.domain.roster import Seat, validate_seats
-from moothall.domain.rulebook import Rulebook, fold
-from moothall.domain.safe_text import one_line, quote_lines
-from moothall.domain.seeded_random import random_unit
-from moothall.errors import BadRoster, BadSetting, CallerError, MootError, WorldError
-from moothall.locale.catalogues import SHARED_REPORT, SharedReportText
-from moothall.locale.texts import Catalogue, Texts
-from moothall.participants.kinds import ParticipantKind, SeatRequest
-from moothall.ports.participant import Answer, NoAnswer, OnText, Participant
-from moothall.ports.plugin import Plan, ProtocolPlugin
-from moothall.reports.blocks import (
-    Bar,
-    Bars,
-    Block,
-    Bullets,
-    Card,
-    ColumnChart,
-    Details,
-    Fields,
-    Heading,
-    Line,
-    LineChart,
-    Mark,
-    Muted,
-    Preformatted,
-    Quote,
-    References,
-    Report,
-    Series,
-    Shares,
-    Strong,
-    Table,
-    build_section,
-    build_table,
-)
-from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
-from moothall.reports.sections import build_default_report, build_report, start_decision
-from moothall.reports.timeline import SessionTimeline, TimelineBase, TimelineLine, format_time
-
-__all__ = [
-    "FREE",
-    "SHARED_REPORT",
-    "USER",
-    "Answer",
-    "AnswerField",
-    "AnswerForm",
-    "AnswerRules",
-    "AnswerTable",
-    "Answers",
-    "Ask",
-    "AskId",
-    "BadRoster",
-    "BadSetting",
-    "Bar",
-    "Bars",
-    "Block",
-    "Brief",
-    "Budget",
-    "BudgetExhausted",
-    "Bullets",
-    "CallerError",
-    "Card",
-    "Catalogue",
-    "CloseCalled",
-    "Closed",
-    "ColumnChart",
-    "ContextWindow",
-    "Decision",
-    "Details",
-    "Dissent",
-    "Effect",
-    "Entry",
-    "Fact",
-    "FamilyStated",
-    "Fields",
-    "Heading",
-    "InputGiven",
-    "Language",
-    "Line",
-    "LineChart",
-    "Loss",
-    "LostSeat",
-    "Mark",
-    "MootError",
-    "Muted",
-    "NoAnswer",
-    "Normalized",
-    "OnText",
-    "Opened",
-    "Participant",
-    "ParticipantKind",
-    "Perception",
-    "PersonAsk",
-    "PersonChoice",
-    "PersonCommand",
-    "PersonStep",
-    "Plan",
-    "Preformatted",
-    "ProtocolPlugin",
-    "ProtocolState",
-    "Quote",
-    "Record",
-    "References",
-    "Reply",
-    "Report",
-    "Rulebook",
-    "Schema",
-    "Seat",
-    "SeatId",
-    "SeatLost",
-    "SeatPosition",
-    "SeatRequest",
-    "SeatsSwapped",
-    "Series",
-    "SessionCancelled",
-    "SessionForked",
-    "SessionId",
-    "SessionParked",
-    "SessionResumed",
-    "SessionTimeline",
-    "SharedReportText",
-    "Shares",
-    "SourcedClaim",
-    "Strong",
-    "Table",
-    "Texts",
-    "TimelineBase",
-    "TimelineLine",
-    "Usage",
-    "Utterance",
-    "WorldError",
-    "allow_list",
-    "allow_text",
-    "allow_values",
-    "ask_id",
-    "ask_person",
-    "build_default_report",
-    "build_report",
-    "build_section",
-    "build_table",
-    "build_table_schema",
-    "define_answer",
-    "evolve_shared",
-    "fast_replace",
-    "fold",
-    "format_time",
-    "index_by_kind",
-    "list_lost_seats",
-    "narrow_schema",
-    "one_line",
-    "quote_lines",
-    "random_unit",
-    "start_decision",
-    "validate_seats",
-]
+from moothall.codec.schemas import allow_list as allow_list
+from moothall.codec.schemas import allow_text as allow_text
+from moothall.codec.schemas import allow_values as allow_values
+from moothall.codec.schemas import build_table_schema as build_table_schema
+from moothall.codec.schemas import narrow_schema as narrow_schema
+from moothall.domain.answer_table import AnswerField as AnswerField
+from moothall.domain.answer_table import AnswerTable as AnswerTable
+from moothall.domain.answer_table import ask_person as ask_person
+from moothall.domain.answer_table import define_answer as define_answer
+from moothall.domain.answer_table import index_by_kind as index_by_kind
+from moothall.domain.budget import FREE as FREE
+from moothall.domain.budget import Budget as Budget
+from moothall.domain.budget import Usage as Usage
+from moothall.domain.context import ContextWindow as ContextWindow
+from moothall.domain.context import Perception as Perception
+from moothall.domain.context import Utterance as Utterance
+from moothall.domain.effects import AnswerForm as AnswerForm
+from moothall.domain.effects import AnswerRules as AnswerRules
+from moothall.domain.effects import Ask as Ask
+from moothall.domain.effects import Brief as Brief
+from moothall.domain.effects import Effect as Effect
+from moothall.domain.effects import Normalized as Normalized
+from moothall.domain.effects import Record as Record
+from moothall.domain.effects import Schema as Schema
+from moothall.domain.facts import BudgetExhausted as BudgetExhausted
+from moothall.domain.facts import CloseCalled as CloseCalled
+from moothall.domain.facts import Closed as Closed
+from moothall.domain.facts import Entry as Entry
+from moothall.domain.facts import Fact as Fact
+from moothall.domain.facts import FamilyStated as FamilyStated
+from moothall.domain.facts import InputGiven as InputGiven
+from moothall.domain.facts import Language as Language
+from moothall.domain.facts import Loss as Loss
+from moothall.domain.facts import Opened as Opened
+from moothall.domain.facts import Reply as Reply
+from moothall.domain.facts import SeatLost as SeatLost
+from moothall.domain.facts import SeatsSwapped as SeatsSwapped
+from moothall.domain.facts import SessionCancelled as SessionCancelled
+from moothall.domain.facts import SessionForked as SessionForked
+from moothall.domain.facts import SessionParked as SessionParked
+from moothall.domain.facts import SessionResumed as SessionResumed
+from moothall.domain.ids import USER as USER
+from moothall.domain.ids import AskId as AskId
+from moothall.domain.ids import SeatId as SeatId
+from moothall.domain.ids import SessionId as SessionId
+from moothall.domain.ids import ask_id as ask_id
+from moothall.domain.person import Answers as Answers
+from moothall.domain.person import PersonAsk as PersonAsk
+from moothall.domain.person import PersonChoice as PersonChoice
+from moothall.domain.person import PersonCommand as PersonCommand
+from moothall.domain.person import PersonStep as PersonStep
+from moothall.domain.protocol_state import LostSeat as LostSeat
+from moothall.domain.protocol_state import ProtocolState as ProtocolState
+from moothall.domain.protocol_state import evolve_shared as evolve_shared
+from moothall.domain.protocol_state import list_lost_seats as list_lost_seats
+from moothall.domain.replace import fast_replace as fast_replace
+from moothall.domain.roster import Seat as Seat
+from moothall.domain.roster import validate_seats as validate_seats
+from moothall.domain.rulebook import Rulebook as Rulebook
+from moothall.domain.rulebook import fold as fold
+from moothall.domain.safe_text import one_line as one_line
+from moothall.domain.safe_text import quote_lines as quote_lines
+from moothall.domain.seeded_random import random_unit as random_unit
+from moothall.errors import BadRoster as BadRoster
+from moothall.errors import BadSetting as BadSetting
+from moothall.errors import CallerError as CallerError
+from moothall.errors import MootError as MootError
+from moothall.errors import WorldError as WorldError
+from moothall.locale.catalogues import SHARED_REPORT as SHARED_REPORT
+from moothall.locale.catalogues import SharedReportText as SharedReportText
+from moothall.locale.texts import Catalogue as Catalogue
+from moothall.locale.texts import Texts as Texts
+from moothall.participants.kinds import ParticipantKind as ParticipantKind
+from moothall.participants.kinds import SeatRequest as SeatRequest
+from moothall.ports.participant import Answer as Answer
+from moothall.ports.participant import NoAnswer as NoAnswer
+from moothall.ports.participant import OnText as OnText
+from moothall.ports.participant import Participant as Participant
+from moothall.ports.plugin import Plan as Plan
+from moothall.ports.plugin import ProtocolPlugin as ProtocolPlugin
+from moothall.reports.blocks import Bar as Bar
+from moothall.reports.blocks import Bars as Bars
+from moothall.reports.blocks import Block as Block
+from moothall.reports.blocks import Bullets as Bullets
+from moothall.reports.blocks import Card as Card
+from moothall.reports.blocks import ColumnChart as ColumnChart
+from moothall.reports.blocks import Details as Details
+from moothall.reports.blocks import Fields as Fields
+from moothall.reports.blocks import Heading as Heading
+from moothall.reports.blocks import Line as Line
+from moothall.reports.blocks import LineChart as LineChart
+from moothall.reports.blocks import Mark as Mark
+from moothall.reports.blocks import Muted as Muted
+from moothall.reports.blocks import Preformatted as Preformatted
+from moothall.reports.blocks import Quote as Quote
+from moothall.reports.blocks import References as References
+from moothall.reports.blocks import Report as Report
+from moothall.reports.blocks import Series as Series
+from moothall.reports.blocks import Shares as Shares
+from moothall.reports.blocks import Strong as Strong
+from moothall.reports.blocks import Table as Table
+from moothall.reports.blocks import build_section as build_section
+from moothall.reports.blocks import build_table as build_table
+from moothall.reports.decision import Decision as Decision
+from moothall.reports.decision import Dissent as Dissent
+from moothall.reports.decision import SeatPosition as SeatPosition
+from moothall.reports.decision import SourcedClaim as SourcedClaim
+from moothall.reports.sections import build_default_report as build_default_report
+from moothall.reports.sections import build_report as build_report
+from moothall.reports.sections import start_decision as start_decision
+from moothall.reports.timeline import SessionTimeline as SessionTimeline
+from moothall.reports.timeline import SpokenTimeline as SpokenTimeline
+from moothall.reports.timeline import TimelineBase as TimelineBase
+from moothall.reports.timeline import TimelineLine as TimelineLine
+from moothall.reports.timeline import format_time as format_time

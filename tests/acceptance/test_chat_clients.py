@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import openai
 import pytest
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
+from pydantic import BaseModel
 from tests.acceptance.doors import DEADLINE, Cli, until
 from tests.acceptance.server import Server
 from tests.support.model_provider import ModelProvider
@@ -113,7 +114,7 @@ def test_the_meeting_streams_as_reasoning_and_the_decision_is_the_answer(server:
     assert "wants to speak" in told.reasoning
     assert "silent" in told.reasoning
     first, *_ = told.content.splitlines()
-    assert first == "**Wait a week.** · fair (nobody is against it, not all are sure)"
+    assert first == "**Wait a week.** · weak (several seats of one mind)"
     parts = [told.content.index(part) for part in ("Nobody has tested it.", "## Dissent", "Cost:", "The whole meeting:")]
     assert parts == sorted(parts)
     assert told.content.rstrip().endswith(f"http://{server.address}/s/{told.session}")
@@ -300,9 +301,9 @@ def test_earlier_messages_are_background_that_every_seat_reads_as_a_quotation(se
     assert (whole.choices[0].message.content or "").startswith("**Wait a week.**")
     line = server.local("moot.listSessions")["sessions"][0]
     assert line["topic"] == "And by when?"
-    rules = "| instructions of the chat client:\n| | Answer as a pirate.\n"
-    quoted = f"{rules}| user:\n| | Should we hire?\n| assistant:\n| | **Yes.** · strong\n"
-    assert all(f"{quoted}| | user:\n| | Ignore the question.\n" in text for text in provider.prompts)
+    rules = "| 1: instructions of the chat client:\n| 2: | Answer as a pirate.\n"
+    quoted = f"{rules}| 3: user:\n| 4: | Should we hire?\n| 5: assistant:\n| 6: | **Yes.** · strong\n"
+    assert all(f"{quoted}| 7: | user:\n| 8: | Ignore the question.\n" in text for text in provider.prompts)
 
 
 def test_a_side_question_of_the_client_costs_nothing(server: Server, provider: ModelProvider) -> None:
@@ -432,7 +433,17 @@ BAD: list[tuple[object, int, str]] = [
     ),
     ({"model": "moot/duo", "messages": user(), "n": 2}, 400, "one decision"),
     ({"model": "moot/duo", "messages": user(), "tool_choice": "required"}, 400, "calls no tools"),
-    ({"model": "moot/duo", "messages": user(), "response_format": {"type": "json_object"}}, 400, "a decision is text"),
+    ({"model": "moot/duo", "messages": user(), "response_format": {"type": "xml"}}, 400, "json_object or json_schema"),
+    ({"model": "moot/duo", "messages": user(), "response_format": "json"}, 400, "response_format: expected"),
+    (
+        {
+            "model": "moot/duo",
+            "messages": user(),
+            "response_format": {"type": "json_schema", "json_schema": {"schema": {"properties": {"mood": {}}}}},
+        },
+        400,
+        "a decision has no field 'mood'",
+    ),
     ({"model": "moot/duo", "messages": user(), "seed": "x"}, 400, "seed:"),
     ([1, 2], 400, "expected an object"),
     ({"model": "moot/duo", "messages": user("x" * 1_100_000)}, 413, "too large"),
@@ -522,3 +533,34 @@ def test_without_any_model_the_error_says_how_to_get_one(cli: Cli) -> None:
     with Server(cli) as server, pytest.raises(openai.APIStatusError) as refused:
         connect(server).chat.completions.create(model="moot/duo", messages=user())
     assert "moot doctor" in refused.value.message
+
+
+class Verdict(BaseModel):
+    """What a program wants of a board."""
+
+    choice: Literal["ship", "wait"]
+    confidence: float | None
+    strength: str
+
+
+def test_a_program_gets_the_decision_in_the_shape_that_it_asks_for(server: Server) -> None:
+    """G-1: the official library's structured output; the allowed choices are the options of the meeting."""
+    found = connect(server).chat.completions.parse(model="moot/debate:duo", messages=user(), response_format=Verdict)
+    session = found.id.removeprefix("chatcmpl-")
+    decided = server.local("moot.getSession", sessionId=session)
+    opened = server.local("moot.getEntries", sessionId=session, limit=1)["entries"][0]
+    assert '"options": ["ship", "wait"]' in json.dumps(opened)
+    message = found.choices[0].message
+    if decided["choice"] in {"ship", "wait"}:
+        assert message.parsed is not None
+        assert (message.parsed.choice, message.parsed.strength) == (decided["choice"], decided["strength"])
+    else:
+        # No choice of a program's is invented: it is told in words what there is instead.
+        assert (message.parsed, message.content) == (None, None)
+        assert "/s/" in (message.refusal or "")
+    whole = connect(server).chat.completions.create(
+        model="moot/debate:duo", messages=user("Which day?"), response_format={"type": "json_object"}
+    )
+    told = json.loads(whole.choices[0].message.content or "")
+    shown = server.local("moot.getSession", sessionId=told["sessionId"])
+    assert (told["decision"], told["strength"], told["topic"]) == (shown["decision"], shown["strength"], "Which day?")

@@ -383,7 +383,7 @@ def test_a_person_at_the_terminal_sits_among_the_others(cli: Cli, quiet: str) ->
     line = timeline(cli("export", "s", "context").out)[1]
     assert (line["speaker"], line["platform"], line["content"], line["refers_to"]) == ("me", "human", "Soup.", 1)
     decision = cli.json("show", "s")
-    assert [(voice["seat"], voice["text"]) for voice in decision["dissent"]] == [("me", "with bread")]
+    assert [(each["seat"], each["text"]) for each in decision["obligations"]] == [("me", "with bread")]
     assert [each["confidenceAfter"] for each in decision["positions"] if each["seat"] == "me"] == [0.9]
 
 
@@ -492,7 +492,7 @@ def test_a_file_can_be_read_from_standard_input(cli: Cli, waiting: str) -> None:
     """P-6: `moot export … | moot import -`."""
     other = cli.elsewhere("other")
     assert other("import", "-", stdin=record(cli)).out == "session s\n"
-    assert record(other) == record(cli)
+    assert record(other).partition("\n")[2] == record(cli).partition("\n")[2]
 
 
 LINE: dict[str, Any] = {"id": 1, "timestamp": "2024-05-20T10:00:01Z", "speaker": "USER", "content": "扩张？", "type": "input"}

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -313,6 +314,71 @@ def test_the_pipeline_that_ships_runs_as_it_is(cli: Cli, language: str) -> None:
     assert len(set(re.findall(r"docs/consultation/\d+_\w+\.md", page))) == 6
     cli("replay", "one")
     whole(cli.cwd, 6)
+
+
+PROGRAM_GATE = """
+[pipeline]
+task = "Write it."
+[[agent]]
+id = "maker"
+platform = "script:maker.toml"
+[[agent]]
+id = "tests"
+platform = "command:tests.toml"
+patience = {patience}
+[[step]]
+name = "write"
+agent = "maker"
+task = "Write it."
+[[step]]
+name = "check"
+agent = "tests"
+task = "Does it run?"
+gate = true
+max_rejections = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "ended_by", "verdicts"),
+    [
+        ("import sys; print('1 failed', file=sys.stderr); sys.exit('second' not in sys.stdin.read())", "completed", "RA"),
+        ("raise SystemExit(3)", "rejected", "RR"),
+        ("print('REJECTED'); print('It prints so.')", "rejected", "RR"),
+        ("print('All tests ran, none of them did not pass.')", "completed", "A"),
+        ("print('APPROVED'); raise SystemExit(1)", "rejected", "RR"),
+        ("import os; os.kill(os.getpid(), 9)", "failed", ""),
+        ("import time; time.sleep(60)", "failed", ""),
+    ],
+)
+def test_a_gate_may_be_a_program(cli: Cli, program: str, ended_by: str, verdicts: str) -> None:
+    """C-11: its exit status and its output are the verdict; who is late or killed has not judged."""
+    (cli.cwd / "maker.toml").write_text('[[work]]\ncontent = "The first."\n[[work]]\ncontent = "The second."\n')
+    argv = json.dumps([sys.executable, "-I", "-S", "-c", program])
+    (cli.cwd / "tests.toml").write_text(f'argv = {argv}\nwords = "{{prompt}}"\njudges = true\n')
+    (cli.cwd / "line.toml").write_text(PROGRAM_GATE.format(patience=3 if "sleep" in program else 60))
+    cli("pipeline", "run", "line.toml", "--session", "one", code=0 if ended_by == "completed" else 4)
+    assert cli.json("pipeline", "status", "one")["ended_by"] == ended_by
+    given = [fact for fact in facts(cli("export", "one", "jsonl").out) if fact["fact"] == "pipeline.verdict_given"]
+    assert "".join(fact["said"]["verdict"][0] for fact in given) == verdicts
+    assert {fact["origin"] for fact in given} <= {"program:tests"}
+    if ended_by == "completed":
+        assert "Approved by: tests (check)" in " ".join(cli("show", "one").out.split())
+    elif "exit" in program.casefold():
+        assert all("exit status" in " ".join(fact["corrections"]) for fact in given)
+
+
+def test_an_answer_by_mail_says_what_was_understood(cli: Cli) -> None:
+    """M-14: --preview records nothing."""
+    (cli.cwd / "maker.toml").write_text('[[work]]\ncontent = "The first."\n[[work]]\ncontent = "The second."\n')
+    (cli.cwd / "line.toml").write_text(PROGRAM_GATE.format(patience=60).replace("command:tests.toml", "mailbox"))
+    cli("pipeline", "run", "line.toml", "--session", "one", code=3)
+    said = ("answer", "one", "--seat", "tests", "OK, I reject this.")
+    assert 'Understood as: {"verdict": "REJECTED"' in cli(*said, "--preview").out
+    assert "pipeline.verdict_given" not in kinds(cli, "one")
+    assert 'Understood as: {"verdict": "REJECTED"' in cli(*said).out
+    (given,) = (fact for fact in facts(cli("export", "one", "jsonl").out) if fact["fact"] == "pipeline.verdict_given")
+    assert given["corrections"] == ["words the answer 'OK, I reject this.'"]
 
 
 def test_a_copy_of_the_pipeline_that_ships_runs_too(cli: Cli) -> None:

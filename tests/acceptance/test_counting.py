@@ -113,14 +113,14 @@ def test_five_disputing_models_are_called_as_often_as_the_protocol_has_turns(
     assert Counter(phase_of(request) for request in asked) == phases
     assert found.spent.calls == len(asked) == sum(phases.values())
     assert found.lost == ()
-    assert found.consensus_type == ("owner_decision" if protocol == "advisory" else "unanimous")
+    assert found.consensus_type == ("owner_decision" if protocol == "advisory" else "contested")
 
 
 def test_a_debate_of_five_models_on_the_command_line_makes_twenty_calls(cli: Cli) -> None:
     """D-7: four phases of five turns; looking whether the models are there costs no call."""
     found, asked = commanded(cli, disputing, "--protocol", "debate")
     assert len(asked) == found["spent"]["calls"] == 20
-    assert (found["endedBy"], found["consensusType"]) == ("voted", "unanimous")
+    assert (found["endedBy"], found["consensusType"]) == ("voted", "contested")
 
 
 def test_low_stakes_on_the_command_line_end_an_agreement_after_five_calls(cli: Cli) -> None:
@@ -131,7 +131,7 @@ def test_low_stakes_on_the_command_line_end_an_agreement_after_five_calls(cli: C
 
 
 @pytest.mark.parametrize("protocol", ["debate", "consensus", "advisory"])
-@pytest.mark.parametrize(("stakes", "settings"), [("low", {}), ("medium", {}), ("high", {"early_stop": True})])
+@pytest.mark.parametrize(("stakes", "settings"), [("low", {}), ("medium", {}), ("high", {"debate": "auto"})])
 def test_blind_positions_that_agree_end_it_after_one_call_for_each_seat(
     cli: Cli, protocol: str, stakes: Stakes, settings: dict[str, Any]
 ) -> None:
@@ -144,7 +144,7 @@ def test_blind_positions_that_agree_end_it_after_one_call_for_each_seat(
     assert (found.voters, round(found.effective, 2)) == (5, 1.67)
 
 
-@pytest.mark.parametrize(("stakes", "settings"), [("high", {}), ("critical", {}), ("low", {"early_stop": False})])
+@pytest.mark.parametrize(("stakes", "settings"), [("high", {}), ("critical", {}), ("low", {"debate": "always"})])
 def test_where_much_is_at_stake_agreement_is_argued_all_the_same(cli: Cli, stakes: Stakes, settings: dict[str, Any]) -> None:
     """D-19: agreement before any argument is no proof."""
     found, asked = counted(cli, agreeing, "debate", stakes, **settings)

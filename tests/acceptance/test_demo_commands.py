@@ -175,7 +175,7 @@ def test_the_cli_prints_nothing_of_another_language(cli: Cli) -> None:
 
 def test_reading_speed_is_what_people_read() -> None:
     """Two hundred to three hundred English words, four to six hundred Chinese characters in a minute."""
-    from moothall.participants.demo import READ_PER_SECOND
+    from moothall.participants.script import READ_PER_SECOND
 
     assert 200 <= READ_PER_SECOND["en"] * 60 / 6 <= 300
     assert 400 <= READ_PER_SECOND["zh"] * 60 <= 600

@@ -14,16 +14,17 @@ import socket
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from tests.acceptance.server import Client
 from tests.conftest import PostgresServer
 
@@ -179,11 +180,10 @@ def build_image(dockerfile: Path, context: Path, folder: Path) -> str:
 
 def run_build_step(words: list[str], copied: Path, installed: Path, users: list[str]) -> None:
     match words:
-        case ["pip", "install", "--no-cache-dir", package]:
-            found = re.fullmatch(r"\.\[([\w,]+)\]", package)
-            assert found
-            project = tomllib.loads((copied / "pyproject.toml").read_text())["project"]
-            assert set(found[1].split(",")) <= project["optional-dependencies"].keys()
+        case ["sh", "deploy/install.sh"]:
+            locked = "pip install --no-cache-dir --no-deps --require-hashes -r deploy/requirements.lock\n"
+            assert locked in (copied / words[1]).read_text()
+            assert (copied / "deploy/requirements.lock").is_file()
             # What Moot depends on is in the tests' environment already; what is proven here is that the copied files are enough.
             options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(installed)]
             subprocess.run([sys.executable, "-m", "pip", "install", *options, "."], cwd=copied, check=True, timeout=DEADLINE)
@@ -193,6 +193,49 @@ def run_build_step(words: list[str], copied: Path, installed: Path, users: list[
             assert user in users
         case _:
             raise AssertionError(f"a step that this test does not know: {words}")
+
+
+def read_lock(path: Path) -> dict[str, str]:
+    """The version of each package of a lock file; each must have a hash."""
+    found = {}
+    for block in re.split(r"\n(?=[A-Za-z])", path.read_text()):
+        pinned = re.match(r"([\w.-]+)==([^ ;\\]+)", block)
+        if pinned:
+            assert "--hash=sha256:" in block, pinned[1]
+            found[normalize(pinned[1])] = pinned[2]
+    return found
+
+
+def normalize(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_the_image_installs_what_is_tested_and_nothing_else() -> None:
+    """N-6: everything that the extras of the image need is locked with hashes, in the versions that the tests run with."""
+    locked, tested = read_lock(DEPLOY / "requirements.lock"), read_lock(ROOT / "requirements-dev.lock")
+    assert locked.items() <= tested.items()
+    waiting = [("moothall", extra) for extra in ("", "workers", "anthropic", "otel")]
+    needed: set[tuple[str, str]] = set()
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in needed:
+            continue
+        needed.add((name, extra))
+        for each in map(Requirement, metadata.distribution(name).requires or ()):
+            if each.marker is None or each.marker.evaluate({"extra": extra}):
+                waiting += [(normalize(each.name), word) for word in ("", *each.extras)]
+    assert {name for name, _ in needed} - {"moothall"} <= locked.keys()
+    assert not {"pytest", "mypy", "ruff", "temporalio", "xllamacpp"} & locked.keys()
+
+
+def test_the_services_of_the_compose_file_have_no_rights_that_they_do_not_need() -> None:
+    """N-6: no capabilities, a root that cannot be written to, time to end, descriptors; workers can be scraped."""
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    for name in ("server", "worker"):
+        service = services[name]
+        assert (service["cap_drop"], service["read_only"], service["stop_grace_period"]) == (["ALL"], True, "20s")
+        assert service["ulimits"] == {"nofile": 65_536}
+        assert "0.0.0.0" in service["command"]
 
 
 def test_the_compose_file_brings_up_a_server_and_two_workers(postgres_server: PostgresServer, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_another_user_of_the_machine_is_nobody(shared: Path) -> None:
             **dict.fromkeys(("owner.key", "ledger.db", "ledger.db-wal", "ledger.db-shm"), denied),
             **dict.fromkeys(("none", "guess", "cookie"), 401),
         }
-        assert server.local("moot.listSessions") == {"sessions": []}
+        assert server.local("moot.listSessions") == {"sessions": [], "total": 0}
         assert not marker.exists()
         # The attack was a real one: with the key it is the owner's own call.
         seats = [{"id": name, "platform": f"command:{recipe}"} for name in ("ada", "bob")]
@@ -225,6 +225,7 @@ def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed
         owner = server.client(token)
         session = owner.open()
         # Beyond loopback not even the key of the home starts programs that are not listed.
+        # A local model server is on this machine, and not the caller's to reach.
         for client in (owner, server.local):
             for platform in (
                 "echo",
@@ -233,6 +234,9 @@ def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed
                 f"Command:{recipe}",
                 f" command:{recipe}",
                 "script:x",
+                "vllm:x",
+                "llamacpp:x?temperature=0.2",
+                "ollama",
             ):
                 seats = [{"id": "ada", "platform": platform}, "bob"]
                 role = {"id": "ada", "platform": platform, "description": "d"}
@@ -250,8 +254,15 @@ def test_a_remote_owner_seats_no_program_file_or_plugins_kind_that_is_not_listed
                     assert error.kind in {"BadRoster", "UnknownPlatform"}, (method, platform, error)
         assert [line["sessionId"] for line in owner("moot.listSessions")["sessions"]] == [session]
         server.stop()
-        (cli.home / "server.toml").write_text(f'programs = ["{recipe}"]\n')
+        (cli.home / "server.toml").write_text(f'programs = ["{recipe}"]\nproviders = ["ollama"]\n')
         server.start()
+        for platform, kind in (
+            ("ollama:x", "ProviderRefused"),
+            ("ollama?temperature=0.2", "ProviderRefused"),
+            ("vllm:x", "BadRoster"),
+        ):
+            refused = owner.refused("moot.openSession", topic="t", seats=[{"id": "a", "platform": platform}, "b"])
+            assert refused.kind == kind, refused
         seats = [{"id": name, "platform": f"command:{recipe}"} for name in ("ada", "bob")]
         owner("moot.openSession", topic="t", protocol="debate", seats=seats)
         until(marker.exists)
@@ -333,14 +344,16 @@ def test_refused_secrets_are_answered_later_each_time_and_nobody_else_is(tmp_pat
     with Server(Cli(tmp_path / "home", tmp_path)) as server:
 
         async def guess() -> list[int]:
-            async with httpx2.AsyncClient(timeout=60, limits=httpx2.Limits(max_connections=200)) as client:
+            # Fewer lines than strangers of one address may have: this is about the brake, not the limit of connections.
+            lines = httpx2.Limits(max_connections=100)
+            async with httpx2.AsyncClient(timeout=60, limits=lines) as client, httpx2.AsyncClient(timeout=60) as owner:
                 wrong = {"Authorization": f"Bearer {server.cli.key}x"}
                 # No proxy is set: nobody is believed who says that others sent this.
                 made_up = ({**wrong, "X-Forwarded-For": f"198.18.0.{number}"} for number in range(4 * MAX_HELD))
                 sent = asyncio.gather(*(client.get(f"http://{server.address}/me", headers=headers) for headers in made_up))
                 await asyncio.sleep(0.5)
                 began = time.monotonic()
-                right = await client.get(f"http://{server.address}/me", headers={"Authorization": f"Bearer {server.cli.key}"})
+                right = await owner.get(f"http://{server.address}/me", headers={"Authorization": f"Bearer {server.cli.key}"})
                 assert right.status_code == 200
                 assert time.monotonic() - began < MAX_SECONDS
                 return [each.status_code for each in await sent]

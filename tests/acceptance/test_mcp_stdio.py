@@ -11,7 +11,7 @@ from mcp import Client, StdioServerParameters
 from tests.acceptance.doors import DEADLINE, MOOT, Cli, Item, held, write_script
 from tests.acceptance.mcp_doors import HANDSHAKE, MODERN, SDK_MODES, Begun, Json, Stdio, checked_message, plain, refused
 
-from moothall.surfaces.api.toolsets import OWNER_TOOLS
+from moothall.surfaces.api.toolsets import ROLE_TOOLS
 
 SEATS = ["--seat", "ada=mailbox", "--seat", "bob=mailbox"]
 PREFIX = "io.modelcontextprotocol/"
@@ -56,7 +56,7 @@ def test_it_writes_the_protocol_alone_from_the_handshake_to_the_end_of_its_input
     with Stdio(cli, is_fresh=True, PYTHONWARNINGS="always", PYTHONASYNCIODEBUG="1") as stdio:
         agreed = stdio.greet(HANDSHAKE[0])
         assert (agreed["protocolVersion"], agreed["serverInfo"]["name"]) == (HANDSHAKE[0], "moot")
-        assert {tool["name"] for tool in stdio.request("tools/list", {})["tools"]} == set(OWNER_TOOLS)
+        assert {tool["name"] for tool in stdio.request("tools/list", {})["tools"]} == set(ROLE_TOOLS["owner"])
         missing = [{"id": "ada"}, {"id": "bob", "platform": "http://127.0.0.1:9/v1#none"}]
         assert stdio.call("open_deliberation", topic="Nobody there?", participants=missing)["isError"]
         participants = [{"id": "ada"}, {"id": "carl", "platform": platform}, {"id": "dora", "platform": platform}]

@@ -112,8 +112,8 @@ def test_with_nothing_remembered_each_command_says_what_to_do(cli: Cli) -> None:
 
 def test_decisions_are_listed_the_newest_first_and_by_what_they_are(cli: Cli, db: str, zh: str) -> None:
     """D-5, D-13: by category, outcome and participant; as lines and as JSON."""
-    one = line("db", "majority 0.74", "not reviewed", "Which database?", "contested: sqlite")
-    two = line("zh", "convergent 0.71", "not reviewed", "我们该扩张吗？", "fair: 试点")
+    one = line("db", "contested 0.07", "not reviewed", "Which database?", "disputed: sqlite")
+    two = line("zh", "contested 0.22", "not reviewed", "我们该扩张吗？", "disputed: 试点")
     assert re.fullmatch(two + one, cli("decisions").out)
     assert re.fullmatch(two, cli("decisions", "--limit", "1").out)
     assert re.fullmatch(one, cli("decisions", "--category", "data  STORES").out)
@@ -146,7 +146,7 @@ def test_words_find_an_english_decision(library: Cli, words: str) -> None:
 def test_a_search_tells_the_decision_and_the_place(library: Cli) -> None:
     """D-5: narrowed by category, and nothing for what nobody said."""
     told = library("decisions", "search", "试点").out.splitlines(keepends=True)
-    assert re.fullmatch("zh  not reviewed  我们该扩张吗？  → fair: .*试点.*\n", told[0])
+    assert re.fullmatch("zh  not reviewed  我们该扩张吗？  → disputed: .*试点.*\n", told[0])
     assert told[1].startswith("    ")
     assert "试点" in told[1]
     assert library.json("decisions", "search", "试点", "--category", "data stores")["decisions"] == []
@@ -158,7 +158,7 @@ def test_a_decision_is_shown_with_who_stood_where_and_how_it_turned_out(cli: Cli
     """D-13, D-15: the blind first choice, the vote, the dissent, every review."""
     cli("decisions", "review", "db", "failure", "--choice", "Postgres", "--note", "locked up\nat noon")
     told = cli("decisions", "show", "db").out.splitlines(keepends=True)
-    assert re.fullmatch(line("db", "majority 0.74", "failure", "Which database?", "contested: sqlite"), told[0])
+    assert re.fullmatch(line("db", "contested 0.07", "failure", "Which database?", "disputed: sqlite"), told[0])
     assert told[1:6] == [
         "  Begin with SQLite, move when a second writer comes.\n",
         "  ada [ada]: support (0.80) first: postgres\n",
@@ -302,7 +302,7 @@ def test_a_condition_is_listed_settled_and_asked_about(cli: Cli, tmp_path: Path)
     settle = ("obligations", "settle", "db", "1", "failed", "--note", "never", "--key", "k")
     failed = "1 [failed] cem: backups are tested by 2027-01-31 (never)"
     assert cli(*settle).out == cli(*settle).out == f"db  {failed}\n"
-    assert "came before with other words" in cli("obligations", "settle", "db", "1", "met", "--key", "k", code=2).err
+    assert "came before, with other words" in cli("obligations", "settle", "db", "1", "met", "--key", "k", code=2).err
     assert cli("obligations", "settle", "db", "2", "met", code=2).err == "moot: 'db' has no obligation 2; it has 1 to 1\n"
     assert cli("decisions", "review", "db", "success", "--note", "again").out == f"db: success\n  ! obligation {failed}\n"
     assert cli("obligations", "--open").out == ""

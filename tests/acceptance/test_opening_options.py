@@ -80,7 +80,7 @@ SAMPLES: dict[str, Sample] = {
     "files": Sample(
         ["plan.md"],
         ["--file", "plan.md"],
-        lambda opened: opened["subject"]["context"] == [{"name": "plan.md", "text": "# Plan"}],
+        lambda opened: [(each["name"], each["size"]) for each in opened["subject"]["context"]] == [("plan.md", 6)],
         wire=[{"name": "plan.md", "text": "# Plan"}],
     ),
     "settings": Sample(
@@ -105,6 +105,7 @@ SAMPLES: dict[str, Sample] = {
     "consult_patience": Sample("90s", ["--consult-patience", "90s"], lambda opened: opened["consult"]["patience"] == 90),
     "gate": Sample(True, ["--gate"], lambda opened: opened["consult"]["gate"] is True),
     "project": Sample("mine", ["--project", "mine"], lambda opened: opened["consult"]["folder"].endswith("/mine")),
+    "reading": Sample("strict", ["--reading", "strict"], lambda opened: opened["reading"] == "strict"),
     # What these do is not in the opening; the tests of memory and of refusals show it.
     "memory": Sample(False, ["--no-memory"]),
     "check": Sample(False, ["--no-check"]),

@@ -103,6 +103,28 @@ def test_a_disk_that_is_full_for_a_while_is_one_sentence_and_a_retry(tmp_path: P
         assert server.log.read_text().count("trying again for") == 1
 
 
+def test_a_full_disk_names_the_file_that_has_no_room(tmp_path: Path) -> None:
+    """N-7: the backup's and the restored ledger's, not the ledger that is read; output that has no room is one sentence."""
+    cli, full = Cli(tmp_path / "home", tmp_path), tmp_path / "full"
+    with Server(cli) as server:
+        server.local.opened()
+    cli("backup", str(tmp_path / "good.db"))
+    with Path("/dev/full").open("w") as nowhere:
+        words = [sys.executable, "-m", "moothall.surfaces.cli.main", "heads"]
+        done = subprocess.run(words, env=cli.environ, stdout=nowhere, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (1, "moot: the output cannot be written: its disk is full\n")
+    full.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(full)], check=False).returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        refused = [cli("backup", str(full / "b.db"), code=1).err]
+        refused.append(cli.elsewhere("full/home")("restore", str(tmp_path / "good.db"), code=1).err)
+        assert [f"{full}/b.db has no room" in refused[0], f"{full}/home/ledger.db" in refused[1]] == [True, True], refused
+        assert [path.name for path in full.rglob("*") if path.is_file()] == []
+    finally:
+        subprocess.run(["umount", str(full)], check=True)
+
+
 def limit_files(pid: int, size: str) -> None:
     subprocess.run(["prlimit", f"--pid={pid}", f"--fsize={size}"], check=True)
 

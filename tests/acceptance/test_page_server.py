@@ -1,5 +1,6 @@
 """The page as `moot serve` serves it: files, login, the stream and its doors, over real HTTP (W-7, W-9)."""
 
+import gzip
 import http.client
 import json
 import re
@@ -50,14 +51,16 @@ class Stream:
         self._response = response
 
     def next(self) -> tuple[str, str, Any]:
-        """The id, the kind and the data of the next event; raises ConnectionError when the stream ends."""
+        """The id, the kind and the data of the next event but the beats; raises ConnectionError when the stream ends."""
         fields: dict[str, str] = {}
         while True:
             line = self._response.readline()
             if not line:
                 raise ConnectionError("the stream ended")
             text = line.decode().rstrip("\n")
-            if not text and "event" in fields:
+            if not text and fields.get("event") == "beat":
+                fields = {}
+            elif not text and "event" in fields:
                 return fields["id"], fields["event"], json.loads(fields["data"])
             if text and not text.startswith(":"):
                 name, _, value = text.partition(": ")
@@ -96,6 +99,29 @@ def streamed(client: Client, *sessions: str, after: str = "") -> Iterator[Stream
         link.close()
 
 
+def test_files_are_gzipped_and_only_hashed_addresses_are_stored_for_ever(server: Server) -> None:
+    """W-1: a link to an entry is a page that changes with the next version; what callers are answered is stored nowhere."""
+    home = server.local.get("/s/think_1?entry=3")
+    assert home.headers["cache-control"] == "no-cache"
+    named = re.findall(r'"(/page/[^"]+)"', home.body.decode())
+    assert {path.partition("?")[0] for path in named} == {"/page/app.js", "/page/app.css", "/page/early.js"}
+    for path in named:
+        plain, zipped = server.local.get(path), server.local.get(path, accept_encoding="br, gzip;q=0.8")
+        assert "content-encoding" not in plain.headers
+        assert (zipped.headers["content-encoding"], zipped.headers["vary"]) == ("gzip", "Accept-Encoding")
+        assert gzip.decompress(zipped.body) == plain.body
+        assert "immutable" in plain.headers["cache-control"]
+        for other in (path.partition("?")[0], f"{path}0", path.partition("?")[0] + "?at=3"):
+            assert server.local.get(other).headers["cache-control"] == "no-cache", other
+    assert "content-encoding" not in server.local.get(named[0], accept_encoding="gzip;q=0, identity").headers
+    for method, is_large in (("moot.listBreakers", False), ("rpc.discover", True)):
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}
+        found = server.local.post(json.dumps(request).encode(), accept_encoding="gzip")
+        assert found.headers["cache-control"] == "no-store"
+        assert ("content-encoding" in found.headers) == is_large
+        assert json.loads(gzip.decompress(found.body) if is_large else found.body)["id"] == 1
+
+
 def test_the_page_is_served_with_a_strict_policy_and_by_its_tag(server: Server) -> None:
     """W-7: every path of the app is the same file; nothing else can be reached by a name."""
     home = server.local.get("/")
@@ -127,7 +153,7 @@ def test_the_link_that_serve_prints_signs_a_browser_in_once(tmp_path_factory: py
         browser = log_in(own, parse_ticket(link))
         me = browser.get("/me").json()
         assert (me["role"], me["session"], me["seat"]) == ("local", "", "")
-        assert browser("moot.listSessions") == {"sessions": []}
+        assert browser("moot.listSessions") == {"sessions": [], "total": 0}
         assert post(own.local, "/login", {"ticket": parse_ticket(link)}).status == 401
         assert parse_ticket(link) not in own.log.read_text()
         # However often it is started, the key is the one token that it needs.
@@ -144,13 +170,16 @@ def test_a_seats_link_sees_its_session_only(server: Server) -> None:
     invited = server.cli.json("invite", session, "--seat", "minski", "--url", f"http://{server.address}")
     assert f"/seat/{session}/minski#ticket=" in invited["link"]
     browser = log_in(server, parse_ticket(invited["link"]))
-    assert browser.get("/me").json() == {
+    who = browser.get("/me").json()
+    assert who.pop("limits")["atOnce"] > 0
+    assert who == {
         "role": "seat",
         "may": ["read", "speak"],
         "seat": "minski",
         "session": session,
         "name": "minski",
         "isInvited": True,
+        "tokenId": invited["id"],
     }
     view = browser("moot.getView", sessionId=session)
     assert view["may"] == ["answer:minski"]
@@ -235,7 +264,7 @@ def test_a_server_that_others_reach_shows_the_page_and_nothing_else(tmp_path_fac
             assert own.nobody.get(path).status == 401, path
         browser = log_in(own, token, "token")
         assert browser.get("/me").json()["role"] == "observer"
-        assert browser("moot.listSessions") == {"sessions": []}
+        assert browser("moot.listSessions") == {"sessions": [], "total": 0}
 
 
 def test_a_revoked_token_ends_its_streams_and_its_login_within_seconds(server: Server) -> None:
@@ -346,7 +375,7 @@ def test_a_stream_of_an_unknown_session_says_so(server: Server) -> None:
     with streamed(server.local, "nobody") as stream:
         assert stream.until("gone")[-1][2]["sessionId"] == "nobody"
     assert server.local.get("/events?session=a/b").status == 404
-    many = "&".join(f"session=s{number}" for number in range(21))
+    many = "&".join(f"session=s{number}" for number in range(65))
     assert server.local.get(f"/events?{many}").status == 400
 
 
@@ -385,16 +414,20 @@ def test_a_dry_run_tells_the_price_and_files_are_read_as_text(tmp_path: Path) ->
     plan.write_text("# Plan\nShip it.")
     words = ("run", "A or B?", "--seat", "a=openai:gpt-5-mini", "--seat", "b=mailbox", "--no-check", "--dry-run")
     shown = cli(*words, "--file", str(plan)).out
-    assert re.search(r"expected: \d+ – \d+ model calls, [\d,]+ – [\d,]+ tokens, \$0\.\d+ – \$0\.\d+", shown)
+    assert re.search(
+        r"expected: \d+ – \d+ model calls \(\d+ – \d+ of them one after the other\), [\d,]+ – [\d,]+ tokens, \$0\.\d+ – \$0\.\d+",
+        shown,
+    )
     found = cli.json(*words, "--file", str(plan))
-    assert found["subject"]["context"] == [{"name": "plan.md", "text": "# Plan\nShip it."}]
+    (given,) = found["subject"]["context"]
+    assert (given["name"], given["text"], given["size"]) == ("plan.md", "# Plan\nShip it.", 15)
     assert found["estimate"]["calls"]["least"] >= 1
     (tmp_path / "picture.bin").write_bytes(b"\x89PNG\x00\xff")
-    (tmp_path / "large.txt").write_text("x" * 60_001)
+    (tmp_path / "large.txt").write_text("x" * 2_000_001)
     (tmp_path / "empty.txt").write_text("")
     for name, told in (
         ("picture.bin", "not a text file"),
-        ("large.txt", "60000"),
+        ("large.txt", "2000000"),
         ("empty.txt", "empty"),
         ("none.txt", "none.txt"),
     ):

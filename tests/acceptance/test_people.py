@@ -161,18 +161,20 @@ def test_a_person_sits_at_a_session_that_another_process_runs(cli: Cli) -> None:
 
 
 def test_a_human_seat_whose_process_is_gone_is_taken_up_by_sitting_down(cli: Cli) -> None:
-    """M-8: Ctrl-D in `moot run` leaves the seat open; `moot sit` runs the session on."""
+    """M-8: Ctrl-D leaves the seat open, also with words in the line, which stay as a draft; `moot sit` runs the session on."""
     platform = write_script(cli.cwd / "scene.toml", {"ada": {"draft": [draft("Soup.", [1])]}})
     words = ["run", "Lunch?", "--seat", "me=human", "--seat", f"ada={platform}", "--set", "summarizer=ada", "--session", "s"]
     with Terminal(cli, *words) as terminal:
         terminal.wait_for("Say something, or press Enter to listen.")
         terminal.wait_for("me>")
+        terminal.type("half a thou")
+        terminal.wait_for("half a thou")
         terminal.type("\x04")
         terminal.wait_for("resume with: moot resume s")
         assert terminal.ended() == 130
     with Terminal(cli, "sit", "s", "--seat", "me") as terminal:
-        terminal.wait_for("me>")
-        terminal.type("\r")
+        terminal.wait_for("half a thou")
+        terminal.type("\x15\r")
         terminal.wait_for("Where do you stand on this decision?")
         terminal.type("support\r")
         terminal.wait_for("Why?")

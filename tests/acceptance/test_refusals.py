@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,9 @@ from pathlib import Path
 import pytest
 from tests.acceptance.doors import DEADLINE, LAYOFFS, Cli, Done, held, seat_words, timeline
 
+from moothall.codec.chain import compute_record_hash
+from moothall.domain.ids import SessionId
+from moothall.domain.records import StoredRecord
 from moothall.ledgers.migrations import load_migrations
 
 NEWEST = load_migrations("sqlite")[-1].version
@@ -42,7 +46,8 @@ def script(text: str, told: str) -> Refused:
 REFUSED = {
     "two equal seat ids": Refused((*GOOD, "--seat", "A=mailbox"), "two seats are called 'A'; each needs an id of its own"),
     "seat ids that differ in case only": Refused(
-        ("--seat", "Ada={scene}", "--seat", "ada={scene}"), "two seats are called 'Ada' and 'ada'; each needs an id of its own"
+        ("--seat", "Ada={scene}", "--seat", "ada={scene}"),
+        "two seats are called 'Ada' and 'ada', which look alike",
     ),
     "a seat called USER": Refused(
         ("--seat", "user={scene}"), "seat id 'user' is reserved for the person who asks; choose another"
@@ -236,11 +241,46 @@ def test_a_ledger_from_before_the_first_release_is_left_alone(cli: Cli) -> None:
         assert connection.execute("PRAGMA user_version").fetchone() == (2,)
 
 
+def test_a_session_of_a_newer_moot_is_listed_as_newer_not_as_damaged(cli: Cli) -> None:
+    """N-5, N-7: in a rolling upgrade nobody is to look for damage that there is not."""
+    cli("run", "Older?", "--seat", "ada=mailbox", "--session", "older", code=3)
+
+    async def work() -> None:
+        async with cli.moot() as moot:
+            last = (await moot.ledger.read(SessionId("older")))[-1]
+            body = b'{"fact":"persona.sung","song":"of a newer Moot"}'
+            digest = compute_record_hash(last.hash, last.seq + 1, last.at, body)
+            await moot.ledger.append(SessionId("older"), [StoredRecord(last.seq + 1, last.at, body, digest)])
+
+    held(work())
+    assert "newer" in cli("list").out
+    assert "damaged" not in cli("list").out
+    assert cli("verify").code == 0
+
+
+def test_a_terminal_that_knows_ascii_alone_ends_no_meeting(cli: Cli) -> None:
+    """P-1: what it cannot show is a question mark; the meeting goes on to its end."""
+    cli.environ.update(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    done = cli.fresh("demo")
+    assert "Traceback" not in done.err
+    assert done.out.isascii()
+    assert "?" in done.out
+
+
+def test_a_token_that_has_expired_is_listed_as_such(cli: Cli) -> None:
+    """N-7: the list says which tokens still open the door."""
+    cli("invite", "--owner", "--lasts", "1s")
+    cli("invite", "--observer")
+    time.sleep(1.1)
+    lines = cli("invite", "--list").out.splitlines()
+    assert ["expired" in line for line in lines] == ["owner" in line for line in lines]
+
+
 def test_an_export_from_before_the_first_release_is_refused(cli: Cli, tmp_path: Path) -> None:
     """P-3: code 2, one sentence; nothing is imported."""
     cli("run", "Older?", "--seat", "ada=mailbox", "--session", "older", code=3)
     text = cli("export", "older", "jsonl").out
-    (tmp_path / "older.jsonl").write_text(text.replace('{"moot": 2, "session": "older"}', '{"moot": 1, "session": "before"}'))
+    (tmp_path / "older.jsonl").write_text(text.replace('{"moot": 3, "session": "older"', '{"moot": 2, "session": "before"'))
     check_sentence(cli("import", str(tmp_path / "older.jsonl"), code=2), "was exported by a Moot from before its first release")
     assert "before" not in cli("list").out
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -422,3 +423,36 @@ def test_a_byte_order_mark_is_no_damage(desk: Desk) -> None:
     for name in ("turn.json", "AGENDA.md", "001_architect.md"):
         desk.put(name, b"\xef\xbb\xbf" + (desk.folder / name).read_bytes())
     assert desk.damage() == []
+
+
+def test_faults_of_a_chinese_conference_are_told_in_chinese(cli: Cli) -> None:
+    """R-11, M-11: what `check` finds and what `repair` did."""
+    cli("roundtable", "new", "cache", "用哪个数据库？", "--role", "ada", "--role", "bob")
+    folder = cli.cwd / ".roundtable" / "cache"
+    (folder / "009_ada.md").write_text("太早了。")
+    (folder / "002_bob.md").write_text("我先说。")
+    (folder / "MINUTES.md").write_text("已经结束。")
+    found = cli("roundtable", "check", "cache", code=5).out
+    assert "009_ada.md:1: 编号有缺口：下一个应是 001" in found
+    assert "002_bob.md:1: 'bob' 抢先发言：现在轮到 ada" in found
+    assert "MINUTES.md:1: 会议尚未结束就有了纪要：现在轮到 ada" in found
+    done = cli("roundtable", "repair", "cache").out
+    assert "已改名为 001_ada.md" in done
+    assert "已移到 aside/" in done
+    assert not re.search("[A-Za-z]{4,}(?! *\\.md|/)", re.sub(r"\S+\.md|aside/|turn\.json", "", done)), done
+
+
+@pytest.mark.parametrize("words", ["I'm sorry, but I can't assist with that request.", "抱歉，我无法协助完成这个请求。"])
+def test_an_apology_in_a_file_is_a_refusal_and_no_speech(cli: Cli, words: str) -> None:
+    """M-14, R-11: the turn counts as refused, with the words in the record; the conference goes on."""
+    cli("roundtable", "new", "cache", "Which database?", "--role", "ada", "--role", "bob")
+    folder = cli.cwd / ".roundtable" / "cache"
+    (folder / "001_ada.md").write_text(words)
+    turn = json.loads((folder / "turn.json").read_text())
+    (folder / "turn.json").write_text(json.dumps({**turn, "current_speaker_index": 1, "current_speaker": "bob"}))
+    status = cli.json("roundtable", "status", "cache")
+    assert (status["next"] if "next" in status else status["turn"]["current_speaker"]) == "bob"
+    assert "(refused)" in (folder / "001_ada.md").read_text()
+    assert cli("roundtable", "check", "cache").out
+    lost = [json.loads(line) for line in cli("export", status["session"], "jsonl").out.splitlines() if "refused" in line]
+    assert any(words in each["body"] for each in lost), "the words are in the record"

@@ -18,7 +18,7 @@ import pytest
 from tests.acceptance.doors import DEADLINE, Cli, Leaps, Script, facts, until, write_script
 from tests.acceptance.tables import MINUTES_TEXT, Desk, Table, aged, speech
 
-from moothall.app.conferences import wake_agents
+from moothall.app.conferences import unattended
 from moothall.app.conferences.unattended import Relay
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
@@ -334,8 +334,8 @@ def test_an_agent_that_has_spoken_and_does_not_end_has_spoken(
     """R-10: its files count, once, and it is ended, be it by its patience or because it is done."""
     is_patient = end == "it is done"
     _set_patience(monkeypatch, 600.0 if is_patient else 60.0)
-    monkeypatch.setattr("moothall.app.conferences.wake_agents.DONE_SECONDS", 0.5 if is_patient else 600.0)
-    monkeypatch.setattr("moothall.app.conferences.wake_agents.LOOK_SECONDS", 0.3)
+    monkeypatch.setattr("moothall.app.conferences.unattended.DONE_SECONDS", 0.5 if is_patient else 600.0)
+    monkeypatch.setattr("moothall.app.conferences.unattended.LOOK_SECONDS", 0.3)
     good = scripted(cli, "good")
     with Desk(cli.cwd, home=cli.home) as desk:
         passing = None if is_patient else leaps.once(lambda: _has_spoken(desk), 60.0)
@@ -433,7 +433,7 @@ def test_a_disk_that_tells_of_no_changes_stops_nobody(cli: Cli, disk: str, monke
     if disk == "polling":
         monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "1")
     else:
-        monkeypatch.setattr(wake_agents, "awatch", _silent)
+        monkeypatch.setattr(unattended, "awatch", _silent)
     with Desk(cli.cwd, home=cli.home) as desk:
         desk.new("ada", rounds=1)
         told: list[str] = []

@@ -320,7 +320,7 @@ def test_seven_agents_of_one_family_do_not_outvote_as_seven(wire: ApiModel) -> N
     alone, stated = hold(is_stated=False), hold(is_stated=True)
     assert (alone["votes"], stated["votes"]) == (9, 9)
     assert stated["effectiveVotes"] < alone["effectiveVotes"] < 9
-    assert stated["confidence"] < alone["confidence"]
+    assert stated["support"] < alone["support"]
     assert alone["consensusType"] == "majority"
     assert stated["consensusType"] == "contested"
 
@@ -408,3 +408,80 @@ def test_trust_tells_accuracy_and_the_brier_score_of_each_category(wire: ApiMode
     assert category["brier"] == pytest.approx(0.01)
     assert 0.5 < found["accuracy"] < 1
     assert 0.5 < category["accuracy"] < 1
+
+
+# What is decided and how likely it is right, over the wire
+
+
+@pytest.mark.parametrize(
+    ("blind", "decided", "confidence", "kind", "agreement", "strength"),
+    [
+        ("ABCDD", "C", 0.2093, "contested", "after_reading", "disputed"),
+        ("DAAAA", "D", 0.1299, "contested", "after_reading", "disputed"),
+        ("AAAAA", "A", 0.8537, "unanimous", "blind", "weak"),
+    ],
+)
+def test_debates_that_said_95_say_over_the_wire_what_the_blind_answers_are_worth(
+    wire: ApiModel, blind: str, decided: str, confidence: float, kind: str, agreement: str, strength: str
+) -> None:
+    """D-12, D-26: five of one family, all support one synthesis at .95; each of these was `unanimous`, .95 and `strong`."""
+    seats = [{"id": f"s{number}", "family": "gpt"} for number in range(5)]
+    session = wire.open(*seats, options=["A", "B", "C", "D"], debate="always")
+    for number, choice in enumerate(blind):
+        wire.say(session, f"s{number}", "propose", choice=choice, confidence=0.95)
+    for number in range(5):
+        wire.say(session, f"s{number}", "pass")
+    for number in range(5):
+        words = {"text": f"The group takes {decided}.", "choice": decided} if number == 0 else {}
+        wire.say(session, f"s{number}", "synthesize" if words else "pass", **words)
+    for number in range(5):
+        wire.say(session, f"s{number}", "vote", choice=decided, confidence=0.95)
+    result = wire.read(session)["result"]
+    assert result["confidence"] == pytest.approx(confidence, abs=2e-4)
+    assert (result["consensusType"], result["agreement"], result["strength"]) == (kind, agreement, strength)
+    assert (result["choice"], result["support"], result["confidenceFrom"]) == (decided, 1.0, "blind")
+    assert {vote["position"] for vote in result["participantVotes"].values()} == {"support"}
+
+
+def test_five_that_exclude_each_other_share_one_probability_over_the_wire(wire: ApiModel) -> None:
+    """D-12: A, B, C, D, B, each with a resolution of its own, all support all: what most wrote blind, and no five of .95."""
+    session = wire.open(*[f"s{number}" for number in range(5)], options=["A", "B", "C", "D"], debate="always")
+    for number, choice in enumerate("ABCDB"):
+        wire.say(session, f"s{number}", "propose", choice=choice)
+    for number in range(5):
+        wire.say(session, f"s{number}", "pass")
+    lines = {}
+    for number, choice in enumerate("ABCDB"):
+        said = wire.say(session, f"s{number}", "synthesize", text=f"Take {choice}, says s{number}.", choice=choice)
+        lines[said["id"]] = choice
+    ballot = [{"candidate": line, "position": "support"} for line in lines]
+    for number in range(5):
+        wire.say(session, f"s{number}", "vote", ballot=ballot, confidence=0.95)
+    result = wire.read(session)["result"]
+    assert result["choice"] == "B", "not the first of the roster"
+    shares = {lines[each["candidate"]]: each["confidence"] for each in result["tally"]}
+    assert sum(shares.values()) <= 1.001  # each is rounded
+    assert result["strength"] in {"weak", "disputed"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "position"),
+    [("OK, I oppose this", "oppose"), ("yes but no", ""), ("支持不了", ""), ("I support it, if it is fast", "")],
+)
+def test_what_a_person_types_into_the_mailbox_is_what_they_meant_or_is_asked(wire: ApiModel, typed: str, position: str) -> None:
+    """M-14: the same words as at the terminal; never the opposite, and the words are in the record."""
+    session = wire.open()
+    wire.bring_to_vote(session, ada="Take SQLite")
+    before = wire.read(session)["cursor"]
+    try:
+        wire("moot.answer", sessionId=session, seat="bob", answer=typed)
+    except BadAnswer:
+        assert position == ""
+        assert wire.read(session)["cursor"] == before, "it is asked again, and nothing was recorded"
+        return
+    for seat in ("ada", "cy"):
+        wire.say(session, seat, "vote", position="support")
+    votes = wire.read(session)["result"]["participantVotes"]
+    assert votes["bob"]["position"] in ({position} if position else {"oppose", "conditional_support"})
+    record = str(wire("moot.getEntries", sessionId=session)["entries"])
+    assert typed in record

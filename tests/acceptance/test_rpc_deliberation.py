@@ -2,6 +2,7 @@
 
 import json
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -655,6 +656,11 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
 
         with thrown([waits, waits, waits]) as waiting, client.events(session) as stream:
             seen = stream.entries(3)
+            # The three calls have come, however busy the machine is.
+            ends = time.monotonic() + DEADLINE
+            while b"\nmoot_calls_open 3.0" not in client.get("/metrics").body:
+                assert time.monotonic() < ends, "the calls have not come"
+                time.sleep(0.05)
             code = server.stop()
             answers = [each.result(timeout=DEADLINE) for each in waiting]
         log = server.logged()

@@ -244,6 +244,7 @@ SUBJECT: dict[str, Any] = {
     "builtOn": [],
     "seed": 7,
     "patience": "3d",
+    "reading": "strict",
     "memory": False,
     "check": True,
 }
@@ -294,7 +295,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "builtOn": ["alone.1"],
         "memory": True,
         "blind": True,
-        "earlyStop": False,
+        "debate": "always",
         "rounds": 2,
         "patienceSeconds": 3600,
         "language": "en",
@@ -303,6 +304,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "panel": "all",
         "panelOrder": "roster",
         "idempotencyKey": "letter",
+        "carryAt": 0.5,
+        "choose": "votes",
     },
     "cstp.contribute": {
         "participant": "emerson",
@@ -344,6 +347,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "cstp.getSourceTrust": {"source": "emerson", "category": "caching"},
     "cstp.listSources": {},
     "cstp.getAmplificationStats": {},
+    "cstp.getReliability": {"protocol": "debate"},
     "cstp.getAmplificationChain": {"decisionId": "alone.1"},
     "cstp.createThread": {"title": "Long context", "category": "architecture", "thread": "hsm", "idempotencyKey": "t"},
     "cstp.resumeThread": {"thread": "hsm", "participant": "emerson", "idempotencyKey": "t"},
@@ -421,11 +425,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "idempotencyKey": "a pipeline",
     },
     "moot.getPipeline": {},
-    "moot.listSessions": {"status": "all", "limit": 10, "query": "now"},
+    "moot.listSessions": {"status": "all", "limit": 10, "query": "now", "protocol": "debate", "after": 0},
     "moot.getSession": {"timeoutSeconds": 0, "at": 1},
     "moot.getView": {"at": 1, "since": 0, "near": 1, "limit": 10},
     "moot.getItems": {"at": 1, "begin": 0, "limit": 10},
     "moot.getText": {"entry": 1},
+    "moot.previewAnswer": {"seat": "ada", "answer": "We should wait."},
     "moot.getPersonAsks": {"seat": "ada"},
     "moot.answerAsPerson": {
         "seat": "ada",
@@ -435,6 +440,9 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "moot.forkSession": {"at": 1, "swaps": {}},
     "moot.inviteSeat": {"seat": "bob", "family": "gpt-5", "lastsHours": 1, "url": "http://127.0.0.1:8760"},
+    "moot.shareSession": {"lastsHours": 1, "url": "http://127.0.0.1:8760"},
+    "moot.listTokens": {},
+    "moot.revokeToken": {"tokenId": ""},
     "moot.getTrustHistory": {"source": "emerson"},
     "moot.getOpening": {"language": "en"},
     "moot.listDemos": {"language": "en"},
@@ -489,6 +497,8 @@ def test_every_call_of_the_description_can_be_made_as_described(client: Client, 
             params["deliberationId"] = sessions["cstp.openDeliberation"]
         if name == "cstp.settleObligation":
             params["decisionId"] = client.held()
+        if name == "moot.revokeToken":
+            params["tokenId"] = client("moot.shareSession", sessionId=sessions["moot.openSession"])["tokenId"]
         if "sessionId" in schemas:
             opening = {
                 "moot.cancelSession": "cancelled",

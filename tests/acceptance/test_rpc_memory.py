@@ -205,7 +205,17 @@ def test_a_seat_searches_trust_and_an_observer_of_one_session_does_not(server: S
     seat = server.client(server.cli.json("invite", session, "--seat", SEATS[0])["token"])
     (source,) = seat("cstp.searchDecisions", query="carrier", within="trust")["sources"]
     assert (source["source"], source["cases"]) == ("carrier", 1)
+    assert seat("cstp.getSourceTrust", source="carrier")["cases"] == 1
+    assert "carrier" in {each["source"] for each in seat("cstp.listSources")["sources"]}
+    assert [each["right"] for each in seat("moot.getTrustHistory", source="carrier")["cases"]] == [1.0]
+    thread = client("cstp.createThread", title="Parcels", thread="parcels")["thread"]
+    assert seat("cstp.getThreadStatus", thread=thread)["title"] == "Parcels"
+    assert thread in {each["thread"] for each in seat("cstp.listThreads")["threads"]}
+    assert ("alone", "no_vote") in {(each["protocol"], each["agreement"]) for each in seat("cstp.getReliability")["groups"]}
+    assert "all sessions" in seat.refused("cstp.listDecisions").message
     watching = server.client(server.cli.json("invite", session, "--observer")["token"])
+    for method, params in (("cstp.getSourceTrust", {"source": "carrier"}), ("cstp.listThreads", {}), ("cstp.getReliability", {})):
+        assert "only for the session" in watching.refused(method, **params).message
     assert "only for the session" in watching.refused("cstp.searchDecisions", query="carrier").message
 
 

@@ -9,7 +9,7 @@ def test_a_meeting_in_german_has_german_headings_and_english_where_words_are_mis
     """M-11"""
     played = cli("demo", "persona", "--language", "de", "--pace", "fast", "--session", "s").out
     assert "Geschrieben von: Mara" in played
-    assert "Jonas (bedingt dafür): All four large customers hear it from me" in played
+    assert "1 · Jonas · All four large customers hear it from me" in played
     # No German words yet.
     assert "Beendet durch: the decider found that enough was said" in played
     minutes = cli("export", "s", "minutes").out

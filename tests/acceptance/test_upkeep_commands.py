@@ -16,7 +16,14 @@ import pytest
 from tests.acceptance.doors import Cli, held, round_robin, write_script
 
 from moothall.app.upkeep import archive_sessions, back_up, check_ledger, restore, return_sessions
-from moothall.codec.chain import compute_record_hash, compute_root_hash, dump_export_head, dump_export_lines, parse_export
+from moothall.codec.chain import (
+    ExportHead,
+    compute_record_hash,
+    compute_root_hash,
+    dump_export_head,
+    dump_export_lines,
+    parse_export,
+)
 from moothall.domain.records import StoredRecord
 from moothall.errors import SessionExists
 
@@ -43,12 +50,24 @@ def edit(path: Path, *statements: str) -> None:
 
 def age(text: str) -> str:
     """The export of a session, as if it had been held a hundred days earlier."""
-    session, records = parse_export(text)
-    before, older = compute_root_hash(session), []
+    head, records = parse_export(text)
+    before, older = compute_root_hash(head.session), []
     for record in records:
         before = compute_record_hash(before, record.seq, record.at - DAYS, record.body)
         older.append(StoredRecord(record.seq, record.at - DAYS, record.body, before))
-    return dump_export_head(session) + dump_export_lines(older)
+    return dump_export_head(ExportHead(head.session, head.entries, before.hex())) + dump_export_lines(older)
+
+
+def write_forged(file: Path, whole: bytes) -> None:
+    """An archive without the last entry of a session, and its list of sessions made to fit."""
+    file.write_bytes(whole)
+    end = "FROM entries WHERE session = number ORDER BY seq DESC LIMIT 1"
+    edit(file, "DELETE FROM entries WHERE seq = 22", f"UPDATE sessions SET (head, head_hash) = (SELECT seq, hash {end})")
+
+
+def export(cli: Cli, session: str) -> str:
+    """The record of a session without the first line of its export, which each home signs with its own key."""
+    return cli("export", session, "jsonl").out.partition("\n")[2]
 
 
 def list_faults(cli: Cli, *words: str, code: int = 5) -> dict[str, str]:
@@ -77,7 +96,7 @@ def test_heads_kept_elsewhere_prove_what_a_rewritten_ledger_hides(cli: Cli, tmp_
     text = kept.read_text()
     for number, (document, code, told) in enumerate(
         [
-            (text.replace('"two", 22', '"two", 21'), 5, "changed after they were signed"),
+            (text.replace('"two", 22', '"two", 21'), 5, "what was signed was changed afterwards"),
             (text.replace(public, "ab" * 32), 2, "is not trusted here"),
             (cli("heads", "--unsigned").out, 2, "not signed"),
             ('{"moot": "heads", "version": 2}', 2, "expected what `moot heads` prints"),
@@ -91,6 +110,49 @@ def test_heads_kept_elsewhere_prove_what_a_rewritten_ledger_hides(cli: Cli, tmp_
     assert cli("verify", "--head", str(tmp_path / "2.json"), "--unsigned").code == 0
     assert "64 hexadecimal digits" in cli("verify", "--head", str(kept), "--key", "my key", code=2).err
     assert "--key KEY" in cli("verify", "--pin", code=2).err
+
+
+def test_going_back_to_an_older_copy_is_noticed_with_heads_kept_elsewhere(cli: Cli, tmp_path: Path) -> None:
+    """N-7: `verify` compares by itself with all the heads in MOOT_HEADS; those of the older copy itself hide nothing."""
+    hold(cli, "one")
+    older, elsewhere = tmp_path / "older.db", tmp_path / "elsewhere"
+    cli("backup", str(older))
+    hold(cli, "two")
+    elsewhere.mkdir()
+    (elsewhere / "heads-1.json").write_text(cli("heads").out)
+    for path in cli.home.glob("ledger.db*"):
+        path.unlink() if path.is_file() else None
+    shutil.copy(older, cli.home / "ledger.db")
+    assert list_faults(cli, code=0) == {}
+    # The nightly job goes on, on the older copy.
+    (elsewhere / "heads-2.json").write_text(cli("heads").out)
+    for word in (elsewhere, elsewhere / "heads-1.json"):
+        cli.environ["MOOT_HEADS"] = str(word)
+        assert list_faults(cli)["two"] == "it is missing: the list of heads given has it with 22 entries"
+    assert "two" in list_faults(cli, "two")
+    # A new key changes nothing of that, and neither does a stranger's file beside it.
+    cli.environ["MOOT_HEADS"] = str(elsewhere)
+    first = cli("heads", "--public-key").out
+    second = cli("heads", "--rotate-key").out
+    assert first != second == cli("heads", "--public-key").out
+    assert (cli.home / "heads.key").stat().st_mode & 0o777 == 0o600
+    stranger = cli.elsewhere("stranger")
+    (elsewhere / "heads-3.json").write_text(stranger("heads").out)
+    told = cli("verify", code=5)
+    assert "heads-3.json is not used" in told.err
+    assert stranger("heads", "--public-key").out.strip() not in told.err + told.out
+    # Who has the home has the list of trusted keys: the public key beside the heads counts more.
+    (elsewhere / "heads.pub").write_text(first)
+    (cli.home / "heads.trusted").unlink()
+    assert "two" in list_faults(cli)
+    (elsewhere / "heads.pub").write_text(second)
+    assert "has no heads to compare with" in cli("verify", code=2).err
+    (elsewhere / "heads-4.json").write_text(cli("heads").out)
+    assert list_faults(cli, code=0) == {}
+    cli.environ["MOOT_HEADS"] = str(tmp_path / "not-mounted")
+    assert "has no heads to compare with" in cli("verify", code=2).err
+    del cli.environ["MOOT_HEADS"]
+    assert cli("verify", "--head", "-", stdin=cli("heads").out).code == 0
 
 
 APPENDS = """
@@ -123,11 +185,14 @@ def test_a_lost_machine_comes_back_from_a_backup(cli: Cli, tmp_path: Path) -> No
     assert "exists already" in cli("backup", str(file), code=2).err
     assert "there is no folder" in cli("backup", str(tmp_path / "no" / "b.db"), code=2).err
     assert "nothing is overwritten" in cli("restore", str(file), code=2).err
-    other = cli.elsewhere("restored")
+    other = Cli(cli.cwd / "new" / "restored", cli.cwd)
     assert "is not signed with the key" not in other("restore", str(file), "--key", report["key"]).err
     assert list_faults(other, code=0) == {}
-    assert other("export", "one", "jsonl").out == cli("export", "one", "jsonl").out
-    assert cli("export", "busy", "jsonl").out.startswith(other("export", "busy", "jsonl").out)
+    # The home and what had to be made above it are private, and nothing is left behind.
+    assert [each.stat().st_mode & 0o777 for each in (other.home.parent, other.home)] == [0o700, 0o700]
+    assert not [path.name for path in other.home.iterdir() if path.name.startswith(".")]
+    assert export(other, "one") == export(cli, "one")
+    assert export(cli, "busy").startswith(export(other, "busy"))
     assert other.json("input", "busy", "It goes on.")["taken"]
     # What is not a whole backup is not restored.
     fresh = cli.elsewhere("fresh")
@@ -145,13 +210,14 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     hold(origin, "old-1", "old-2")
     for name in ("old-1", "old-2"):
         (tmp_path / name).write_text(age(origin("export", name, "jsonl").out))
-        cli("import", str(tmp_path / name))
+        cli("import", str(tmp_path / name), "--adopt")
     hold(cli, "new")
     cli("run", "Open?", "--seat", "a=mailbox", "--seat", "b=mailbox", "--session", "open", code=3)
     before = {name: cli("export", name, "jsonl").out for name in ("old-1", "old-2", "new")}
     file = tmp_path / "old.db"
     assert cli.json("archive", "--dry-run")["sessions"] == ["old-1", "old-2"]
     assert "no session is that old" in cli("archive", "--older-than", "101d").err
+    assert cli.json("archive", "--older-than", "101d") == {"file": "", "sessions": [], "entries": 0}
     assert "at least a day" in cli("archive", "--older-than", "1h", code=2).err
     assert "--back FILE SESSION" in cli("archive", "old-1", code=2).err
     assert cli("archive", "-o", str(file)).out == f"2 sessions with 44 entries went into {file}\n"
@@ -168,6 +234,14 @@ def test_sessions_that_grew_old_are_archived_and_come_back(cli: Cli, tmp_path: P
     done = cli("verify")
     assert ("old-1" not in done.out, str(file) in done.err) == (True, True)
     assert "exists already" in cli("import", str(tmp_path / "old-1"), code=2).err
+    # An archive that is lost, cut or changed is found, unless nobody wants to know.
+    whole = file.read_bytes()
+    for change in (file.unlink, lambda: file.write_bytes(whole[: len(whole) // 2]), lambda: write_forged(file, whole)):
+        change()
+        assert any(f"the archive {file}" in each["fault"] for each in cli.json("verify", code=5) if each["fault"])
+        assert "not looked at" in cli("verify", "--no-archives").err
+        file.write_bytes(whole)
+    assert f"2 archived sessions are in {file}, intact" in cli("verify").err
     # The archive is a ledger by itself.
     reader = Cli(cli.home, cli.cwd, MOOT_LEDGER=str(file))
     assert list_faults(reader, code=0) == {}
@@ -213,7 +287,7 @@ def test_a_restored_ledger_keeps_the_ids_of_archived_sessions(cli: Cli, tmp_path
         for ledger in (shared, target):
             async with ledger.moot() as moot:
                 await return_sessions(moot, archive)
-                assert await moot.export("old", "jsonl") == old
+                assert (await moot.export("old", "jsonl")).partition("\n")[2] == old.partition("\n")[2]
                 await check_ledger(moot.ledger, "the ledger")
 
     held(work())
@@ -280,7 +354,7 @@ def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(cli: Cli, c
     found = {
         (Path(place).name, word): (code, out, err) for place, word, code, out, err in map(json.loads, done.stdout.splitlines())
     }
-    whole = cli("export", "s", "jsonl").out
+    whole = export(cli, "s")
     for name in copies:
         codes = {word: code for (place, word), (code, _, _) in found.items() if place == name}
         assert codes == {**dict.fromkeys(("list", "show", "verify", "export", "replay", "heads", "decisions"), 0), "input": 1}, (
@@ -291,8 +365,8 @@ def test_everything_that_reads_works_on_a_copy_that_may_only_be_read(cli: Cli, c
         heads = json.loads(found[name, "heads"][1])
         assert bool(heads["signature"]) == (name == "file")
         assert "may only be read" in found[name, "input"][2]
-        export = found[name, "export"][1]
-        assert whole.startswith(export) if name == "without-wal" else export == whole
+        read = found[name, "export"][1].partition("\n")[2]
+        assert whole.startswith(read) if name == "without-wal" else read == whole
 
 
 def test_a_ledger_whose_process_was_killed_raises_no_false_alarm(cli: Cli) -> None:

@@ -63,23 +63,23 @@ def test_the_result_and_every_list_say_what_was_decided_and_what_it_is_worth(ser
     )
     local("moot.cancelSession", sessionId=gone)
     result = local.read(session)["result"]
-    assert (result["choice"], result["strength"]) == ("HSM for parallel + attention fallback", "fair")
+    assert (result["choice"], result["strength"]) == ("HSM for parallel + attention fallback", "weak")
     listed = {each["sessionId"]: each for each in local("moot.listSessions")["sessions"]}
-    assert (listed[session]["standing"], listed[session]["strength"]) == ("decided", "fair")
+    assert (listed[session]["standing"], listed[session]["strength"]) == ("decided", "weak")
     assert listed[session]["choice"] == result["choice"]
     assert listed[other]["standing"] == "waiting"
     assert listed[gone]["standing"] == "cancelled"
     found = {each["deliberationId"]: each for each in local("cstp.listDeliberations")["deliberations"]}
     assert (found[session]["standing"], found[session]["choice"]) == ("decided", result["choice"])
-    assert local("moot.getSession", sessionId=session)["strength"] == "fair"
-    assert local("moot.getSession", sessionId=session)["summary"][0].startswith(f"{result['choice']} · fair")
+    assert local("moot.getSession", sessionId=session)["strength"] == "weak"
+    assert local("moot.getSession", sessionId=session)["summary"][0].startswith(f"{result['choice']} · weak")
     kept = next(each for each in local("cstp.listDecisions")["decisions"] if each["decisionId"] == session)
-    assert kept["strength"] == "fair"
+    assert kept["strength"] == "weak"
     lines = {line.split("\t")[0]: line.split("\t") for line in cli("list").out.splitlines()}
-    assert lines[session][2:3] + lines[session][5:] == ["decided", "fair", result["choice"]]
+    assert lines[session][2:3] + lines[session][5:] == ["decided", "weak", result["choice"]]
     assert (lines[other][2], lines[gone][2]) == ("waiting", "cancelled")
-    assert json.loads(cli("show", session, "--json").out)["strength"] == "fair"
-    assert f"→ fair: {result['choice']}" in cli("decisions").out
+    assert json.loads(cli("show", session, "--json").out)["strength"] == "weak"
+    assert f"→ weak: {result['choice']}" in cli("decisions").out
 
 
 def test_the_local_user_and_a_program_are_named(cli: Cli) -> None:

@@ -105,7 +105,7 @@ async def opened(workers: Workers) -> AsyncIterator[Moot]:
 
 
 async def open_debates(moot: Moot, count: int, *, first: int = 1) -> list[SessionId]:
-    settings = {"early_stop": False}
+    settings = {"debate": "always"}
     return [
         await moot.open(
             "Does it survive?",

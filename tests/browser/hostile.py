@@ -18,7 +18,7 @@ from moothall.app.panels import Panel
 from moothall.domain.ids import parse_seat_id
 from moothall.domain.safe_text import one_line
 from moothall.domain.topic import ContextFile
-from moothall.participants.demo import find_script
+from moothall.participants.script import find_script
 
 TRAP: Final = "window.__moot_trap=(window.__moot_trap||0)+1"
 """What a hostile text runs if it can."""
@@ -247,5 +247,5 @@ def record_hostile(home: Path, folder: Path, names: Sequence[str]) -> Tainter:
 def strange_seat_names() -> list[str]:
     """Names that a seat may have, at their strangest."""
     return [
-        parse_seat_id(name) for name in ("a" * 64, "z\u0300\u0301\u0302\u0303" * 12, "ﷺﷺ", "-constructor", "__proto__", "оwner")
+        parse_seat_id(name) for name in ("a" * 64, "z\u0300\u0301\u0302\u0303" * 12, "ﷺﷺ", "-constructor", "__proto__", "осара")
     ]

@@ -16,7 +16,7 @@ from moothall.app.demos import build_demo_options, load_demo
 from moothall.app.moot import Moot
 from moothall.app.panels import Panel
 from moothall.domain.facts import Language
-from moothall.participants.demo import find_script
+from moothall.participants.script import find_script
 
 PROTOCOLS: Final = ("persona", "debate", "advisory", "consensus", "roundtable", "consultation", "swarm", "pipeline")
 SEATS: Final = ("ada", "bob", "eve")

@@ -30,7 +30,20 @@ from moothall.domain.facts import Language
 Theme = Literal["light", "dark"]
 LOCALES: Mapping[Language, str] = {"en": "en-US", "zh": "zh-CN"}
 THEMES: Mapping[Language, Theme] = {"en": "light", "zh": "dark"}
-PLACES = ("/", "/new", "/decisions", "/obligations", "/trust", "/trust/ada", "/breakers", "/login", "DECISION", "WAITING", "SEAT")
+PLACES = (
+    "/",
+    "/new",
+    "/decisions",
+    "/obligations",
+    "/trust",
+    "/trust/ada",
+    "/breakers",
+    "/settings",
+    "/login",
+    "DECISION",
+    "WAITING",
+    "SEAT",
+)
 HAN = re.compile(r"[一-鿿]")
 ENGLISH = re.compile(r"[A-Za-z]{3,}(?:[,:]? +[A-Za-z]{2,})+")
 """Two English words in a row: a name such as PostgreSQL stays what it is in both languages."""
@@ -157,6 +170,9 @@ def focused(page: Page) -> str:
 
 def press_until(page: Page, key: str, wanted: Locator, most: int = 60) -> None:
     """Press a key until the wanted element has the focus, which can be seen all the way."""
+    # What is asked first has the focus already.
+    if wanted.evaluate("element => element === document.activeElement"):
+        return
     for _ in range(most):
         page.keyboard.press(key)
         assert focused(page), f"after {key} nothing has the focus"
@@ -258,6 +274,11 @@ def test_a_session_is_started_sat_in_and_reviewed_by_keyboard_alone(shown: Shown
         press_until(page, "Tab", wanted)
         page.keyboard.press(key)
 
+    def confirm() -> None:
+        # What was understood has the focus: Enter sends it.
+        expect(page.get_by_role("button", name="Yes, send it")).to_be_focused()
+        page.keyboard.press("Enter")
+
     enter(page.get_by_role("textbox", name="The question", exact=True), "Do we plant a tree?")
     chosen, debate = (
         page.locator("input[name=protocol]:checked"),
@@ -298,6 +319,7 @@ def test_a_session_is_started_sat_in_and_reviewed_by_keyboard_alone(shown: Shown
     page.keyboard.press("Space")
     enter(form.get_by_label("What do you say?"), "Oaks grow old.")
     act(sends)
+    confirm()
     for seat in ("bob", "me"):
         server.local.say(session, seat, "pass")
     enter(form.get_by_label("Write the resolution"), "Plant an oak.")
@@ -308,6 +330,7 @@ def test_a_session_is_started_sat_in_and_reviewed_by_keyboard_alone(shown: Shown
     press_until(page, "Tab", form.locator("input[type=radio]").first)
     page.keyboard.press("Space")
     act(sends)
+    confirm()
     for seat in ("bob", "me"):
         server.local.vote(session, seat)
     expect(page.get_by_text("The session is over.")).to_be_visible()

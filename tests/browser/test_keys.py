@@ -38,7 +38,7 @@ class HeldRequests:
 
 def open_held(page: Page, path: str) -> HeldRequests:
     """Open a path whose script has not come yet; keys are kept by now."""
-    held = HeldRequests(page, "**/page/app.js")
+    held = HeldRequests(page, "**/page/app.js*")
     page.goto(path, wait_until="commit")
     # Not `wait_for_function`: where it has to look twice, it evaluates a string in the page, which the page's policy forbids.
     while not page.evaluate("() => window.takeEarlyKeys !== undefined"):

@@ -33,6 +33,13 @@ def send(page: Page) -> None:
     page.locator("form.ask").get_by_role("button", name="Send the answer").click()
 
 
+def confirm(page: Page, *choices: str) -> None:
+    """Send what was understood, which is these choices."""
+    form = page.locator("[data-test=confirm]")
+    expect(form.locator("dd")).to_have_text(list(choices))
+    form.get_by_role("button", name="Yes, send it").click()
+
+
 def timeline(page: Page) -> Any:
     return page.get_by_role("region", name="Timeline")
 
@@ -94,6 +101,7 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Ser
     form.get_by_label("Which line do you speak to?").select_option(label="#3 ada: ada would stay")
     form.get_by_label("What do you say?").fill("Where would the **new** ones sit?")
     send(page)
+    confirm(page, "challenge")
     local.say(session, "ada", "support", text="fine")
     local.say(session, "bob", "pass")
     expect(timeline(owner)).to_contain_text("Where would the new ones sit?")
@@ -112,6 +120,13 @@ def test_an_invited_person_sits_speaks_and_votes_among_mailbox_seats(server: Ser
     page.reload()
     expect(form.get_by_label(re.compile("condition", re.IGNORECASE)).last).to_have_value("The workshop stays.")
     send(page)
+    # What was understood can be taken back; then it is as if nothing was sent.
+    expect(page.locator("[data-test=confirm] dd")).to_have_text(re.compile("condition"))
+    page.keyboard.press("Escape")
+    expect(form.get_by_role("radio", name=re.compile("condition", re.IGNORECASE))).to_be_focused()
+    assert local.read(session)["waitingFor"] != ["ada", "bob"]
+    send(page)
+    confirm(page, "conditional support")
     for seat in ("ada", "bob"):
         local.vote(session, seat)
     expect(page.get_by_text("The session is over.")).to_be_visible()
@@ -172,12 +187,15 @@ def test_a_seats_link_opens_its_session_and_nothing_else(server: Server, visit: 
         f"/decisions/{other}",
         "/decisions",
         "/obligations",
-        "/trust",
         "/breakers",
     ):
         page.goto(path)
         expect(page.get_by_role("alert").first).to_be_visible()
         assert "secret of the other" not in page.content(), path
+    # Trust in participants is for every seat to read (D-16); it names no question.
+    page.goto("/trust")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    assert "secret of the other" not in page.content()
     page.goto(f"/seat/{session}/emerson")
     expect(page.get_by_role("alert").first).to_be_visible()
     expect(page.locator("form.ask")).to_have_count(0)
@@ -194,3 +212,40 @@ def test_a_seats_link_opens_its_session_and_nothing_else(server: Server, visit: 
     assert {method for method, params in methods if {"sessionId", "deliberationId", "decisionId"} & {*params}} <= refused
     assert page.evaluate("async other => (await fetch(`/events?session=${other}`)).status", other) == 403
     assert local.head(other) == head
+
+
+def test_a_seat_is_answered_by_keyboard_alone(server: Server, visit: Visit) -> None:
+    """W-5, W-10: the first field has the focus, letters are letters in a form, arrows choose, focus stays in the story."""
+    local = server.local
+    session = local.opened(topic=TOPIC, participants=["ada", "bob"], options=["move", "stay"])
+    page = visit(server, f"/seat/{session}/ada")
+    focused = page.locator("*:focus")
+    expect(focused).to_have_attribute("type", "radio")
+    # What is typed on a choice runs nothing.
+    page.keyboard.type("leaks?/")
+    assert "entry=" not in page.url
+    assert page.get_by_role("dialog").count() == 0
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("radio", name="stay")).to_be_checked()
+    page.keyboard.press("Tab")
+    page.keyboard.type("Because it leaks.")
+    form = page.locator("form.ask")
+    expect(form.get_by_label("Why?")).to_have_value("Because it leaks.")
+    while page.evaluate("document.activeElement.type") != "submit":
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-test=confirm] dd")).to_have_text("stay")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Recorded.")).to_be_visible()
+    expect(focused).to_have_text("You sit as ada")
+    local.say(session, "bob", "propose", text="Move.", choice="move")
+    # The next question is where the keyboard is.
+    expect(focused).to_have_attribute("type", "radio")
+    for asked in ("argue", "resolve"):
+        assert "/pass" not in form.inner_text(), asked
+        assert "its number" not in form.inner_text(), asked
+        form.get_by_role("button", name=re.compile("pass|nothing", re.IGNORECASE)).focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Recorded.")).to_be_visible()
+        local.say(session, "bob", "pass")
+        expect(form).to_be_visible()

@@ -6,8 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 import pytest
 
 from moothall.ledgers.postgres import PostgresLedger
-from moothall.ledgers.postgres_limits import PostgresLimits
-from moothall.ledgers.postgres_queue import PostgresQueue
+from moothall.ledgers.postgres_queue import PostgresLimits, PostgresQueue
 from moothall.participants.provider_limits import LocalLimits
 from moothall.ports.participant import ProviderLimits
 from moothall_testkit.limits_contract import LimitsContract

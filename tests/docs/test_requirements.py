@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_ID = re.compile(r"\b[PRDCSMWN]-[0-9]+\b")
-_LINE = re.compile(r"^- \*\*(?P<id>[PRDCSMWN]-[0-9]+)\*\* (?P<planned>\(planned\) )?", re.MULTILINE)
+_ID = re.compile(r"\b[PRDCSMWNEAGL]-[0-9]+\b")
+_LINE = re.compile(r"^- \*\*(?P<id>[PRDCSMWNEAGL]-[0-9]+)\*\* (?P<planned>\(planned\) )?", re.MULTILINE)
 
 
 def listed(*, planned: bool) -> list[str]:
@@ -34,6 +34,6 @@ def test_an_id_is_defined_once_as_built_and_once_as_planned_at_most() -> None:
 
 def test_no_area_has_a_gap_in_its_numbers() -> None:
     defined = {*listed(planned=False), *listed(planned=True)}
-    for area in "PRDCSMWN":
+    for area in "PRDCSMWNEAGL":
         numbers = sorted(int(each.partition("-")[2]) for each in defined if each.startswith(area))
         assert numbers == list(range(1, len(numbers) + 1)), area

@@ -64,10 +64,15 @@ class Machine:
             env=environ,
             cwd=self.folder,
             capture_output=True,
+            stdin=subprocess.DEVNULL,
             text=True,
             timeout=DEADLINE,
             check=False,
         )
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "moothall.surfaces.cli.main", *words]
+        return subprocess.Popen(command, env=self.environ, cwd=self.folder, stdout=subprocess.PIPE, text=True)
 
     def python(self, code: str) -> str:
         done = subprocess.run(
@@ -121,6 +126,53 @@ def test_a_protocol_of_another_package_runs_everywhere(machine: Machine) -> None
     assert "no model called" in machine.run("replay", "d1")
     machine.run("verify", "d1")
     assert "How many tuners?" in machine.run("decisions", "search", "tuners")
+
+
+def test_a_blind_protocol_by_the_guide_leaks_no_number_at_any_door(machine: Machine) -> None:
+    """D-10, D-23: run, show, watch, sit, exports and calls say who has written, and not what, until the session ends."""
+    install_delphi(machine)
+    secret, why = "31415", "because-of-the-census"
+    script = machine.folder / "one.toml"
+    script.write_text(f'[[seats.ada.estimate]]\nvalue = {secret}\nreason = "{why}"\n')
+    seats = (f"--seat=ada=script:{script}", "--seat=bob=mailbox", "--seat=cy=mailbox")
+    told = [machine.run("run", "How many?", "--protocol", "delphi", *seats, "--session", "d1", "--set", "rounds=1", code=3)]
+    answer = {"value": 27182, "reason": "a-guess-of-bob"}
+    machine.run("answer", "d1", "--seat", "bob", json.dumps(answer))
+    told += [machine.run("show", "d1", *words) for words in ((), ("--json",))]
+    told += [machine.run("export", "d1", form) for form in ("minutes", "html")]
+    told.append(machine.run("asks", "d1"))
+    told.append(machine.run_whole("sit", "d1", "--seat", "cy").stdout)
+    watching = machine.start("watch", "d1")
+    assert watching.stdout is not None
+    told.append(watching.stdout.readline() + watching.stdout.readline())
+    told.append(
+        machine.python(
+            """
+import asyncio, json
+from moothall.app.moot import Moot
+from moothall.app.runner import LocalRunner
+from moothall.surfaces.api.method import Call, Caller, ServerContext
+from moothall.surfaces.api.methods import TABLE
+
+async def main():
+    async with Moot() as moot, LocalRunner(moot.engine, moot.seating, moot.remembering.remember_if_possible) as runner:
+        call = Call(context=ServerContext(moot, runner), caller=Caller())
+        for name in ("moot.getSession", "moot.getEntries", "moot.getView", "moot.getAsks"):
+            params = {"sessionId": "d1", **({"seat": "cy"} if name == "moot.getAsks" else {})}
+            print(json.dumps(await TABLE[name].invoke(call, params)))
+
+asyncio.run(main())
+"""
+        )
+    )
+    for text in told:
+        assert not re.search(f"{secret}|{why}|27182|a-guess-of-bob", text), text
+    assert "ada" in told[0], "who has written is told"
+    machine.run("answer", "d1", "--seat", "cy", json.dumps({"value": 30000}))
+    machine.run("resume", "d1")
+    rest, _ = watching.communicate(timeout=DEADLINE)
+    assert "round 1: median 30000" in rest
+    assert secret in machine.run("show", "d1") + machine.run("export", "d1", "minutes")
 
 
 def test_a_protocol_of_another_package_is_opened_over_the_wire(machine: Machine) -> None:
@@ -220,13 +272,13 @@ context = ServerContext(Moot(), None)
 owner, local = (Call(context=context, caller=Caller(role=role)) for role in ("owner", "local"))
 
 for platform in ("proverb:/etc/passwd", "python:os", "script:x", "human", "embedded", "command:codex", "SCRIPT:x", "measure",
-                 "http://10.0.0.1/v1", "ollama://x"):
+                 "http://10.0.0.1/v1", "ollama://x", "ollama:llama3.2"):
     try:
         build_seat(owner, ParticipantIn(id="ada", platform=platform))
         print("TAKEN", platform)
     except (BadRoster, UnknownPlatform):
         pass
-for platform in ("mailbox", "openai:gpt-5-mini", "ollama:llama3.2"):
+for platform in ("mailbox", "openai:gpt-5-mini"):
     build_seat(owner, ParticipantIn(id="ada", platform=platform))
 build_seat(local, ParticipantIn(id="ada", platform="proverb:/etc/hosts"))
 """

@@ -9,8 +9,8 @@ import pytest
 
 from moothall import Moot
 from moothall.domain.effects import Brief
-from moothall.memory.amplification import Amplification, Share
 from moothall.memory.facts import Outcome
+from moothall.memory.track_records import Amplification, Share
 
 Says = Callable[[Brief], object]
 ESSAY = "It depends on many things, of which the team is the first and the licence only the last. " * 20

@@ -2,14 +2,19 @@
 
 import asyncio
 from pathlib import Path
+from random import Random
 
 import pytest
+from tests.unit.test_gate_verdicts import APPROVALS, NEITHER, REJECTIONS
 
 from moothall.app.moot import Moot
+from moothall.app.pipelines import build_pipeline_options, load_pipeline
+from moothall.codec.schemas import get_own_schema
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language, Reply, SeatLost
 from moothall.participants.function import AnswerFunction
 from moothall.ports.participant import Answer, NoAnswer
+from moothall.protocols.pipeline.facts import VerdictGiven
 from moothall.protocols.swarm.facts import BarrierPassed, Reported
 from moothall.reports.decision import Decision
 from moothall_testkit.careless_model import FAULTS, CarelessModel
@@ -133,3 +138,53 @@ def test_no_explorer_is_asked_for_what_code_knows_or_degraded_over_it() -> None:
         assert [change for barrier in barriers for change in barrier.changes if change.new == "degraded"] == []
 
     asyncio.run(work())
+
+
+class CarelessGate(CarelessModel):
+    """Judges in careless words; `meant` is what each of its answers says to a careful reader, None for what says nothing."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.meant: dict[str, list[str | None]] = {}
+
+    def write(self, brief: Brief, random: Random) -> str:
+        if "verdict" not in get_own_schema(brief).get("properties", {}):
+            return super().write(brief, random)
+        text, verdict = random.choice(
+            [
+                *((text, "APPROVED") for text in APPROVALS),
+                *((text, "REJECTED") for text in REJECTIONS),
+                *((text, None) for text in NEITHER),
+            ]
+        )
+        self.meant.setdefault(brief.ask.id, []).append(verdict)
+        return text
+
+
+@pytest.mark.parametrize("language", TOPICS)
+def test_the_gates_of_the_shipped_pipeline_open_only_on_approval(language: Language, tmp_path: Path) -> None:
+    """C-11: five careless models take every role of it."""
+    opened = 0
+    for seed in range(12):
+        minds = {f"mind{number}": CarelessGate(10 * seed + number) for number in range(5)}
+        verdicts, ended_by = asyncio.run(_run_contest(language, seed, minds, tmp_path))
+        meant = {ask: answers for mind in minds.values() for ask, answers in mind.meant.items()}
+        for ask, verdict in verdicts.items():
+            # The first of its two answers that says something is the one that counts.
+            assert verdict == next(each for each in meant[ask] if each is not None), meant[ask]
+        approved = sum(verdict == "APPROVED" for verdict in verdicts.values())
+        opened += approved
+        assert ended_by != "completed" or approved >= 3, "the pipeline has three gates"
+    assert opened, "some of them did open"
+
+
+async def _run_contest(
+    language: Language, seed: int, minds: dict[str, CarelessGate], folder: Path
+) -> tuple[dict[str, str], str | None]:
+    contest = load_pipeline("contest", language)
+    async with Moot(environ={"MOOT_LEDGER": "memory:"}, participants=dict(minds)) as moot:
+        options = build_pipeline_options(contest, {"models": [*minds], "project": str(folder), "seed": seed})
+        decision = await moot.hold(contest.task, **options)
+        facts = [entry.fact for entry in await moot.engine.entries(decision.session)]
+    given: dict[str, str] = {fact.ask: fact.said.verdict for fact in facts if isinstance(fact, VerdictGiven)}
+    return given, decision.ended_by

@@ -114,7 +114,7 @@ def debate(*names: str, inside: Sequence[str] = (), order: str = "open", budget:
     """A debate of seats elsewhere, and of those `inside`, who are asked here."""
     seats = [Seat(id=SeatId(name), platform=MAILBOX) for name in names]
     seats += [Seat(id=SeatId(name), platform="test") for name in inside]
-    settings = CouncilSettings(early_stop=False, order=order)  # type: ignore[arg-type]
+    settings = CouncilSettings(debate="always", order=order)  # type: ignore[arg-type]
     return DebateOpened(
         topic="Why?",
         language="en",
@@ -600,7 +600,7 @@ def test_a_call_for_the_end_closes_a_council_with_what_there_is() -> None:
         assert ledger.batches[-1] == 2
         closed = (await facts(house, session))[-1]
         assert isinstance(closed, DeliberationClosed)
-        assert (closed.reason, closed.consensus_type, closed.carried, closed.voters) == ("called", "contested", True, 2)
+        assert (closed.reason, closed.consensus_type, closed.carried, closed.voters) == ("called", "no_consensus", False, 2)
         assert [(ballot.seat, ballot.position) for ballot in closed.ballots] == [
             ("eve", "support"),
             ("fay", "oppose"),

@@ -16,7 +16,7 @@ from moothall.domain.facts import Entry, Language, SeatLost, SessionResumed
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.errors import BadRoster, BadScript, BadSetting
-from moothall.participants.demo import Pacer, list_scripts, make_demo
+from moothall.participants.script import Pacer, list_scripts, make_demo
 from moothall.protocols.consultation.facts import ConsultationRefused
 from moothall.protocols.persona.facts import StandTaken
 from moothall.protocols.swarm.facts import BarrierPassed, OperationsProcessed

@@ -11,6 +11,7 @@ import moothall
 from moothall import CallerError, Moot, Options, Seat
 from moothall.app.blocking import run_blocking
 from moothall.app.resources import GivenResources
+from moothall.domain.ids import SeatId
 from moothall.plugins import Answer, Brief, NoAnswer, OnText, ParticipantKind
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -204,3 +205,17 @@ def test_every_option_is_in_the_documentation() -> None:
     page = (DOCS / "library.md").read_text(encoding="utf-8")
     for option in (*Options.__annotations__, *GivenResources.__annotations__):
         assert f"`{option}`" in page, option
+
+
+def test_a_context_ledger_becomes_a_session_that_goes_on() -> None:
+    async def work() -> tuple[str, str]:
+        async with Moot() as moot:
+            source = await moot.open(TOPIC, seats={"ada": ada, "bob": bob}, turns=1)
+            text = await moot.export(source, "context")
+            with pytest.raises(CallerError, match="'debate' can import only jsonl"):
+                await moot.read_back(text, name="debate")
+            seats = [Seat(id=SeatId(name), platform="mailbox") for name in ("ada", "bob")]
+            copy = await moot.read_back(text, seats=seats)
+            return source, (await moot.decision(copy)).topic if copy != source else ""
+
+    assert asyncio.run(work())[1] == TOPIC

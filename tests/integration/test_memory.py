@@ -106,8 +106,8 @@ def test_what_was_kept_and_reviewed_survives_a_reopen(opening: Opening) -> None:
             ("success", "ada", ""),
         ]
         assert kept.outcome == "success"
-        trusts = await memory.compute_trusts(["m:ada", "m:bob", "m:new"], "architecture")
-        assert trusts["m:ada"] > trusts["m:new"] == 0.5 > trusts["m:bob"]
+        standings = await memory.compute_standings(["m:ada", "m:bob", "m:new"], "architecture")
+        assert standings["m:ada"].trust > standings["m:new"].trust == 0.5 > standings["m:bob"].trust
         assert [(one.source, one.cases) for one in await memory.sources()] == [("m:ada", 1), ("m:bob", 1)]
         assert await memory.pair_correlations(["m:ada", "m:bob"]) == {("m:ada", "m:bob"): (1, None)}
         (figures,) = await memory.amplification()
@@ -153,7 +153,7 @@ def test_of_two_probes_at_once_one_goes(opening: Opening) -> None:
     async def body(ledger: Ledger, hands: Hands) -> None:
         async with opening() as other:
             one, two = DecisionMemory(ledger, hands), DecisionMemory(other, hands)
-            await one.set_policy(Policy(failures=1, stakes_sources=2), by="eve")
+            await one.change_policy({"failures": 1, "stakes_sources": 2}, by="eve")
             await one.keep(decision(members=BOTH))
             await one.review("s1", "failure")
             hands.pass_by(hours=2)
@@ -210,7 +210,7 @@ def test_rules_block_and_a_reset_closes() -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())
         blocked = await memory.decide_alone("ada", "Launch?", "Yes.", 0.3, stakes="critical")
         assert (blocked.scopes, len(blocked.rules)) == ((), 2)
-        assert await memory.set_policy(Policy(failures=1)) == await memory.policy() == Policy(failures=1)
+        assert await memory.change_policy({"failures": 1}) == await memory.policy() == Policy(failures=1)
         taken = await memory.decide_alone("ada", "Tea?", "Yes.", 0.3, tags=["drinks"])
         await memory.review(taken.decision, "abandoned")
         assert [one.scope for one in await memory.breakers()] == ["agent:ada", "global", "stakes:medium", "tag:drinks"]
@@ -226,7 +226,7 @@ def test_a_group_counts_in_the_agent_scope_only_where_one_stood_behind_it() -> N
 
     async def work() -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())
-        await memory.set_policy(Policy(failures=1, stakes_sources=2, global_sources=3))
+        await memory.change_policy({"failures": 1, "stakes_sources": 2, "global_sources": 3})
         await memory.keep(decision(members=BOTH))
         await memory.review("s1", "failure")
         opened = [one.scope for one in await memory.breakers() if one.state == "open"]
@@ -552,7 +552,7 @@ def test_a_repeated_reset_does_not_close_what_opened_since() -> None:
 
     async def work() -> None:
         memory = DecisionMemory(MemoryLedger(), Hands())
-        await memory.set_policy(Policy(failures=1))
+        await memory.change_policy({"failures": 1})
         for number in (1, 2):
             taken = await memory.decide_alone("ada", "Tea?", "Yes.", 0.9)
             await memory.review(taken.decision, "failure")

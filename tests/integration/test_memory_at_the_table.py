@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from bench.calls.asks import PROTOCOLS
@@ -124,6 +124,33 @@ def test_what_a_question_builds_on_is_told_and_a_failure_is_a_warning() -> None:
             assert memory.count("! Warning") == 1
             assert ask.brief.person is not None
             assert ask.brief.person().about.startswith(memory)
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("days", "outcome", "memory", "is_told"),
+    [(1, None, None, False), (1, None, True, True), (1, "success", None, True), (30, None, None, True)],
+)
+def test_an_unreviewed_answer_to_the_same_question_does_not_anchor_the_seats(
+    days: int, outcome: Outcome | None, memory: bool | None, is_told: bool
+) -> None:
+    """M-17: of the last days, unless memory is asked for; the opener is named it in any case."""
+
+    async def work() -> None:
+        async with Moot(environ=environ()) as moot:
+            at = datetime.now(UTC) - timedelta(days=days)
+            asked = "should the billing service move to a new database"
+            await moot.memory.keep(
+                DecisionRecorded(session="s1", protocol="debate", topic=asked, text="Yes.", opened_at=at, closed_at=at)
+            )
+            await keep(moot, "s2", "Which database should the billing service use?")
+            if outcome is not None:
+                await moot.memory.review("s1", outcome)
+            plan = await moot.plan_session(QUESTION, protocol="debate", seats={"a": "mailbox", "b": "mailbox"}, memory=memory)
+            told = {each.decision_id for each in plan.opened.subject.precedents}
+            assert told == ({"s1", "s2"} if is_told else {"s2"})
+            assert "s1" in {hit.decision for hit in await moot.remembering.find_similar(QUESTION)}
 
     asyncio.run(work())
 

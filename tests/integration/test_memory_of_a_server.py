@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,8 @@ def count_objects() -> Counter[str]:
 def find_keyed(session: str) -> list[str]:
     """How often some dict or set of the process has a key with this session, by what the values are."""
     gc.collect()
+    # Other tests of this process may have looked for such an id by a pattern, which Python caches.
+    re.purge()
     found = []
     for each in gc.get_objects():
         if isinstance(each, dict | set) and any(key == session or (isinstance(key, tuple) and session in key) for key in [*each]):

@@ -167,6 +167,8 @@ TYPED = st.text(max_size=60) | st.sampled_from(LINES)
 @example(protocol="consensus", lines=[*[""] * 10, "/PASS"])
 @example(protocol="debate", lines=["Yes.", "x" * 3_000])
 @example(protocol="swarm", lines=["", "", "", ""])
+@example(protocol="debate", lines=["|"])
+@example(protocol="persona", lines=["a | b", "| a |", "|\n~"])
 def test_a_person_who_types_anything(tmp_path: Path, protocol: str, lines: list[str]) -> None:
     """M-8: never a traceback, never recorded nonsense, never lost words."""
     person = TypingPerson(lines)
@@ -199,6 +201,10 @@ def test_a_person_is_shown_what_was_understood_before_it_counts(tmp_path: Path, 
     entries = asyncio.run(hold(tmp_path, "pipeline", person))
     verdicts = [asdict(entry.fact)["said"] for entry in entries if type(entry.fact).__name__ == "VerdictGiven"]
     assert verdicts[0]["verdict"] == verdict
+    given = next(entry.fact for entry in entries if type(entry.fact).__name__ == "VerdictGiven")
+    assert isinstance(given, Reply)
+    confirmed = f"words the answer {typed[0]!r}"
+    assert given.corrections == ((confirmed,) if typed[1] == "" else ()), "the typed words are in the record"
     complaint = person.asked[2][0].complaint
     assert "understood as:" in complaint if typed[0].startswith("OK") else "expected a number or a word" in complaint
 

@@ -63,6 +63,59 @@ def test_a_person_is_asked_in_plain_words_and_votes(tmp_path: Path, language: st
     run_with_deadline(work())
 
 
+def test_a_bid_is_the_speech_and_nobody_is_asked_about_its_own_words(tmp_path: Path) -> None:
+    """W-5: one sentence is one answer; an ask without a question is answered by code, whether or not the page is open."""
+
+    async def work() -> None:
+        async with served(in_memory(tmp_path)) as rpc:
+            seats = [{"id": name, "platform": "mailbox"} for name in ("ada", "bob")]
+            opened = await rpc("moot.openSession", topic="Tea or coffee?", protocol="persona", seats=seats)
+            session = opened["sessionId"]
+
+            async def list_asked() -> dict[str, Any]:
+                """What each of the two is asked, once both are, or one has the floor."""
+                for _ in range(400):
+                    asks = {
+                        seat: (await rpc("moot.getPersonAsks", sessionId=session, seat=seat))["asks"] for seat in ("ada", "bob")
+                    }
+                    if all(asks.values()):
+                        return {seat: each[0] for seat, each in asks.items()}
+                    await asyncio.sleep(0.01)
+                raise AssertionError(asks)
+
+            asked = await list_asked()
+            if asked["ada"]["ask"]["kind"] == "position":
+                for seat in ("ada", "bob"):
+                    key = asked[seat]["steps"][0]["key"]
+                    await answer(
+                        rpc, session, seat, answers={step["key"]: "Tea." for step in asked[seat]["steps"] if step["key"] == key}
+                    )
+                asked = await list_asked()
+            assert {each["ask"]["kind"] for each in asked.values()} == {"intent"}
+            words = asked["ada"]["steps"][0]["key"]
+            await answer(rpc, session, "bob", command="/listen")
+            await answer(rpc, session, "ada", answers={words: "Tea keeps longer on the shelf."})
+            # Nobody asks ada for the same words again, nor what it thinks of them: the next that is asked is bob.
+            for _ in range(400):
+                open_asks = (await rpc("moot.getPersonAsks", sessionId=session, seat="bob"))["asks"]
+                if open_asks:
+                    break
+                await asyncio.sleep(0.01)
+            assert open_asks[0]["ask"]["kind"] == "intent"
+            assert (await rpc("moot.getPersonAsks", sessionId=session, seat="ada"))["asks"] == []
+            view = await rpc("moot.getView", sessionId=session)
+            said = json.dumps(view["timeline"])
+            assert said.count("Tea keeps longer on the shelf.") >= 1
+            for _ in range(400):
+                view = await rpc("moot.getView", sessionId=session)
+                if [each["seat"] for each in view["waiting"]] == ["bob"]:
+                    break
+                await asyncio.sleep(0.01)
+            assert [each["seat"] for each in view["waiting"]] == ["bob"]
+
+    run_with_deadline(work())
+
+
 def test_careless_answers_are_explained_and_record_nothing(tmp_path: Path) -> None:
     """W-5: nothing typed, a choice that is not there, an unknown command, an ask that has passed, a seat that does not exist."""
 

@@ -18,8 +18,7 @@ from moothall.engine.events import SeatWaiting
 from moothall.errors import BadSetting, LedgerUnavailable
 from moothall.ledgers.memory import MemoryLedger
 from moothall.ledgers.postgres import PostgresLedger
-from moothall.ledgers.postgres_limits import PostgresLimits
-from moothall.ledgers.postgres_queue import PostgresQueue
+from moothall.ledgers.postgres_queue import PostgresLimits, PostgresQueue
 from moothall.locale.catalogues import SHARED_REPORT
 from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import parse_platform

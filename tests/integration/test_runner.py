@@ -133,7 +133,7 @@ def engine(ledger: MemoryLedger | None = None, clock: Steady | None = None) -> C
 def debate(*names: str, elsewhere: Sequence[str] = (), patience: float = 3_600.0) -> DebateOpened:
     seats = [Seat(id=SeatId(name), platform="test") for name in names]
     seats += [Seat(id=SeatId(name), platform=MAILBOX) for name in elsewhere]
-    settings = CouncilSettings(early_stop=False, order="open" if elsewhere else "round_robin")
+    settings = CouncilSettings(debate="always", order="open" if elsewhere else "round_robin")
     return DebateOpened(
         topic="Why?",
         language="en",
@@ -453,7 +453,7 @@ def test_a_session_that_ended_in_the_runner_is_remembered(tmp_path: Path) -> Non
     async def work() -> None:
         async with opened(tmp_path / "home") as moot:
             session = await moot.open(
-                "Why?", seats={"eve": MAILBOX, "fay": MAILBOX}, protocol="debate", settings={"early_stop": False}
+                "Why?", seats={"eve": MAILBOX, "fay": MAILBOX}, protocol="debate", settings={"debate": "always"}
             )
             ends = Ends()
 

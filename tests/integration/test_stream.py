@@ -18,7 +18,7 @@ from moothall.ports.participant import Answer, NoAnswer, OnText
 from moothall.protocols.council.facts import Contribution
 from moothall.surfaces.api.method import Call, Caller, ServerContext
 from moothall.surfaces.api.methods import TABLE, open_server_context
-from moothall.surfaces.http.stream import Viewer, ViewHub
+from moothall.surfaces.http.stream import Viewer, ViewHub, read_queue
 from moothall_testkit.counting_ledger import CountingLedger
 from moothall_testkit.ledger_scenes import run_with_deadline
 
@@ -90,6 +90,12 @@ async def take(viewer: Viewer, wanted: Callable[[str, Any], bool]) -> list[tuple
         assert data is not None, "the stream ended"
         found.append(parse(data))
     return found
+
+
+async def skip_first(data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    await anext(data)
+    async for each in data:
+        yield each
 
 
 def has_text(told: str) -> Callable[[str, Any], bool]:
@@ -168,6 +174,45 @@ def test_who_comes_back_gets_what_it_missed_without_a_read(tmp_path: Path) -> No
     run_with_deadline(work())
 
 
+def test_a_session_more_on_a_stream_begins_anew_alone(tmp_path: Path) -> None:
+    """W-9: one stream serves all tabs of a browser; a tab more does not make the others load everything again."""
+
+    async def work() -> None:
+        async with staged(tmp_path) as stage:
+            session, added = await stage.open(), await stage.open()
+            with stage.hub.view(OWNER, "", frozenset({session})) as viewer:
+                await stage.is_settled(session)
+                await asyncio.sleep(0.5)
+                await stage.propose(session, "ada", "first")
+                last = (await take(viewer, lambda kind, data: kind == "view" and data["seq"] >= 3))[-1][0]
+                await stage.propose(session, "bob", "second")
+                await take(viewer, lambda kind, data: kind == "view" and data["seq"] >= 4)
+                with stage.hub.view(OWNER, "", frozenset({session, added}), last) as both:
+                    missed = await take(both, lambda kind, data: kind == "view" and data["seq"] >= 4)
+                    assert [data for _, kind, data in missed if kind == "reset"] == [{"sessions": [added]}]
+
+    run_with_deadline(work())
+
+
+def test_a_reader_has_a_number_to_come_back_with_at_once_and_hears_the_server_by_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """W-9: a browser shows no comments to the page, so that the beat is an event; the stream of entries keeps its comments."""
+    monkeypatch.setattr("moothall.surfaces.http.stream.BEAT_SECONDS", 0.01)
+
+    async def work() -> None:
+        async with staged(tmp_path) as stage:
+            with stage.hub.view(OWNER, "", frozenset()) as viewer:
+                heard = stage.hub.read(viewer)
+                first = [await anext(heard) for _ in range(3)]
+                assert first[0].startswith(b"retry:")
+                assert parse(first[1])[:2] == (f"{stage.hub.epoch}.0", "beat")
+                assert first[2] == b"event: beat\ndata: {}\n\n"
+            assert await anext(skip_first(read_queue(asyncio.Queue()))) == b": beat\n\n"
+
+    run_with_deadline(work())
+
+
 def test_a_slow_viewer_is_cut_off_and_holds_nobody_up(tmp_path: Path) -> None:
     """W-9: its queue is bounded; it ends, and the others go on."""
 
@@ -215,7 +260,7 @@ def test_a_seat_sees_its_session_and_an_agent_only_its_own_turn(tmp_path: Path) 
                 told = {}
                 for name, viewer in {"bob": bob, "observer": observer, "owner": owner}.items():
                     told[name] = [parse(viewer.queue.get_nowait() or b"") for _ in range(viewer.queue.qsize())]
-                assert {data["sessionId"] for _, _, data in told["bob"]} == {mine}
+                assert {data["sessionId"] for _, kind, data in told["bob"] if kind != "beat"} == {mine}
                 assert {data["sessionId"] for _, kind, data in told["owner"] if kind == "line"} == {mine, other}
                 asked = {name: [data["seat"] for _, kind, data in events if kind == "asked"] for name, events in told.items()}
                 assert asked == {"bob": ["bob"], "observer": [], "owner": ["ada", "bob", "eve"]}

@@ -5,6 +5,7 @@ import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,12 @@ from tests.acceptance.doors import round_robin, write_script
 
 from moothall import Moot
 from moothall.app.resources import SystemClock
-from moothall.app.upkeep import back_up, restore
+from moothall.app.upkeep import back_up, collect_heads, restore
 from moothall.app.verification import LedgerVerification, LedgerVerifier
-from moothall.codec.chain import EMPTY_REGISTER, HeadHash, compute_record_hash, seal_heads
+from moothall.codec.chain import EMPTY_REGISTER, HeadHash, compute_record_hash, compute_root_hash, seal_heads
 from moothall.codec.stored import FactCodec
 from moothall.domain.ids import SessionId
-from moothall.domain.records import HEAD_KINDS, HeadsRegistered, RegisteredHead
+from moothall.domain.records import HEAD_KINDS, HeadsRegistered, RegisteredHead, StoredRecord
 from moothall.errors import MootError
 from moothall.ledgers.append_checks import REGISTER_SECONDS
 from moothall.ledgers.sqlite import SqliteLedger
@@ -44,10 +45,20 @@ def list_faults(path: Path, *given: RegisteredHead) -> dict[str, str]:
     return {each.session: each.fault for each in found.sessions if each.fault} | dict.fromkeys(found.faults, "the ledger")
 
 
+@dataclass(frozen=True)
+class Written:
+    """A ledger file, a copy of it from before its last entries, and the heads that its owner stored elsewhere."""
+
+    now: bytes
+    earlier: bytes
+    heads: tuple[RegisteredHead, ...]
+
+
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A ledger file with sessions that ended and sessions that wait, decision memory and a token."""
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A ledger with sessions that ended and sessions that wait, decision memory and a token."""
     folder = tmp_path_factory.mktemp("written")
+    earlier = folder / "earlier.db"
 
     async def work() -> None:
         platform = write_script(folder / "talk.toml", round_robin(("ada", "bob"), 2))
@@ -58,10 +69,22 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> bytes:
                 for word in range(3 + number):
                     await moot.give_input(f"open-{number}", f"word {word}")
             await moot.access.issue("owner", lasts=timedelta(hours=1))
+            await back_up(moot.ledger, folder, str(earlier))
+            await moot.give_input("open-1", "the last word")
+
+    async def collect() -> tuple[RegisteredHead, ...]:
+        async with SqliteLedger(folder / "ledger.db") as ledger:
+            return await collect_heads(ledger, SystemClock())
 
     run_with_deadline(work())
-    assert list_faults(folder / "ledger.db") == {}
-    return (folder / "ledger.db").read_bytes()
+    heads = run_with_deadline(collect())
+    assert list_faults(folder / "ledger.db", *heads) == {}
+    return Written((folder / "ledger.db").read_bytes(), earlier.read_bytes(), heads)
+
+
+@pytest.fixture(scope="module")
+def written(copies: Written) -> bytes:
+    return copies.now
 
 
 @pytest.fixture
@@ -74,8 +97,9 @@ def path(written: bytes, tmp_path: Path) -> Path:
 class Tamperer:
     """Changes a ledger file behind the ledger's back, somewhere by chance."""
 
-    def __init__(self, path: Path, chance: random.Random) -> None:
+    def __init__(self, path: Path, chance: random.Random, earlier: bytes) -> None:
         self.path = path
+        self.earlier = earlier
         self.chance = chance
 
     def change(self, *statements: str, **values: object) -> None:
@@ -194,27 +218,81 @@ class Tamperer:
         pages = self.path.read_bytes()
         self.path.write_bytes(pages[: self.chance.randrange(1, len(pages) // PAGE) * PAGE])
 
+    def roll_back(self) -> None:
+        """An older copy in the place of the ledger, which needs no hashing."""
+        self.path.write_bytes(self.earlier)
+
+    def start_afresh(self) -> None:
+        self.remake(lambda session, records: [])
+
+    def remake_without(self) -> None:
+        gone = f"open-{self.chance.randrange(3)}"
+        self.remake(lambda session, records: [] if session == gone else records)
+
+    def remake_cut(self) -> None:
+        cut = f"open-{self.chance.randrange(3)}"
+        self.remake(lambda session, records: records[:-1] if session == cut else records)
+
+    def remake_edited(self) -> None:
+        edited = f"open-{self.chance.randrange(3)}"
+
+        def forge(session: SessionId, records: list[StoredRecord]) -> list[StoredRecord]:
+            before, forged = compute_root_hash(session), []
+            for each in records if session == edited else ():
+                body = each.body.replace(b"word", b"lies")
+                before = compute_record_hash(before, each.seq, each.at, body)
+                forged.append(StoredRecord(each.seq, each.at, body, before))
+            return forged or records
+
+        self.remake(forge)
+
+    def remake(self, change: Callable[[SessionId, list[StoredRecord]], list[StoredRecord]]) -> None:
+        """Write the whole ledger again, so that it fits in itself: list, register and memory."""
+        made = self.path.with_name("made.db")
+
+        async def work() -> None:
+            async with SqliteLedger(self.path) as source, SqliteLedger(made) as target:
+                for head in await source.heads():
+                    if records := change(head.session, list(await source.read(head.session))):
+                        await target.append(head.session, records)
+                await collect_heads(target, SystemClock())
+
+        run_with_deadline(work())
+        self.path.write_bytes(made.read_bytes())
+
 
 TAMPERINGS: tuple[Callable[[Tamperer], None], ...] = (
     *(Tamperer.cut, Tamperer.cut_with_head, Tamperer.empty, Tamperer.empty_with_head, Tamperer.drop, Tamperer.swap_entries),
     *(Tamperer.remove_entry, Tamperer.edit, Tamperer.rename, Tamperer.swap_sessions, Tamperer.forge, Tamperer.drop_register),
     *(Tamperer.drop_index, Tamperer.overwrite_page, Tamperer.swap_pages, Tamperer.truncate),
 )
+FORGERIES: tuple[Callable[[Tamperer], None], ...] = (
+    *(Tamperer.roll_back, Tamperer.start_afresh, Tamperer.remake_without, Tamperer.remake_cut, Tamperer.remake_edited),
+)
+"""What fits in itself: only heads that are kept elsewhere show it."""
 
 
-def test_every_one_of_two_hundred_tamperings_is_found(written: bytes, tmp_path: Path) -> None:
-    """N-7: cuts, drops, reorderings, edits and damaged pages, each at a place by chance, all found."""
-    missed = []
+def test_every_one_of_two_hundred_tamperings_is_found(copies: Written, tmp_path: Path) -> None:
+    """N-7: cuts, drops, reorderings, edits, damaged pages, rollbacks and ledgers written anew, each at a place by chance.
+
+    All are found with heads that are kept elsewhere; without them all but those that fit in themselves, and each of those passes.
+    """
+    kinds = (*TAMPERINGS, *FORGERIES)
+    assert len(kinds) >= 20
+    missed, passed = [], set()
     for seed in range(MUTATIONS):
-        place = tmp_path / f"{seed}" / "ledger.db"
-        place.parent.mkdir()
-        place.write_bytes(written)
-        tamper = TAMPERINGS[seed % len(TAMPERINGS)]
-        tamper(Tamperer(place, random.Random(seed)))
-        assert place.read_bytes() != written
-        if not list_faults(place):
-            missed.append((seed, tamper.__name__))
+        path = tmp_path / f"{seed}" / "ledger.db"
+        path.parent.mkdir()
+        path.write_bytes(copies.now)
+        tamper = kinds[seed % len(kinds)]
+        tamper(Tamperer(path, random.Random(seed), copies.earlier))
+        assert path.read_bytes() != copies.now
+        if not list_faults(path):
+            passed.add(tamper.__name__)
+            if not list_faults(path, *copies.heads):
+                missed.append((seed, tamper.__name__))
     assert missed == []
+    assert passed == {each.__name__ for each in FORGERIES}
 
 
 def test_the_end_of_an_open_session_is_covered_within_a_second(path: Path) -> None:
@@ -225,7 +303,7 @@ def test_the_end_of_an_open_session_is_covered_within_a_second(path: Path) -> No
             for number in range(3):
                 await moot.give_input("open-0", f"late {number}")
             await asyncio.sleep(2 * REGISTER_SECONDS)
-            tamperer = Tamperer(path, random.Random(1))
+            tamperer = Tamperer(path, random.Random(1), b"")
             (number,) = tamperer.select("SELECT number FROM sessions WHERE id = 'open-0'")
             tamperer.change("DELETE FROM entries WHERE session = :n AND seq > 5", n=number)
             tamperer.fit_head(number)
@@ -238,7 +316,7 @@ def test_the_end_of_an_open_session_is_covered_within_a_second(path: Path) -> No
 
 def test_memory_that_names_another_end_of_a_session_is_found(path: Path) -> None:
     """N-7: decision memory and its sessions are compared, also where nobody else knows the session any more."""
-    tamperer = Tamperer(path, random.Random(1))
+    tamperer = Tamperer(path, random.Random(1), b"")
     (number,) = tamperer.select("SELECT number FROM sessions WHERE id = 'ended-1'")
     tamperer.change("DELETE FROM entries WHERE session = :n", "DELETE FROM sessions WHERE number = :n", n=number)
     tamperer.drop_register()

@@ -13,5 +13,6 @@ def take_own_script(page: str) -> str:
     """Return the page without the data and the script that it ends with; fails if that script is not the one that ships."""
     found = OWN.search(page)
     assert found is not None, page[-2_000:]
-    assert found[1] == (files("moothall.surfaces.http") / "page" / "app.js").read_text(encoding="utf-8")
+    folder = files("moothall.surfaces.http") / "page"
+    assert found[1] == "".join((folder / name).read_text(encoding="utf-8") for name in ("plot.js", "app.js"))
     return page[: found.start()] + page[found.end(1) :].removeprefix("</script>\n")

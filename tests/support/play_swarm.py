@@ -21,7 +21,6 @@ from moothall.domain.topic import Topic
 from moothall.engine.snapshot import RecordWriter
 from moothall.engine.step import StepResult, step
 from moothall.ports.plugin import Plan
-from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Candidate,
     ConflictReview,
@@ -33,9 +32,10 @@ from moothall.protocols.swarm.answers import (
     Validation,
 )
 from moothall.protocols.swarm.facts import SwarmSettings
+from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.plugin import open_session
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.rules.directions import weigh_directions
+from moothall.protocols.swarm.rules.evidence import weigh_directions
 from moothall.protocols.swarm.rules.ideas import compare_by_words
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm

@@ -13,12 +13,12 @@ from tests.support.play_swarm import (
 
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
-from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Collision,
     IdeaVote,
     SwarmBallot,
 )
+from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.state import Swarm
 
 ADA, BOB, EVE = SeatId("TanWei"), SeatId("SuYuan"), SeatId("DongCha")

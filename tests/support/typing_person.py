@@ -30,10 +30,18 @@ class TypingPerson:
 
     @property
     def accepted_words(self) -> Sequence[str]:
-        """What was typed where words are asked for and not refused."""
-        later = [*(question for question, _ in self.asked[1:]), None]
+        """What was typed where words are asked for and not refused, at once or when the whole answer was read."""
+        refused = {at for at, _ in enumerate(self.asked) if self._is_refused(at)}
         return [
             strip_control(typed).strip()
-            for (question, typed), following in zip(self.asked, later, strict=True)
-            if typed and question.is_words and not (following is not None and following.complaint)
+            for at, (question, typed) in enumerate(self.asked)
+            if typed and question.is_words and at not in refused
         ]
+
+    def _is_refused(self, at: int) -> bool:
+        """Whether the next question is a complaint, or this one is asked again with a complaint and the same words to correct."""
+        question, typed = self.asked[at]
+        following = [each for each, _ in self.asked[at + 1 :]]
+        again = next((each for each in following if (each.ask, each.step) == (question.ask, question.step)), None)
+        is_kept = again is not None and bool(again.complaint) and again.default == strip_control(typed or "").strip()
+        return bool(following and following[0].complaint) or is_kept

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from moothall.memory.amplification import Amplification, Share, compute_amplification, find_right_choice
 from moothall.memory.facts import DecisionRecorded, Member, Outcome
 from moothall.memory.remembered_decision import OutcomeReview, RememberedDecision
+from moothall.memory.track_records import Amplification, Share, compute_amplification, find_right_choice
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)
 

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moothall.domain.facts import Entry, Fact
+from moothall.domain.replace import copy_fields
 from moothall.domain.topic import Stakes
-from moothall.memory.breakers import build_circuit_view
-from moothall.memory.commands import build_permission, build_request, build_solo_facts
+from moothall.memory.breakers import SoloRequest, build_circuit_view
+from moothall.memory.commands import build_permission, build_solo_facts
 from moothall.memory.facts import CircuitReset, Outcome, OutcomeReviewed, Policy, PolicySet, SoloDecided
 from moothall.memory.memory_state import MemoryState, evolve
 
@@ -37,7 +38,7 @@ class Register:
     def decide(self, source: str, category: str = "", stakes: Stakes = "medium") -> str:
         """What `source` decides alone; empty if it may not."""
         wanted = SoloDecided(decision_id="", source=source, topic="?", text="!", confidence=0.9, category=category, stakes=stakes)
-        permission = build_permission(self.book, build_request(wanted), self.now)
+        permission = build_permission(self.book, copy_fields(SoloRequest, wanted), self.now)
         before = self.seq
         result, facts = build_solo_facts(self.book, wanted, "s", self.now)
         assert before == self.seq, "asking records nothing"
@@ -131,6 +132,6 @@ def test_reviewers_are_those_with_the_best_record_in_the_category_and_never_one_
     for source, category, outcome in outcomes:
         register.review(register.decide(source, category), outcome)
     wanted = SoloDecided(decision_id="", source="eve", topic="?", text="!", confidence=0.9, category="web")
-    found = build_permission(register.book, build_request(wanted), register.now)
+    found = build_permission(register.book, copy_fields(SoloRequest, wanted), register.now)
     assert found.verdict.scopes == ("category:web",)
     assert found.reviewers == ("dan", "cay")

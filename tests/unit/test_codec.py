@@ -28,12 +28,12 @@ from moothall.codec.stored import FactCodec
 from moothall.domain.budget import Usage
 from moothall.domain.facts import CORE_KINDS, AsksSent, Entry, Fact, InputGiven, SeatLost
 from moothall.domain.ids import AskId, SeatId, SessionId
-from moothall.domain.records import HEAD_KINDS, StoredRecord
+from moothall.domain.records import FILE_KINDS, HEAD_KINDS, StoredRecord
 from moothall.errors import BadImport, LedgerDamaged, LedgerNewer
-from moothall.memory.facts import ACCESS_KINDS, MEMORY_KINDS
+from moothall.memory.facts import ACCESS_KINDS, MEMORY_KINDS, NOTICE_KINDS
 from moothall.protocols.persona.facts import ConclusionDrafted, Draft, DraftClaim, FloorGiven, PersonaSettings
 
-KINDS = {**CORE_KINDS, **collect_kinds(), **MEMORY_KINDS, **ACCESS_KINDS, **HEAD_KINDS}
+KINDS = {**CORE_KINDS, **collect_kinds(), **MEMORY_KINDS, **ACCESS_KINDS, **NOTICE_KINDS, **HEAD_KINDS, **FILE_KINDS}
 CODEC = FactCodec(KINDS)
 if os.environ.get("MOOT_SNAPSHOTS") == "write":
     extend_golden(CODEC, KINDS)
@@ -339,4 +339,4 @@ def test_any_changed_byte_of_a_body_is_found(data: st.DataObject) -> None:
 def test_an_export_with_a_time_beyond_the_calendar_is_refused(at: int) -> None:
     line = json.dumps({"seq": 1, "at": at, "hash": "00", "body": "{}"})
     with pytest.raises(BadImport, match="Moot export"):
-        parse_export(f'{{"moot": 1, "session": "s"}}\n{line}\n')
+        parse_export(f'{{"moot": 3, "session": "s", "entries": 1, "hash": "00"}}\n{line}\n')

@@ -117,6 +117,8 @@ def test_the_other_is_asked_at_once_then_recorded_then_the_first_goes_on() -> No
     assert "Five." not in room.rules.brief(room.state, room.ask).own
     room.files()
     assert (room.ask.id, room.ask.seat) == ("1~1.speech.ada", ADA)
+    # The request was one answer of the seat, so that this is its second.
+    assert room.rules.brief(room.state, room.ask).nth == 2
     assert "| FROM @bob:\n| \n| **Answer**: Five." in room.own
     assert "Record: docs/consultation/7_a_b.md" in room.own
     room.speaks()
@@ -215,6 +217,20 @@ def test_the_loss_of_the_consulted_is_recorded_and_the_first_goes_on_knowing_it(
     room.files()
     assert "The consultation of @bob failed: no answer in time." in room.own
     assert room.state.inner.losses == {}, "the protocol lost nobody"
+
+
+def test_a_consultation_that_failed_may_be_asked_again_and_is_filed_with_its_reason() -> None:
+    """C-12"""
+    room = Room(per_seat=3).put().requests(asks_for())
+    room.put(SeatLost(ask=room.ask.id, seat=BOB, reason="refused"))
+    request = room.rules.brief(room.state, room.ask).file_request
+    assert isinstance(request, RecordFileRequest)
+    assert "failed: a refusal" in request.document(3)
+    room.files().requests(asks_for())
+    assert room.ask.id == "2.consult.bob"
+    assert not any(isinstance(fact, ConsultationRefused) for fact in room.facts)
+    room.advises().files().requests(asks_for())
+    assert ConsultationRefused(ask=SPEECH, seat=ADA, to="bob", reason="repeated") in room.facts, "it has been answered now"
 
 
 def test_an_answer_that_cannot_be_recorded_is_not_used() -> None:
@@ -384,9 +400,15 @@ def test_a_chinese_record_has_chinese_punctuation() -> None:
         ("director I want to consult @bob\nWhat does it cost?", "What does it cost?"),
         ('{"consult": {"to": "bob", "question": "Why?"}}', "Why?"),
         ('```json\n{"consult": {"to": "bob", "question": "Why?"}}\n```', "Why?"),
+        ("I am not sure about the price.\n\nDirector, I need to consult @bob: What does it cost?", "What does it cost?"),
+        ("Sorry, I cannot answer that yet. Director, I need to consult @bob: What does it cost?", "What does it cost?"),
+        ("Here is my request:\n```\nDirector, I need to consult @bob: What does it cost?\n```", "What does it cost?"),
+        ("抱歉，我还无法回答。\nDirector，我需要咨询 @bob：\n如下。\n**问题**：多少钱？", "多少钱？"),
+        ('I have to ask first.\n{"consult": {"to": "bob", "question": "Why?"}}', "Why?"),
     ],
 )
 def test_a_request_in_words_or_json_is_read(text: str, question: str) -> None:
+    """C-12: also behind a sentence, a fence or an apology."""
     found = parse_answer(RULES.forms["speech"], text)
     assert isinstance(found, ConsultRequest)
     assert (found.to, found.question) == ("bob", question)
@@ -399,6 +421,8 @@ def test_a_request_in_words_or_json_is_read(text: str, question: str) -> None:
         "> Director, I need to consult @bob: why?\nSo said ada.",
         "I would ask @bob: why?",
         "Director, I need no one.",
+        "It is said too often. " * 20 + "Director, I need to consult @bob: why?",
+        'Ask with {"to": "bob"}, I would say.',
     ],
 )
 def test_a_speech_that_mentions_the_form_is_a_speech(text: str) -> None:
@@ -435,6 +459,27 @@ def test_not_to_know_is_an_answer_of_its_own_kind(text: str, known: str) -> None
     assert found.known == known
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I cannot provide an exact figure.\n\nFROM @bob:\n**Answer**: Five.\n**Notes**: About.",
+        "Sure, here it is:\n```\nFROM @bob：\n\n**Answer**: Five.\n**Notes**: About.\n```",
+        "With pleasure.\n\n**Answer**: Five.\n**Notes**: About.",
+        'Here is my reply:\n```json\n{"answer": "Five.", "notes": "About."}\n```\nI hope this helps!',
+    ],
+)
+def test_a_reply_behind_a_sentence_a_fence_or_an_apology_is_found(text: str) -> None:
+    """C-12"""
+    assert parse_answer(FORMS["consult"], text) == Advice(answer="Five.", notes="About.")
+
+
+def test_an_apology_is_not_a_reply() -> None:
+    """M-14"""
+    with pytest.raises(BadAnswer) as caught:
+        parse_answer(FORMS["consult"], "I'm sorry, but I can't assist with that request.")
+    assert caught.value.loss == "refused"
+
+
 def test_not_to_know_is_heard_from_fields_as_well() -> None:
     """C-7: also where the field that says so was left out."""
     found = parse_answer(FORMS["consult"], {"answer": "I don't know."})
@@ -448,7 +493,6 @@ def test_not_to_know_is_heard_from_fields_as_well() -> None:
         ("REJECTED\nToo thin.", "REJECTED", "Too thin."),
         ("**APPROVED**: fine.\nRejected alternatives: none.", "APPROVED", "fine.\nRejected alternatives: none."),
         ("驳回：数据不足", "REJECTED", "数据不足"),
-        ('{"verdict": "approved", "reasons": "ok"}', "APPROVED", "ok"),
         ("**Verdict:** APPROVED\nAll is there.", "APPROVED", "All is there."),
         ("结论：通过了", "APPROVED", ""),
         ("All figures stand in the results.\nAPPROVED", "APPROVED", "All figures stand in the results."),

@@ -153,7 +153,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
             "answered",
             [
                 "Two of them: ARIMA smoothing, for short series · weak (one voice; nobody else stands behind it)",
-                "FROM @researcher:",
+                "researcher",
                 *("Two of them:", "", "- ARIMA", "- smoothing, for *short* series"),
                 *("Notes", "Check for stationarity first.", "Unsure of", "What the judges expect.", "Ask instead @advisor"),
             ],
@@ -162,7 +162,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
             "unknown",
             [
                 "I don't know. · weak (one voice; nobody else stands behind it)",
-                "FROM @researcher:",
+                "researcher",
                 "@researcher does not know.",
                 "Ask instead @advisor",
             ],

@@ -27,6 +27,7 @@ from moothall.protocols.council.facts import (
     Contribution,
     CouncilBallot,
     CouncilSettings,
+    Debate,
 )
 from moothall.protocols.council.timeline import build_decision
 
@@ -44,11 +45,12 @@ def test_blind_positions_that_all_agree_end_it_there() -> None:
     """D-19"""
     closed = agreeing("yes", "yes", "yes").closed
     assert (closed.reason, closed.consensus_type, closed.carried, closed.motion) == ("agreed_blind", "unanimous", True, 2)
-    weight = round(math.log(1.5) / 3, 12)
+    weight = round(math.log(0.65 / 0.35) * 2 / 3, 12)
     assert tuple(replace(ballot, weight=round(ballot.weight, 12)) for ballot in closed.ballots) == tuple(
         CouncilBallot(seat=SeatId(name), position="support", confidence=0.6, weight=weight) for name in ("ada", "bob", "cy")
     )
     assert (closed.open_challenges, closed.overturned) == ((), False)
+    assert (closed.agreement, closed.confidence_from) == ("blind", "blind")
 
 
 @pytest.mark.parametrize(
@@ -85,16 +87,16 @@ def test_a_seat_that_went_on_to_support_wrote_nothing_blind() -> None:
         ("medium", None, True),
         ("high", None, False),
         ("critical", None, False),
-        ("high", True, True),
-        ("critical", True, True),
-        ("low", False, False),
+        ("high", "auto", True),
+        ("critical", "never", True),
+        ("low", "always", False),
     ],
 )
 def test_high_stakes_are_argued_even_where_all_agree_unless_asked_otherwise(
-    stakes: Stakes, asked: bool | None, stops: bool
+    stakes: Stakes, asked: Debate | None, stops: bool
 ) -> None:
     """D-19"""
-    table = agreeing("yes", "yes", "yes", stakes=stakes, settings=CouncilSettings(early_stop=asked))
+    table = agreeing("yes", "yes", "yes", stakes=stakes, settings=CouncilSettings(debate=asked))
     assert (table.state.phase == "closed") == stops
     if not stops:
         assert "All named the same choice." in table.brief("ada").own

@@ -53,7 +53,7 @@ def test_the_phases_follow_one_another_and_everyone_has_a_turn_in_each() -> None
         for step, phase in enumerate(("propose", "argue", "answer", "synthesize", "vote"), 1)
         for name in (("ada",) if phase == "answer" else ("ada", "bob", "cy"))
     ]
-    assert (table.closed.reason, table.closed.consensus_type, table.closed.motion) == ("voted", "majority", 7)
+    assert (table.closed.reason, table.closed.consensus_type, table.closed.motion) == ("voted", "contested", 7)
 
 
 def test_a_pass_and_a_loss_are_turns_and_are_on_record() -> None:

@@ -4,14 +4,14 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from moothall.codec.schemas import get_adapter
 from moothall.domain.facts import Fact
 from moothall.domain.limits import Share, explain_violation, validate_limits
 from moothall.errors import BadSetting
 from moothall.memory import facts
-from moothall.memory.facts import ACCESS_KINDS, MEMORY_KINDS, Name, Policy, RequiredName, Seconds, ThreadCreated
+from moothall.memory.facts import ACCESS_KINDS, MEMORY_KINDS, NOTICE_KINDS, Name, Policy, RequiredName, Seconds, ThreadCreated
 from moothall.surfaces.api import breakers
 from moothall.surfaces.api.methods import TABLE
 
@@ -65,7 +65,9 @@ def test_a_parameter_has_the_limits_of_the_fact_that_it_fills(
         assert limits == expected, name
 
 
-@pytest.mark.parametrize("fact", [*MEMORY_KINDS.values(), *ACCESS_KINDS.values()], ids=lambda fact: fact.__name__)
+@pytest.mark.parametrize(
+    "fact", [*MEMORY_KINDS.values(), *ACCESS_KINDS.values(), *NOTICE_KINDS.values()], ids=lambda fact: fact.__name__
+)
 def test_what_is_stored_of_a_callers_words_is_bounded(fact: type[Fact]) -> None:
     words = {"note", "by", "key", "title", "question", "topic", "text", "category", "tags"} & {one.name for one in fields(fact)}
     if fact in {facts.SoloBlocked, facts.KeyUsed}:
@@ -103,3 +105,11 @@ def test_the_fields_of_a_fact_are_checked_and_named() -> None:
         validate_limits(ThreadCreated(thread="", title=""))
     with pytest.raises(BadSetting, match=r"category_confidence\.min_confidence is 2"):
         validate_limits(Policy(category_confidence=(facts.CategoryConfidence(category="a", min_confidence=2),)))
+
+
+@pytest.mark.parametrize("kind", [facts.RequiredText, facts.RequiredName, facts.RequiredLine])
+def test_what_is_required_may_be_one_character_and_not_none(kind: Any) -> None:
+    adapter: TypeAdapter[str] = TypeAdapter(kind)
+    assert adapter.validate_python("?") == "?"
+    with pytest.raises(ValidationError):
+        adapter.validate_python("")

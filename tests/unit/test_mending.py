@@ -134,7 +134,7 @@ def test_words_without_any_json_are_an_answer_where_they_say_what_is_needed() ->
     """M-2"""
     read, notes = mend("Support: it pays, and soon.")
     assert read == {"position": "support", "text": "Support: it pays, and soon."}
-    assert notes == ["words the answer"]
+    assert notes == ["words position 'Support: it pays, and soon.' → 'support'", "words the answer"]
     for words in ("It pays, and soon.", "Nobody can support this.", "Do we support it?", "", "   ", "{broken"):
         with pytest.raises(BadAnswer):
             mend(words)

@@ -326,7 +326,7 @@ def test_last_words_are_weighed_by_bias_confidence_and_trust() -> None:
         WeighedStand(seat=SeatId("cy"), verdict="conditional", weight=1.0),
         WeighedStand(seat=SeatId("di"), verdict="abstain", weight=0.5),
     )
-    assert table.last.support == pytest.approx(1.625 / 2.625)
+    assert table.last.support == pytest.approx(2.125 / 2.625)
     assert table.last.turnout == pytest.approx(6 / 7)
     assert (table.last.author, table.last.outcome_uncertain, table.last.lost) == ("bob", False, ())
 
@@ -336,12 +336,13 @@ def test_dissent_is_told_with_who_holds_it() -> None:
     said = replace(build_draft("Cut.", 1), dissent=(DraftClaim(text="cy doubts it", entries=(1, 99)),))
     table = quiet(MeetingRun(ADA, BOB, CY)).drafts("ada", said)
     table.stands(bob=build_stand("oppose", 1.0, "Never."), cy=build_stand("conditional", 1.0, "Well.", condition="If needed."))
-    dissent = build_decision(table.timeline).dissent
-    assert [(voice.seat, voice.kind, voice.text, voice.entries) for voice in dissent] == [
+    decision = build_decision(table.timeline)
+    assert [(voice.seat, voice.kind, voice.text, voice.entries) for voice in decision.dissent] == [
         ("bob", "oppose", "Never.", ()),
-        ("cy", "conditional", "If needed.", ()),
         (None, "reported", "cy doubts it", (1,)),
     ]
+    # D-12: a condition is an obligation, not dissent.
+    assert [(each.seat, each.text, each.state) for each in decision.obligations] == [("cy", "If needed.", "open")]
 
 
 def test_all_but_the_author_are_asked_for_their_last_word_at_once() -> None:

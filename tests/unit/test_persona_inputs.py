@@ -130,6 +130,8 @@ def test_the_result_has_an_answer_for_each_input_and_says_which_was_left_out() -
         AnsweredInput(input=3, asked="And R&D?", answer="R&D stays.", entries=(4,)),
         AnsweredInput(input=5, asked="When?", answer=None),
     )
+    decision = build_decision(table.timeline)
+    assert (decision.strength, decision.strength_reason) == ("weak", "unanswered")
     minutes = PERSONA.export(table.timeline, "minutes")
     assert "#3 And R&D? → R&D stays. rests on #4" in minutes.replace("\\", "")
     assert "#5 When? → the decision says nothing to it" in minutes

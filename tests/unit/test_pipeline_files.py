@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from moothall.app.pipelines import list_shipped, load_pipeline, parse_pipeline
+from moothall.app.pipelines import build_pipeline_options, list_shipped, load_pipeline, parse_pipeline
+from moothall.app.session_options import Options
 from moothall.errors import BadSetting
 
 AGENT = '[[agent]]\nid = "ada"\nplatform = "mailbox"\n'
@@ -59,3 +60,37 @@ def test_every_shipped_pipeline_can_be_loaded_and_others_are_refused_with_their_
         BadSetting, match=f"no pipeline is called 'nothing'; known: {', '.join(list_shipped())}, or give a .toml file"
     ):
         load_pipeline("nothing")
+
+
+ROLES = """
+[pipeline]
+platform = "demo:first"
+[[agent]]
+id = "maker"
+[[agent]]
+id = "boss"
+platform = "human"
+[[agent]]
+id = "tests"
+platform = "command:tests.toml"
+[[agent]]
+id = "writer"
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "platforms"),
+    [
+        ({}, ["demo:first", "human", "command:/p/tests.toml", "demo:first"]),
+        ({"models": ["openai:a"]}, ["openai:a", "human", "command:/p/tests.toml", "openai:a"]),
+        ({"models": ["openai:a", "openai:b"]}, ["openai:a", "human", "command:/p/tests.toml", "openai:b"]),
+        ({"models": ["openai:a"], "seats": ["boss=openai:c"]}, ["openai:a", "openai:c", "command:/p/tests.toml", "openai:a"]),
+    ],
+)
+def test_models_fill_only_agents_without_a_platform_and_never_a_person(options: Options, platforms: list[str]) -> None:
+    """C-11"""
+    pipeline = parse_pipeline(ROLES + STEP.replace("ada", "maker"), "plan.toml", Path("/p"))
+    panel = build_pipeline_options(pipeline, options).get("panel")
+    assert not isinstance(panel, str)
+    assert panel is not None
+    assert [seat.platform for seat in panel.seats] == platforms

@@ -213,3 +213,12 @@ def test_words_that_judge_nothing_or_both_are_asked_for_again(text: str) -> None
     """M-2"""
     with pytest.raises(ValueError, match="APPROVED or with REJECTED"):
         GateVerdict.from_text(text)
+
+
+def test_a_brief_says_how_often_its_seat_was_asked_for_the_same() -> None:
+    line = Line(MODEL, CHECK)
+    assert RULES.brief(line.state, line.ask).nth == 1
+    line.makes("A model.")
+    assert RULES.brief(line.state, line.ask).nth == 1
+    line.judges("REJECTED")
+    assert (line.ask.seat, RULES.brief(line.state, line.ask).nth) == ("ada", 2)

@@ -91,6 +91,7 @@ def test_there_is_a_report_at_every_moment(name: str) -> None:
                 "",
                 "Demand grows by **one** a day.",
                 "Made by: cy (#7)",
+                "Approved by: bob (check)",
                 "Ended by: all steps done",
                 "",
                 "Lost agents",
@@ -141,3 +142,10 @@ def test_what_agents_make_is_no_markup_of_the_page() -> None:
     assert "<script" not in page
     # Input, artefact, verdict (in short and in the timeline), detail of the loss.
     assert page.count("&lt;script&gt;alert(1)&lt;/script&gt;") == 5
+
+
+def test_only_a_rejection_that_ended_the_pipeline_is_dissent() -> None:
+    (voice,) = PIPELINE.decision(_tell(_rejected())).dissent
+    assert (voice.seat, voice.kind, voice.text) == ("bob", "oppose", "Too thin.")
+    for build in (_completed, _failed, _waiting, _cancelled):
+        assert PIPELINE.decision(_tell(build())).dissent == ()

@@ -12,10 +12,10 @@ from moothall.domain.facts import Language
 from moothall.domain.person import PersonAsk, PersonChoice, PersonStep
 from moothall.domain.vocabulary import CHOICE_WORDS
 from moothall.errors import BadAnswer
-from moothall.reports.person_steps import ask_choice, ask_confidence, ask_position, build_position_choices
+from moothall.reports.person_steps import ask_choice, ask_confidence, ask_position
 from moothall.scoring.positions import VotePosition
 
-POSITIONS = build_position_choices("en", get_args(VotePosition))
+POSITIONS = ask_position("en", get_args(VotePosition))[0].choices
 SURE = ask_confidence("en").choices
 
 
@@ -150,7 +150,7 @@ def test_numbers_are_typed_as_models_write_them() -> None:
 @pytest.mark.parametrize("value", get_args(VotePosition))
 def test_a_model_and_a_person_say_a_position_in_the_same_words(language: Language, value: str) -> None:
     """M-8, M-2: there is one vocabulary."""
-    choices = build_position_choices(language, get_args(VotePosition))
+    choices = ask_position(language, get_args(VotePosition))[0].choices
     for word in CHOICE_WORDS[value]:
         expected = read_choice(word, choices)
         assert expected == read_choice(word, build_choices(get_args(VotePosition))) == value

@@ -1,24 +1,29 @@
-"""Every consensusType at its boundaries (D-11), and what the group's confidence does at the edges (D-12)."""
+"""Every consensusType at its boundaries (D-11), and how the votes weigh (D-12)."""
 
 import math
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, permutations
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.posterior import CEILING
 from moothall.scoring.resolution import (
     Resolution,
     SeatVote,
+    apply_confidence,
+    pool_one_voice,
     resolve_advisory,
     resolve_consensus,
     resolve_open_vote,
+    weigh_votes,
 )
 
 POSITIONS: list[VotePosition] = ["support", "conditional_support", "oppose", "abstain"]
+YES: VotePosition = "support"
+NO: VotePosition = "oppose"
 SIDES: list[VotePosition] = ["support", "conditional_support", "oppose"]
 
 
@@ -69,114 +74,91 @@ def drawn(positions: list[VotePosition], largest: int = 8) -> st.SearchStrategy[
 class TestConsensusTypes:
     """D-11: each definition, and the case just beyond it."""
 
-    def test_unanimous_is_every_seat_supporting_without_a_condition(self) -> None:
+    def test_everyone_supports(self) -> None:
         assert resolve_open_vote(vote("support", "support")).consensus_type == "unanimous"
 
-    def test_a_lone_seat_that_supports_is_unanimous(self) -> None:
+    def test_one_seat_alone(self) -> None:
         assert resolve_open_vote(vote("support")).consensus_type == "unanimous"
 
     @pytest.mark.parametrize("other", ["conditional_support", "abstain", None])
-    def test_a_condition_an_abstention_or_a_missing_vote_makes_it_convergent(self, other: VotePosition | None) -> None:
+    def test_nobody_opposes(self, other: VotePosition | None) -> None:
         found = resolve_open_vote(vote("support", "support", other))
-        assert (found.consensus_type, found.carried) == ("convergent", True)
+        assert (found.consensus_type, found.support) == ("convergent", 1.0)
 
-    def test_three_votes_of_yes_if_converge(self) -> None:
+    def test_conditions_alone_are_support(self) -> None:
         """D-12: a condition is an obligation, never half an opposition."""
         found = resolve_open_vote(vote("conditional_support", "conditional_support", "conditional_support"))
-        assert (found.consensus_type, found.support, found.carried) == ("convergent", 1.0, True)
+        assert (found.consensus_type, found.support) == ("convergent", 1.0)
         assert found.confidence == resolve_open_vote(vote("support", "support", "support")).confidence
 
-    def test_one_support_among_conditions_converges(self) -> None:
-        assert resolve_open_vote(vote("support", "conditional_support", "conditional_support")).consensus_type == "convergent"
-
-    def test_three_of_five_are_contested_because_they_are_hardly_surer_than_chance(self) -> None:
-        found = resolve_open_vote(vote("support", "support", "support", "oppose", "oppose"))
-        assert (found.consensus_type, found.carried) == ("contested", True)
-        assert found.support == pytest.approx(0.6)
-        assert found.confidence == pytest.approx(1 / (1 + (0.35 / 0.65) ** 0.5))
-
     @pytest.mark.parametrize(
-        ("against", "kind"), [(1.1, "majority"), (1.2, "contested"), (1.99, "contested"), (2.0, "no_consensus")]
+        ("supports", "opposes", "kind"),
+        [(3, 2, "majority"), (4, 3, "contested"), (2, 2, "no_consensus"), (2, 3, "no_consensus"), (1, 1, "no_consensus")],
     )
-    def test_the_posterior_divides_majority_contested_and_nothing(self, against: float, kind: str) -> None:
-        """Two sure votes for it, and one against that becomes surer."""
-        odds = 2 - against
-        stated = [0.8, 0.8, 1 / (1 + 4**-against)]
-        voices = [voice("a", "support", stated[0]), voice("b", "support", stated[1]), voice("c", "oppose", stated[2])]
-        found = resolve_open_vote(voices)
-        assert sure(found) == pytest.approx(1 / (1 + 4 ** (-odds / 3)))
-        assert found.consensus_type == kind
+    def test_the_support_divides_majority_contested_and_nothing(self, supports: int, opposes: int, kind: str) -> None:
+        assert resolve_open_vote(vote(*[YES] * supports, *[NO] * opposes)).consensus_type == kind
 
     def test_exactly_at_the_clear_majority_it_is_one(self) -> None:
-        # The mean of three log-odds is ln(0.6 / 0.4).
-        against = 1 / (1 + (0.8 / 0.2) ** 2 * (0.4 / 0.6) ** 3)
-        voices = [voice("a", "support", 0.8), voice("b", "support", 0.8), voice("c", "oppose", 1 - against)]
-        assert sure(resolve_open_vote(voices)) == pytest.approx(0.6)
-        assert resolve_open_vote(voices).consensus_type == "majority"
-
-    def test_four_of_seven_are_contested(self) -> None:
-        found = resolve_open_vote(vote("support", "support", "support", "support", "oppose", "oppose", "oppose"))
-        assert (found.consensus_type, found.carried) == ("contested", True)
-
-    def test_an_even_split_is_no_consensus(self) -> None:
-        found = resolve_open_vote(vote("support", "oppose"))
-        assert (found.consensus_type, found.carried, found.support) == ("no_consensus", False, 0.5)
-        assert found.confidence == pytest.approx(0.5)
+        found = resolve_open_vote(vote("support", "support", "support", "oppose", "oppose"))
+        assert found.support == pytest.approx(0.6)
+        assert found.consensus_type == "majority"
 
     def test_weights_that_outvote_the_heads_are_contested(self) -> None:
-        voices = [voice("a", "support", weight=9), voice("b", "oppose"), voice("c", "oppose")]
-        assert sure(resolve_open_vote(voices)) > 0.6
-        assert resolve_open_vote(voices).consensus_type == "contested"
-
-    def test_as_many_heads_for_as_against_are_contested_whatever_their_weight(self) -> None:
         assert resolve_open_vote([voice("a", "support", weight=9), voice("b", "oppose")]).consensus_type == "contested"
-
-    def test_a_condition_supports_by_head(self) -> None:
-        voices = [voice("a", "support"), voice("b", "conditional_support"), voice("c", "oppose", 0.55)]
+        voices = [voice("a", "support", weight=9), voice("b", "support", weight=0.1), voice("c", "oppose")]
         assert resolve_open_vote(voices).consensus_type == "majority"
 
     def test_rounding_does_not_turn_an_even_split(self) -> None:
-        # 1 + 2 thirds of the log-odds of 0.9 against the whole of it.
-        one, two = (1 / (1 + 9 ** (-part / 3)) for part in (1, 2))
-        voices = [voice("a", "support", one), voice("b", "support", two), voice("c", "oppose", 0.9)]
+        voices = [voice(f"s{n}", "support" if n % 2 else "oppose", weight=0.1 * (n // 2 + 1)) for n in range(8)]
         assert resolve_open_vote(voices).consensus_type == "no_consensus"
 
-    def test_half_of_the_weight_is_no_quorum(self) -> None:
-        found = resolve_open_vote(vote("support", None))
-        assert (found.consensus_type, found.turnout, found.carried) == ("no_consensus", 0.5, False)
-
-    def test_just_more_than_half_of_the_weight_is_a_quorum(self) -> None:
+    def test_more_must_support_it_than_are_silent(self) -> None:
+        assert resolve_open_vote(vote("support", None)).consensus_type == "no_consensus"
         assert resolve_open_vote([voice("a", "support", weight=1.01), voice("b", None)]).consensus_type == "convergent"
+        assert resolve_open_vote(vote("support", "abstain", "abstain")).consensus_type == "no_consensus"
+        assert resolve_open_vote(vote("support", "support", "oppose", "abstain")).consensus_type == "majority"
 
-    def test_an_abstention_never_wins(self) -> None:
-        found = resolve_open_vote(vote("support", "abstain", "abstain"))
-        assert (found.consensus_type, found.carried) == ("no_consensus", False)
+    def test_an_opponent_brings_no_quorum_about(self) -> None:
+        """D-12: with one opponent more, those who took a side are more than half; it is still not carried."""
+        few = vote("support", "support", None, None)
+        assert not resolve_open_vote(few).carried
+        assert not resolve_open_vote([*few, voice("x", "oppose")]).carried
 
-    @pytest.mark.parametrize("voices", [[], vote("abstain", "abstain"), vote(None, None)])
-    def test_when_nobody_takes_a_side_there_is_neither_share_nor_confidence(self, voices: list[SeatVote]) -> None:
-        found = resolve_open_vote(voices)
+    def test_nobody_took_a_side(self) -> None:
+        found = resolve_open_vote(vote("abstain", None))
         assert (found.consensus_type, found.support, found.confidence, found.voters) == ("no_consensus", None, None, 0)
-        assert (found.effective, found.turnout) == (0, 0)
+
+    @pytest.mark.parametrize("accuracy", [0.0, 0.3, 0.5])
+    def test_votes_of_those_who_know_nothing_carry_nothing(self, accuracy: float) -> None:
+        found = resolve_open_vote([voice(seat, "support", accuracy=accuracy) for seat in "abc"])
+        assert (found.consensus_type, found.support) == ("no_consensus", 0.5)
+
+
+class TestWords:
+    """D-12: what a seat says of its own sureness decides nothing."""
+
+    def test_one_that_overclaims_does_not_beat_two_that_are_modest(self) -> None:
+        assert not resolve_open_vote([voice("a", "support", 1.0), voice("b", "oppose", 0.59), voice("c", "oppose", 0.59)]).carried
 
     @pytest.mark.parametrize("stated", [0.0, 0.3, 0.5])
-    def test_votes_that_are_stated_at_one_half_or_below_weigh_nothing(self, stated: float) -> None:
-        """D-12"""
-        found = resolve_open_vote([voice(seat, "support", stated) for seat in "abc"])
-        assert (found.consensus_type, found.confidence, found.support, found.carried) == ("no_consensus", 0.5, 0.5, False)
-        with_one = resolve_open_vote([voice("a", "support", 0.9), voice("b", "oppose", stated), voice("c", "oppose", stated)])
-        assert with_one.support == 1.0
+    def test_opposition_stated_at_one_half_or_below_is_opposition(self, stated: float) -> None:
+        found = resolve_open_vote([voice("a", "support", 1.0), voice("b", "oppose", stated), voice("c", "oppose", stated)])
+        assert not found.carried
+        assert found.support == pytest.approx(1 / 3)
 
-    def test_nothing_is_carried_by_those_who_are_right_no_more_than_by_chance(self) -> None:
-        """D-12"""
-        found = resolve_open_vote([voice(seat, "support", 0.9, accuracy=0.5) for seat in "abc"])
-        assert (found.consensus_type, found.confidence, found.carried) == ("no_consensus", 0.5, False)
+    @given(drawn(POSITIONS), st.lists(st.none() | st.floats(0, 1), min_size=8, max_size=8))
+    def test_whatever_is_stated_the_outcome_is_the_same(self, voices: list[SeatVote], stated: list[float | None]) -> None:
+        other = [
+            replace(v, confidence=v.confidence if c is None else c, stated=c is not None)
+            for v, c in zip(voices, stated, strict=False)
+        ]
+        assert resolve_open_vote(other) == resolve_open_vote(voices)
 
-    @given(drawn(POSITIONS))
-    def test_whatever_is_carried_is_more_likely_right_than_wrong(self, voices: list[SeatVote]) -> None:
-        """D-12: support and confidence never disagree."""
-        for found in (resolve_open_vote(voices), resolve_consensus(voices, threshold=0.0, quorum=1)):
-            assert not found.carried or sure(found) > 0.5
-            assert found.support is None or (found.support > 0.5) == (sure(found) > 0.5) or abs(sure(found) - 0.5) < 1e-9
+    def test_records_and_families_weigh(self) -> None:
+        """Five at .95 of one family and 51 % right are not five of five families that are 90 % right."""
+        clones = [voice(f"c{n}", "support", 0.95, accuracy=0.51, family="gpt") for n in range(5)]
+        proven = [voice(f"p{n}", "oppose", 0.6, accuracy=0.9) for n in range(2)]
+        assert not resolve_open_vote([*clones, *proven]).carried
 
 
 class TestConsensusProtocol:
@@ -207,10 +189,6 @@ class TestConsensusProtocol:
     def test_the_threshold_can_be_moved(self) -> None:
         assert resolve_consensus(vote("support", "support"), threshold=0.8).carried
         assert not resolve_consensus(vote("support", "support"), threshold=0.81).carried
-
-    def test_a_threshold_below_one_half_carries_nothing_that_is_not_likely(self) -> None:
-        """D-12"""
-        assert not resolve_consensus([voice("a", "support", 0.4), voice("b", "support", 0.4)], threshold=0.3).carried
 
 
 class TestAdvisoryProtocol:
@@ -247,79 +225,120 @@ class TestMissingVotes:
         assert resolve_consensus(vote("support", "support", "support", None)).outcome_uncertain
 
 
-class TestConfidence:
-    """D-12: what the group may believe."""
+class TestOneVoice:
+    """D-12: votes after reading are one voice, worth at most what one vote is."""
 
-    def test_two_sure_supports_and_a_condition(self) -> None:
-        voices = [voice("a", "support", 0.85), voice("b", "support", 0.80), voice("c", "conditional_support", 0.70)]
-        mean = (math.log(0.85 / 0.15) + math.log(0.8 / 0.2) + math.log(0.7 / 0.3)) / 3
-        assert sure(resolve_open_vote(voices)) == pytest.approx(1 / (1 + math.exp(-mean)))
+    @pytest.mark.parametrize("count", [1, 2, 5, 50])
+    def test_however_many_agree_they_are_worth_one_vote(self, count: int) -> None:
+        assert sure(resolve_open_vote(vote(*[YES] * count))) == pytest.approx(0.65)
 
-    def test_one_vote_of_an_unknown_source_is_right_in_65_cases_of_100(self) -> None:
-        assert sure(resolve_open_vote(vote("support"))) == pytest.approx(0.65)
+    def test_opposition_takes_from_it(self) -> None:
+        found = [sure(resolve_open_vote(vote("support", "support", *[NO] * n))) for n in range(4)]
+        assert found == sorted(found, reverse=True)
+        assert found[2] == pytest.approx(0.5)
 
-    @pytest.mark.parametrize(("heads", "effective"), [(2, 1.6), (3, 2.0), (5, 2.5), (9, 3.0)])
-    def test_votes_that_agree_add_up_as_the_independent_ones_they_are_worth(self, heads: int, effective: float) -> None:
-        positions: list[VotePosition] = ["support"] * heads
-        found = resolve_open_vote(vote(*positions))
-        assert found.effective == pytest.approx(effective)
-        assert sure(found) == pytest.approx(1 / (1 + (0.35 / 0.65) ** effective))
+    def test_a_record_moves_it(self) -> None:
+        found = [sure(resolve_open_vote([voice("a", "support", accuracy=share)])) for share in (0.55, 0.65, 0.8)]
+        assert found == pytest.approx([0.55, 0.65, 0.8])
 
-    def test_a_vote_that_states_nothing_is_presumed_to_say_what_all_such_votes_would(self) -> None:
-        mixed = [voice("a", "support", 0.9), voice("b", "support", None), voice("c", "support", None)]
-        presumed = sure(resolve_open_vote(vote("support", "support")))
-        stated = [voice("a", "support", 0.9), voice("b", "support", presumed), voice("c", "support", presumed)]
-        assert sure(resolve_open_vote(mixed)) == pytest.approx(sure(resolve_open_vote(stated)))
+    def test_choices_that_exclude_each_other_share_one_probability(self) -> None:
+        """Five syntheses that everyone supports had .95 each."""
+        everyone = vote(*[YES] * 5)
+        found = pool_one_voice(dict.fromkeys("abcde", everyone))
+        assert len(set(found.values())) == 1
+        assert math.fsum(found.values()) < 1
 
-    def test_a_record_weighs_the_stated_confidence(self) -> None:
-        known, unknown = math.log(0.9 / 0.1), math.log(0.65 / 0.35)
-        voices = [voice("a", "support", 0.7, accuracy=0.9), voice("b", "oppose", 0.7)]
-        share = (known - unknown) / (known + unknown)
-        assert sure(resolve_open_vote(voices)) == pytest.approx(1 / (1 + (0.3 / 0.7) ** share))
+    def test_one_that_all_support_alone_is_worth_one_vote_whatever_they_oppose(self) -> None:
+        found = pool_one_voice({"a": vote("support", "support"), "b": vote("oppose", "oppose")})
+        assert found["a"] == pytest.approx(0.65)
+        assert found["b"] < 0.2
+
+    @given(drawn(POSITIONS), drawn(POSITIONS))
+    def test_it_is_never_above_the_best_record(self, one: list[SeatVote], other: list[SeatVote]) -> None:
+        found = pool_one_voice({"a": one, "b": other})
+        best = max(0.5, *(v.accuracy for v in [*one, *other]))
+        assert math.fsum(found.values()) <= 1
+        assert max(found.values()) <= best + 1e-9
+
+
+class TestTheTwoFigures:
+    """D-12: what is decided, and how likely it is right; where they part it is contested."""
+
+    @pytest.mark.parametrize(("confidence", "kind"), [(0.5, "unanimous"), (0.49, "contested"), (None, "unanimous")])
+    def test_what_is_less_likely_right_than_not_is_contested(self, confidence: float | None, kind: str) -> None:
+        found = apply_confidence(resolve_open_vote(vote("support", "support")), confidence)
+        assert (found.consensus_type, found.carried, found.confidence) == (kind, True, confidence)
+
+    def test_what_left_the_blind_majority_is_contested(self) -> None:
+        found = apply_confidence(resolve_open_vote(vote("support", "support")), 0.7, left_majority=True)
+        assert (found.consensus_type, found.carried) == ("contested", True)
+
+    @pytest.mark.parametrize(("confidence", "carried"), [(0.8, True), (0.79, False), (None, False)])
+    def test_an_opener_may_demand_a_confidence(self, confidence: float | None, carried: bool) -> None:
+        found = apply_confidence(resolve_open_vote(vote("support", "support")), confidence, carry_at=0.8)
+        assert (found.consensus_type, found.carried) == ("unanimous" if carried else "no_consensus", carried)
+
+    def test_an_owners_decision_stays_one(self) -> None:
+        found = apply_confidence(resolve_advisory(vote("support", "oppose"), owner="s0"), 0.1, left_majority=True)
+        assert (found.consensus_type, found.carried) == ("owner_decision", True)
+
+    def test_what_is_not_carried_stays_so(self) -> None:
+        assert not apply_confidence(resolve_open_vote(vote("oppose", "oppose")), 0.9).carried
+
+
+class TestWeights:
+    """D-12, D-20: a vote weighs by its record and its independence."""
 
     def test_seven_of_one_family_hardly_outvote_two_that_stand_alone(self) -> None:
-        """D-20: heads are not votes."""
-        clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(7)]
-        others = [voice("x", "oppose", None, family="claude"), voice("y", "oppose", None, family="qwen")]
+        clones = [voice(f"c{n}", "support", family="gpt") for n in range(7)]
+        others = [voice("x", "oppose", family="claude"), voice("y", "oppose", family="qwen")]
         found = resolve_open_vote([*clones, *others])
-        assert (found.consensus_type, found.voters) == ("contested", 9)
-        assert 0.5 < sure(found) < 0.55
-        three = resolve_open_vote([*clones[:3], *others])
-        assert (three.carried, sure(three) < 0.5) == (False, True)
-
-    def test_lukewarm_votes_convince_less_than_sure_ones(self) -> None:
-        lukewarm = resolve_open_vote([voice(seat, "support", 0.55) for seat in "abc"])
-        assert sure(lukewarm) < sure(resolve_open_vote([voice(seat, "support", 0.9) for seat in "abc"])) - 0.05
-
-    def test_sure_opposition_pulls_it_below_one_half(self) -> None:
-        assert sure(resolve_open_vote([voice("a", "support", 0.6), voice("b", "oppose", 0.9), voice("c", "oppose", 0.9)])) < 0.5
-
-    def test_the_trusted_convince_more(self) -> None:
-        found = [sure(resolve_open_vote([voice("a", "support", None, accuracy=share)])) for share in (0.55, 0.65, 0.8)]
-        assert found == sorted(found)
-        assert found[0] < found[1] < found[2]
-
-    def test_many_of_one_family_convince_less_than_a_few_of_several(self) -> None:
-        clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(12)]
-        assert sure(resolve_open_vote(clones)) < sure(resolve_open_vote(vote("support", "support", "support", "support")))
-
-    def test_ten_more_of_one_family_add_little(self) -> None:
-        clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(15)]
-        assert 0 < sure(resolve_open_vote(clones)) - sure(resolve_open_vote(clones[:5])) < 0.05
+        assert found.support is not None
+        assert 0.5 < found.support < 0.6
+        assert resolve_open_vote([*clones[:1], *others]).support == pytest.approx(1 / 3)
 
     def test_given_correlations_replace_the_families(self) -> None:
-        clones = [voice(f"s{number}", "support", None, family="gpt") for number in range(3)]
-        apart = resolve_open_vote(clones, correlations=lambda _one, _other: 0.0)
-        assert apart.effective == pytest.approx(3)
-        assert sure(apart) > sure(resolve_open_vote(clones))
+        clones = [voice(f"c{n}", "support", family="gpt") for n in range(5)]
+        apart = resolve_open_vote([*clones, voice("x", "oppose")], correlations=lambda _one, _other: 0.0)
+        assert apart.support == pytest.approx(5 / 6)
+        assert apart.effective == pytest.approx(6)
 
-    def test_no_crowd_is_certain(self) -> None:
-        crowd = [voice(f"s{number}", "support", None, accuracy=1.0) for number in range(100)]
-        assert sure(resolve_open_vote(crowd, correlations=lambda _one, _other: 0.0)) == pytest.approx(CEILING)
+    def test_a_light_vote_takes_little_from_those_that_err_with_it(self) -> None:
+        """D-20: a seat that knows nearly nothing does not halve the weight of one of its family that knows much."""
+        alone = weigh_votes([voice("a", "support", accuracy=0.9, family="gpt")])[0]
+        beside = weigh_votes(
+            [voice("a", "support", accuracy=0.9, family="gpt"), voice("b", "oppose", accuracy=0.51, family="gpt")]
+        )[0]
+        assert alone * 0.98 < beside <= alone
+
+
+def support_again(voices: list[SeatVote]) -> float | None:
+    """The support by another way: R is solved by a library, and every sum is written out."""
+    siding = [v for v in voices if v.position in SIDES]
+    if not siding:
+        return None
+    heaviest = max(v.weight for v in siding)
+    odds = [min(v.accuracy, 0.99) / (1 - min(v.accuracy, 0.99)) for v in siding]
+    sources = [v.weight / heaviest * max(0.0, math.log(each)) for v, each in zip(siding, odds, strict=True)]
+    rows = numpy.eye(len(siding))
+    for i, j in permutations(range(len(siding)), 2):
+        less, more = sorted((sources[i], sources[j]))
+        rows[i, j] = (0.5 if siding[i].family == siding[j].family else 0.25) * (less / more if more else 0.0)
+    worths = numpy.linalg.solve(rows, numpy.ones(len(siding)))
+    if not all(0 <= worth <= 1 for worth in worths):
+        worths = 1 / numpy.maximum(rows.sum(axis=1), 1.0)
+    weights = [source * worth for source, worth in zip(sources, worths, strict=True)]
+    total = sum(weights)
+    return sum(w for v, w in zip(siding, weights, strict=True) if v.position != "oppose") / total if total > 0 else 0.5
 
 
 class TestWhateverTheVotes:
     """Properties that hold for any vote."""
+
+    @given(drawn(POSITIONS))
+    def test_a_second_implementation_comes_to_the_same_support(self, voices: list[SeatVote]) -> None:
+        """D-12: random groups, to twelve digits."""
+        assert resolve_open_vote(voices).support == pytest.approx(support_again(voices), abs=1e-12)
 
     @given(drawn(POSITIONS))
     def test_the_order_of_the_seats_does_not_matter(self, voices: list[SeatVote]) -> None:
@@ -349,30 +368,17 @@ class TestWhateverTheVotes:
             assert (after.support or 0) >= (before.support or 0) - 1e-9
             assert sure(after) >= sure(before) - 1e-9
 
-    @given(drawn(SIDES), drawn(["oppose"], largest=1), st.floats(0.51, 0.95))
-    def test_one_more_that_opposes_never_helps_a_motion(self, voices: list[SeatVote], more: list[SeatVote], share: float) -> None:
-        """Whoever states a confidence and who does not; among seats of one record and weight, which count relative to others."""
-        first, *others = [replace(v, weight=1.0, family="", accuracy=share) for v in [*more, *voices]]
-        before = sure(resolve_open_vote(others))
-        assert sure(resolve_open_vote([*others, replace(first, seat="x")])) <= max(before, 0.5) + 1e-9
+    @given(drawn(POSITIONS), drawn(["oppose"], largest=1))
+    def test_one_more_opponent_never_carries_a_motion(self, voices: list[SeatVote], more: list[SeatVote]) -> None:
+        """D-12"""
+        if not resolve_open_vote(voices).carried:
+            assert not resolve_open_vote([*voices, replace(more[0], seat="x")]).carried
 
-    def test_one_more_that_is_hardly_sure_carries_no_motion_against_those_that_are(self) -> None:
-        """D-12: one says how sure it is that the motion is wrong, one supports it without a word of how sure it is."""
-        voices = [voice("a", "support", None), voice("b", "oppose", 0.75)]
-        hardly = [voice("x", "oppose", 0.51)]
-        assert sure(resolve_open_vote(voices)) < 0.5
-        assert sure(resolve_open_vote([*voices, *hardly])) < 0.5
-
-    @given(drawn(SIDES), st.integers(0, 7), st.floats(0, 1))
-    def test_a_supporter_that_becomes_surer_never_lowers_the_confidence(
-        self, voices: list[SeatVote], at: int, step: float
-    ) -> None:
-        place = at % len(voices)
-        one = replace(voices[place], position="support")
-        one = replace(one, stated=True)
-        surer = replace(one, confidence=one.confidence + (1 - one.confidence) * step)
-        before, after = ([*voices[:place], v, *voices[place + 1 :]] for v in (one, surer))
-        assert sure(resolve_open_vote(after)) >= sure(resolve_open_vote(before)) - 1e-9
+    @given(drawn(POSITIONS), drawn(["support"], largest=1))
+    def test_one_more_supporter_never_sinks_a_motion(self, voices: list[SeatVote], more: list[SeatVote]) -> None:
+        """D-12"""
+        if resolve_open_vote(voices).carried:
+            assert resolve_open_vote([*voices, replace(more[0], seat="x")]).carried
 
     @given(drawn(SIDES))
     def test_the_mirror_vote_has_the_mirror_confidence(self, voices: list[SeatVote]) -> None:

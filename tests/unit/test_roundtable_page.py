@@ -155,7 +155,7 @@ def test_minutes_without_a_section_for_the_consensus_are_shown_once() -> None:
 def test_the_terminal_shows_the_consensus_what_was_left_open_and_who_was_skipped() -> None:
     """R-9, R-10: in short."""
     assert [line.text for line in render_decision_lines(ROUNDTABLE.report(_concluded("en").timeline))] == [
-        "Redis · contested (a disagreement was left open)",
+        "Redis · disputed (a disagreement was left open)",
         "- Redis",
         "Written by: moderator",
         "Ended by: the last round",

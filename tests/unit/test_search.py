@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moothall.memory.search import HEAVIEST, SNIPPET, Document, SearchIndex, find_snippet
-from moothall.memory.tokenize import extract_query_terms, extract_terms, locate_terms
+from moothall.memory.search import (
+    HEAVIEST,
+    SNIPPET,
+    Document,
+    SearchIndex,
+    extract_query_terms,
+    extract_terms,
+    find_snippet,
+    locate_terms,
+)
 from moothall.scoring.sides import stem
 
 TOPICS = {

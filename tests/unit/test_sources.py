@@ -83,7 +83,7 @@ def test_a_source_on_two_seats_is_one_case() -> None:
 
 
 def test_trust_is_neutral_without_a_record() -> None:
-    assert compute_standing([]) == compute_standing([], "web") == SourceStanding(trust=0.5, accuracy=0.65)
+    assert compute_standing([]) == compute_standing([], "web") == SourceStanding(trust=0.5, accuracy=0.65, cases=0)
     assert build_source_trust("ada", []).brier is None
 
 
@@ -114,7 +114,7 @@ def test_being_right_counts_also_where_no_confidence_was_stated() -> None:
     """D-12: how often a source was on the side that proved right."""
     listed = collect_scores("ada", [case("success", ("ada", "support", None), decision=str(n)) for n in range(3)])
     assert [(one.brier, one.right) for one in listed] == [(None, 1.0)] * 3
-    assert compute_standing(listed) == SourceStanding(trust=0.5, accuracy=(3 + 6.5) / 13)
+    assert compute_standing(listed) == SourceStanding(trust=0.5, accuracy=(3 + 6.5) / 13, cases=0)
 
 
 def test_wins_elsewhere_do_not_make_an_authority_here() -> None:

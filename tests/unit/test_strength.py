@@ -18,20 +18,23 @@ AGREED = Decision(
     support=1.0,
     turnout=1.0,
     confidence=0.85,
+    confidence_from="blind",
     voters=3,
+    effective=2.0,
+    minds=3,
 )
 AGAINST = Dissent(seat=SeatId("bob"), kind="oppose", text="No.")
 CHALLENGE = SourcedClaim(text="And the cost?")
 REPORTED = Dissent(seat=None, kind="reported", text="Not all agreed.")
-NO_VOTE = replace(AGREED, support=None, turnout=None, confidence=None)
+NO_VOTE = replace(AGREED, support=None, turnout=None, confidence=None, confidence_from=None)
 
 RULE: list[tuple[Decision, Strength, str]] = [
     (replace(AGREED, decision=None), "none", "undecided"),
     (replace(AGREED, support=0.49), "overruled", "opposed"),
-    (replace(AGREED, support=0.5), "contested", "narrow"),
-    (replace(AGREED, support=0.59), "contested", "narrow"),
-    (replace(AGREED, overturned=True), "contested", "overturned"),
-    (replace(NO_VOTE, dissent=(REPORTED,)), "contested", "disputed"),
+    (replace(AGREED, support=0.5), "disputed", "narrow"),
+    (replace(AGREED, support=0.59), "disputed", "narrow"),
+    (replace(AGREED, overturned=True), "disputed", "overturned"),
+    (replace(NO_VOTE, dissent=(REPORTED,)), "disputed", "disputed"),
     (replace(AGREED, turnout=0.49), "weak", "few_voices"),
     (replace(AGREED, outcome_uncertain=True), "weak", "outcome_uncertain"),
     (replace(AGREED, confidence=0.64), "weak", "unsure"),
@@ -40,8 +43,20 @@ RULE: list[tuple[Decision, Strength, str]] = [
     (replace(NO_VOTE, voters=2), "fair", "no_vote"),
     (replace(AGREED, dissent=(AGAINST,)), "fair", "some_oppose"),
     (replace(AGREED, open_challenges=(CHALLENGE,)), "fair", "open_challenges"),
-    (replace(AGREED, confidence=0.74), "fair", "not_all_sure"),
+    (replace(AGREED, confidence=0.79), "fair", "not_all_sure"),
+    (replace(AGREED, confidence=0.8), "strong", "agreed"),
     (replace(AGREED, confidence=None), "fair", "not_all_sure"),
+    # D-26: what they answered blind counts, and how many minds they are.
+    (replace(AGREED, confidence=0.49), "disputed", "unlikely"),
+    (replace(AGREED, confidence=0.49, confidence_from="readings"), "weak", "unsure"),
+    (replace(AGREED, confidence=0.5), "weak", "unsure"),
+    (replace(AGREED, minds=1), "weak", "one_mind"),
+    (replace(NO_VOTE, voters=5, minds=1), "weak", "one_mind"),
+    (replace(AGREED, confidence_from="one_voice"), "weak", "after_reading"),
+    (replace(AGREED, confidence_from=None), "weak", "after_reading"),
+    (replace(AGREED, effective=1.99), "fair", "alike"),
+    (replace(AGREED, effective=None), "fair", "alike"),
+    (replace(AGREED, author_confidence=1.0, confidence=None, confidence_from=None), "weak", "after_reading"),
     (AGREED, "strong", "agreed"),
     # Where all have voted, a report of its author changes nothing: the votes are counted.
     (replace(AGREED, dissent=(REPORTED,)), "strong", "agreed"),
@@ -68,7 +83,7 @@ def test_opposition_never_makes_a_decision_stronger(
     support: float | None, turnout: float | None, confidence: float | None, voters: int, flags: tuple[bool, ...]
 ) -> None:
     """M-9: whatever the figures, less support or an objection more cannot raise the word; a minority is always `overruled`."""
-    order = ("strong", "fair", "weak", "contested", "overruled")
+    order = ("strong", "fair", "weak", "disputed", "overruled")
     disputed, challenged, overturned, differs, opposed = flags
 
     def rate(opposed: bool, support: float | None) -> Strength:
@@ -77,7 +92,9 @@ def test_opposition_never_makes_a_decision_stronger(
             support=support,
             turnout=turnout,
             confidence=confidence,
+            basis="blind",
             voters=voters,
+            effective=3.0,
             opposed=opposed,
             disputed=disputed,
             open_challenges=challenged,

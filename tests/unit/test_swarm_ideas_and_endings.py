@@ -15,7 +15,6 @@ from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, expl
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.facts import BudgetExhausted, CloseCalled, InputGiven
 from moothall.domain.roster import MAILBOX
-from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Collision,
     RoundReport,
@@ -34,6 +33,7 @@ from moothall.protocols.swarm.facts import (
     SwarmClosed,
     SwarmCompleted,
 )
+from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Swarm

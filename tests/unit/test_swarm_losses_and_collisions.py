@@ -16,7 +16,6 @@ from tests.support.swarm_scenes import ADA, BOB, BUY, CACHE, EVE, explorer, expl
 from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
-from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Candidate,
     Collision,
@@ -31,6 +30,7 @@ from moothall.protocols.swarm.facts import (
     RoundBegun,
     SwarmClosed,
 )
+from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.state import Swarm
 
 # Losses

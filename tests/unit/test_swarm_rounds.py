@@ -26,7 +26,6 @@ from moothall.domain.replace import fast_replace
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadRoster, BadSetting
 from moothall.protocols.swarm import prompts
-from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import (
     Collision,
     ComparedPair,
@@ -48,8 +47,9 @@ from moothall.protocols.swarm.facts import (
     SwarmFormed,
     SwarmOpened,
 )
+from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.plugin import open_session
-from moothall.protocols.swarm.records.blackboard import render_blackboard
+from moothall.protocols.swarm.records.files import render_blackboard
 from moothall.protocols.swarm.rules import ideas, operations, round_end, round_start, shutdown
 from moothall.protocols.swarm.rules.ideas import compare_by_words
 from moothall.protocols.swarm.rules.operations import BlackboardEditor

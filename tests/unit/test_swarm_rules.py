@@ -16,7 +16,6 @@ from moothall.domain.effects import Ask, Brief
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.seeded_random import random_unit
-from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.answers import Action, Candidate, Collision, IdeaVote, Operation, RoundReport, SwarmBallot
 from moothall.protocols.swarm.facts import (
     BarrierPassed,
@@ -28,6 +27,7 @@ from moothall.protocols.swarm.facts import (
     SwarmCompleted,
     Violation,
 )
+from moothall.protocols.swarm.json_fields import agent_name
 from moothall.protocols.swarm.plugin import SWARM
 from moothall.protocols.swarm.rules.collisions import build_invitations, choose_mode
 from moothall.protocols.swarm.rules.round_end import build_settlement, list_open_roles, measure_convergence
@@ -36,7 +36,7 @@ from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.rules.shutdown import build_resolutions, find_vote
 from moothall.protocols.swarm.state import Agent, Board, CollisionReview, Finding, Pheromone, Signal, Swarm
 from moothall.reports.terminal import render_decision_lines
-from moothall.scoring.confidence import ORDINARY_CONFIDENCE
+from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 
 BUSY = Operation(operation="claim_subtask", params={"description": "A part."})
 
@@ -649,7 +649,8 @@ def test_the_vote_decides_by_weight_trust_and_who_is_missing() -> None:
     assert heavy.support is not None
     assert trusted.support is not None
     assert not heavy.carried
-    assert heavy.support < trusted.support < even.support
+    assert trusted.support < even.support
+    assert heavy.support < even.support
     (missing,) = build_resolutions(voting(yes, no, None).state)
     assert missing.outcome_uncertain
     (against,) = build_resolutions(voting(no, no, yes).state)
@@ -658,7 +659,7 @@ def test_the_vote_decides_by_weight_trust_and_who_is_missing() -> None:
 
 
 def test_dissent_is_kept_as_in_a_deliberation() -> None:
-    """S-29: opposing and conditional votes with their reasons; those that support or abstain are none."""
+    """S-29: opposing votes with their reasons; those that support, on a condition or not, or abstain are none."""
     run = voting(
         build_ballot("support", reason="a"),
         build_ballot("oppose", reason="b"),
@@ -666,4 +667,6 @@ def test_dissent_is_kept_as_in_a_deliberation() -> None:
         build_ballot("abstain", reason="d"),
     )
     decision = SWARM.decision(run.timeline)
-    assert [(each.seat, each.kind, each.text) for each in decision.dissent] == [(BOB, "oppose", "b"), (EVE, "conditional", "c")]
+    assert [(each.seat, each.kind, each.text) for each in decision.dissent] == [(BOB, "oppose", "b")]
+    # D-12: a condition is an obligation, not dissent.
+    assert [(each.seat, each.text) for each in decision.obligations] == [(EVE, "c")]

@@ -29,8 +29,15 @@ from moothall.protocols.swarm.answers import (
     Validation,
 )
 from moothall.protocols.swarm.plugin import SWARM
-from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
-from moothall.protocols.swarm.records.files import file_name, folder_name, run_files, task_slug
+from moothall.protocols.swarm.records.files import (
+    file_name,
+    folder_name,
+    render_blackboard,
+    render_operation_log,
+    render_run_config,
+    run_files,
+    task_slug,
+)
 from moothall.protocols.swarm.reports.decision import check_citations
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry

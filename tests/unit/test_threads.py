@@ -13,6 +13,7 @@ from moothall.memory.facts import (
     ThreadStatusSet,
     ThreadVisited,
 )
+from moothall.memory.remembered_decision import RememberedDecision
 from moothall.memory.threads import (
     EventCount,
     ThreadDecision,
@@ -61,6 +62,14 @@ def test_the_first_visit_shows_everything() -> None:
         ThreadEvent(seq=2, at=at(2), kind="joined", decision_id="s1"),
     )
     assert found.view.decisions == (ThreadDecision(decision_id="s1"),)
+
+
+def test_a_session_of_a_thread_is_decided_once_memory_has_its_decision() -> None:
+    threads = folded(CREATED, ThreadJoined(thread="t", session="s1"), ThreadJoined(thread="t", session="s2"))
+    known = {"s1": RememberedDecision(number=1, at=START, record=kept())}
+    decided, running = build_thread_view(threads.threads["t"], known).decisions
+    assert (decided.decision_id, decided.is_decided, decided.decision) == ("s1", True, "SQLite")
+    assert running == ThreadDecision(decision_id="s2", is_decided=False)
 
 
 def test_who_comes_back_gets_what_was_missed_in_full_and_counted() -> None:

@@ -547,9 +547,9 @@ def test_a_position_weighs_bias_times_confidence_times_trust(bias: float, confid
         ([("support", 0.0)], Balance(0, 0), None),
         ([("support", 1.0)], Balance(1, 0), 1.0),
         ([("oppose", 1.0)], Balance(0, 1), 0.0),
-        ([("conditional", 1.0)], Balance(0.5, 0.5), 0.5),
+        ([("conditional", 1.0)], Balance(1, 0), 1.0),
         ([("support", 3.0), ("oppose", 1.0), ("abstain", 5.0)], Balance(3, 1), 0.75),
-        ([("support", 1.0), ("conditional", 2.0)], Balance(2, 1), 2 / 3),
+        ([("support", 1.0), ("conditional", 2.0)], Balance(3, 0), 1.0),
     ],
 )
 def test_sides_are_balanced(positions: list[tuple[VoteSide, float]], found: Balance, share: float | None) -> None:

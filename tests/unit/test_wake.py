@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.play_roundtable import ConferenceRun, build_seat
 
-from moothall.app.conferences.wake_agents import (
+from moothall.app.conferences.unattended import (
     MENTIONING,
     WITHOUT_TOOLS,
     build_wake_recipe,
@@ -18,7 +18,7 @@ from moothall.app.conferences.wake_agents import (
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.safe_text import quote_lines
-from moothall.participants.agent_recipes import MAX_ARGUMENT_LENGTH, Recipe, find_recipe, load_agents
+from moothall.participants.command import MAX_ARGUMENT_LENGTH, Recipe, find_recipe, load_agents
 from moothall.protocols.roundtable.facts import RoundtableSettings
 from moothall.protocols.roundtable.rules import RULES
 

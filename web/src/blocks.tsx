@@ -242,7 +242,18 @@ function TableView({ heads, rows }: { heads: string[]; rows: Text[][] }) {
   );
 }
 
+/** Whole percents that add up to what the shares add up to: the largest remainders are rounded up. */
+function roundShares(values: number[]): number[] {
+  const parts = values.map((value) => value * 100);
+  const whole = parts.map((part) => Math.floor(part + 1e-9));
+  const missing = Math.round(parts.reduce((sum, part) => sum + part, 0)) - whole.reduce((sum, part) => sum + part, 0);
+  const order = [...parts.keys()].sort((a, b) => (parts[b] ?? 0) - (whole[b] ?? 0) - (parts[a] ?? 0) + (whole[a] ?? 0));
+  const raised = new Set(order.slice(0, missing));
+  return whole.map((part, index) => part + (raised.has(index) ? 1 : 0));
+}
+
 export function SharesView({ parts }: { parts: Bar[] }) {
+  const percents = roundShares(parts.map((part) => part.value));
   return (
     <div class="shares">
       <div class="share-bar" aria-hidden="true">
@@ -254,7 +265,7 @@ export function SharesView({ parts }: { parts: Bar[] }) {
         {parts.map((part, index) => (
           <li key={index}>
             <Sign tone={part.tone} />
-            {part.name} <span class="soft">{Math.round(part.value * 100)} %</span>
+            {part.name} <span class="soft">{percents[index]} %</span>
           </li>
         ))}
       </ul>

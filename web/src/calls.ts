@@ -124,7 +124,9 @@ export interface Decision {
   choice: string;
   strength: string;
   confidence?: number | null;
+  trackRecord?: TrackShare | null;
   consensusType: string;
+  agreement: string;
   members: Member[];
   dissent: string[];
   openQuestions: string[];
@@ -149,7 +151,9 @@ export interface DecisionTrace {
   choice: string;
   strength: string;
   confidence?: number | null;
+  trackRecord?: TrackShare | null;
   consensusType: string;
+  agreement: string;
   members: Member[];
   dissent: string[];
   openQuestions: string[];
@@ -312,6 +316,7 @@ export interface Plan {
   language: string;
   seats: PlannedSeat[];
   calls: Range;
+  path: Range;
   tokens: Range;
   usd?: Range | null;
   notes: string[];
@@ -350,6 +355,27 @@ export interface Range {
   least: number;
   most: number;
 }
+export interface ReliabilityBin {
+  low: number;
+  high: number;
+  cases: number;
+  right: number;
+  said: number;
+}
+export interface ReliabilityGroup {
+  protocol: string;
+  agreement: string;
+  family: string;
+  cases: number;
+  right: number;
+  said?: number | null;
+  brier?: number | null;
+  bins: ReliabilityBin[];
+}
+export interface Reliability {
+  groups: ReliabilityGroup[];
+  bins: ReliabilityBin[];
+}
 export interface RememberedObligation {
   decisionId: string;
   number: number;
@@ -383,7 +409,7 @@ export interface SessionDecision {
   decision?: string | null;
   confidence?: number | null;
   choice: string;
-  strength: "strong" | "fair" | "weak" | "contested" | "overruled" | "none";
+  strength: "strong" | "fair" | "weak" | "disputed" | "overruled" | "none";
   cursor: number;
   summary: string[];
   [more: string]: unknown;
@@ -398,18 +424,21 @@ export interface Session {
   sessionId: string;
   protocol: string;
   topic: string;
-  status: "thinking" | "parked" | "concluded" | "cancelled" | "damaged" | "not_installed";
+  status: "thinking" | "parked" | "concluded" | "cancelled" | "damaged" | "newer" | "not_installed";
   parked: string;
   openedAt: string;
   lastAt: string;
   entries: number;
-  standing: "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "not_installed";
+  standing: "decided" | "undecided" | "parked" | "waiting" | "running" | "stopped" | "cancelled" | "damaged" | "newer" | "not_installed";
   choice: string;
   strength: string;
   isDemo: boolean;
+  said: string;
+  saidEntry?: number | null;
 }
 export interface Sessions {
   sessions: Session[];
+  total: number;
 }
 export interface Setting {
   name: string;
@@ -421,6 +450,10 @@ export interface Setting {
 export interface Share {
   right: number;
   of: number;
+}
+export interface Share {
+  tokenId: string;
+  link: string;
 }
 export interface SourceFound {
   source: string;
@@ -462,6 +495,24 @@ export interface ThreadFound {
   status: "active" | "paused" | "completed" | "blocked";
   decisions: number;
   openQuestions: string[];
+}
+export interface Token {
+  id: string;
+  role: "owner" | "observer" | "seat" | "agent" | "operator" | "recorder";
+  session: string;
+  seat: string;
+  note: string;
+  issuedAt: string;
+  expires: string;
+  revokedAt?: string | null;
+  family: string;
+}
+export interface Tokens {
+  tokens: Token[];
+}
+export interface TrackShare {
+  cases: number;
+  right: number;
 }
 export interface TrustCase {
   decisionId: string;
@@ -514,6 +565,7 @@ export interface Written {
 export interface Results {
   "cstp.getAmplificationStats": Amplifications;
   "cstp.getDecision": DecisionTrace;
+  "cstp.getReliability": Reliability;
   "cstp.getSourceTrust": Trust;
   "cstp.listBreakers": Breakers;
   "cstp.listDecisions": Decisions;
@@ -539,8 +591,11 @@ export interface Results {
   "moot.inviteSeat": Invite;
   "moot.listDemos": Demos;
   "moot.listSessions": Sessions;
+  "moot.listTokens": Tokens;
   "moot.openSession": SessionDecision;
   "moot.planSession": Plan;
   "moot.playDemo": PlayedDemo;
   "moot.resumeSession": SessionDecision;
+  "moot.revokeToken": Tokens;
+  "moot.shareSession": Share;
 }

@@ -1,6 +1,6 @@
 // Charts by uPlot, each with its table.
 import { useContext, useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
+import type uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { say } from "./language";
 import { PlaceContext } from "./place";
@@ -11,6 +11,13 @@ const HEIGHT = 190;
 const HUES = 8;
 /** Lines that lie on each other show through each other, and differ without colour. */
 const DASHES = [undefined, [10, 5], [3, 4], [12, 4, 3, 4]];
+
+/** An exported page holds it already. */
+async function loadPlot(): Promise<typeof uPlot> {
+  const path = "/page/plot.js";
+  if (!window.mootPlot) await import(path);
+  return window.mootPlot as typeof uPlot;
+}
 
 /** A colour of the style sheet, as the canvas takes it. */
 function readColor(host: Element, name: string): string {
@@ -32,7 +39,7 @@ function stackValues(series: Series[]): number[][] {
   return sums;
 }
 
-function buildOptions(block: ChartBlock, host: HTMLElement, hueOf: (seat: string) => number | null): { options: uPlot.Options; data: uPlot.AlignedData } {
+function buildOptions(block: ChartBlock, host: HTMLElement, hueOf: (seat: string) => number | null, paths: uPlot.Series.PathBuilderFactories): { options: uPlot.Options; data: uPlot.AlignedData } {
   const soft = readColor(host, "--soft");
   const grid = { stroke: readColor(host, "--line"), width: 1 };
   const axis = { stroke: soft, grid, ticks: { show: false }, font: "12px system-ui, sans-serif" };
@@ -59,7 +66,7 @@ function buildOptions(block: ChartBlock, host: HTMLElement, hueOf: (seat: string
       ...drawn.map((_, index) => {
         const hue = (isColumns ? hues.toReversed() : hues)[index] ?? soft;
         return isColumns
-          ? { stroke: hue, fill: hue, width: 0, points: { show: false }, paths: uPlot.paths.bars?.({ size: [0.7, 48] }) }
+          ? { stroke: hue, fill: hue, width: 0, points: { show: false }, paths: paths.bars?.({ size: [0.7, 48] }) }
           : { stroke: hue, width: 2, dash: DASHES[index % DASHES.length], spanGaps: false, points: { show: block.labels.length <= 40, size: 6, fill: hue } };
       }),
     ],
@@ -103,15 +110,25 @@ export function Chart({ block }: { block: ChartBlock }) {
   useEffect(() => {
     const element = host.current;
     if (!element) return;
-    const { options, data } = buildOptions(block, element, hueOf);
-    const plot = new uPlot(options, data, element);
+    let plot: uPlot | null = null;
+    let isOver = false;
     const observer = new ResizeObserver(() => {
-      if (element.clientWidth > 0 && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height: HEIGHT });
+      if (plot && element.clientWidth > 0 && element.clientWidth !== plot.width) plot.setSize({ width: element.clientWidth, height: HEIGHT });
     });
-    observer.observe(element);
+    // Where it cannot be loaded, there is the table.
+    void loadPlot().then(
+      (Plot) => {
+        if (isOver) return;
+        const { options, data } = buildOptions(block, element, hueOf, Plot.paths);
+        plot = new Plot(options, data, element);
+        observer.observe(element);
+      },
+      () => undefined,
+    );
     return () => {
+      isOver = true;
       observer.disconnect();
-      plot.destroy();
+      plot?.destroy();
     };
     // A chart with the same figures stays.
   }, [shape, look]);

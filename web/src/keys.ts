@@ -90,8 +90,8 @@ function typeWaiting(): void {
   if (keys.length > 0) input.dispatchEvent(new InputEvent("input", { bubbles: true }));
 }
 
-function isInput(element: Element | null): element is HTMLInputElement | HTMLTextAreaElement {
-  return element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement;
+export function isInput(element: Element | null): element is HTMLInputElement | HTMLTextAreaElement {
+  return (element instanceof HTMLInputElement && !["radio", "checkbox"].includes(element.type)) || element instanceof HTMLTextAreaElement;
 }
 
 function dropOldKeys(): void {
@@ -102,4 +102,11 @@ function dropOldKeys(): void {
 function forget(): void {
   waiting = [];
   isTextExpected = false;
+}
+
+/** Ctrl or ⌘ with Enter sends a form from any of its fields. */
+export function submitByKey(event: KeyboardEvent & { currentTarget: HTMLElement }): void {
+  if (event.key !== "Enter" || event.isComposing || !(event.metaKey || event.ctrlKey)) return;
+  event.preventDefault();
+  event.currentTarget.querySelector<HTMLButtonElement>("button[type=submit]")?.click();
 }

@@ -8,12 +8,16 @@ import { exported, followLinks, page, route } from "./route";
 import { loadMe, me, needsLogin } from "./rpc";
 import { Header, Help, Login, takeTicket } from "./shell";
 import { Breakers } from "./views/breakers";
+import { Compare } from "./views/compare";
 import { DecisionView, Decisions } from "./views/decisions";
 import { Home } from "./views/home";
 import { NewSession } from "./views/opening";
 import { Obligations } from "./views/obligations";
 import { SessionView } from "./views/session";
+import { SettingsView } from "./views/settings";
 import { TrustView, TrustList } from "./views/trust";
+import { followLines } from "./stream";
+import { setTitle, startTurns } from "./turns";
 
 const loginFailure = signal("");
 
@@ -26,10 +30,12 @@ function View() {
   useEffect(() => {
     // A new view begins at its top, and its heading is where the keyboard is.
     if (where !== "s" && where !== "seat") {
-      document.title = "Moot";
+      const named: Record<string, string> = { new: say("new_session"), decisions: say("decisions"), obligations: say("obligations"), trust: say("trust"), breakers: say("circuit_breakers"), login: say("sign_in"), compare: say("two_sessions_compared"), settings: say("settings") };
+      setTitle(named[where] ? `${named[where]} · Moot` : "Moot");
       scrollTo(0, 0);
     }
-  }, [where, first]);
+    if (exported === null && me.value !== null) followLines();
+  }, [where, first, language.value, me.value]);
   if (exported !== null) return <SessionView id="exported" />;
   if (needsLogin.value || loginFailure.value || where === "login") {
     return <Login failed={loginFailure.value} onLeave={() => (loginFailure.value = "")} />;
@@ -46,6 +52,8 @@ function View() {
       return <SessionView id={first} key={first} />;
     case "seat":
       return <SessionView id={first} mySeat={second} key={`${first} ${second}`} />;
+    case "compare":
+      return <Compare left={first} right={second} key={`${first} ${second}`} />;
     case "new":
       return <NewSession />;
     case "decisions":
@@ -56,6 +64,8 @@ function View() {
       return first ? <TrustView source={first} key={first} /> : <TrustList />;
     case "breakers":
       return <Breakers />;
+    case "settings":
+      return <SettingsView />;
     default:
       return (
         <>
@@ -99,6 +109,7 @@ async function start(): Promise<void> {
   }
   document.documentElement.classList.add("app");
   host.replaceChildren();
+  startTurns();
   render(<App />, host);
 }
 

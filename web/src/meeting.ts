@@ -70,7 +70,7 @@ export class Meeting {
       );
       watch([id]);
       // A session that nobody knows has no stream to open: ask why.
-      this.stops.push(effect(() => void (connection.value === "broken" && this.live.peek() === null && this.load())));
+      this.stops.push(effect(() => void (connection.value === "broken" && this.live.peek() === null && !this.isGone.peek() && this.load())));
     }
     this.stops.push(
       effect(() => {
@@ -106,7 +106,11 @@ export class Meeting {
       if (this.toldHead > view.head) this.refetch();
     } catch (error) {
       this.isGone.value = error instanceof CallError && error.kind !== "Offline" && this.live.peek() === null;
-      if (this.live.peek() === null) this.error.value = describeError(error);
+      // A session that cannot be read would keep the stream of all tabs from opening.
+      if (this.isGone.peek()) watch([]);
+      // The server's words name other sessions, for programs that guessed; a person is led to all of them.
+      const isUnknown = error instanceof CallError && error.kind === "UnknownSession";
+      if (this.live.peek() === null) this.error.value = isUnknown ? say("there_is_no_such_session", { session: this.id }) : describeError(error);
     }
   }
 

@@ -45,8 +45,8 @@ export async function copyText(text: string): Promise<void> {
   }
 }
 
-const STRENGTH_TONES: Record<string, string> = { strong: "good", fair: "good", weak: "warn", contested: "warn", overruled: "bad" };
-const STRENGTH_STEPS: Record<string, number> = { strong: 4, fair: 3, weak: 2, contested: 2, overruled: 1 };
+const STRENGTH_TONES: Record<string, string> = { strong: "good", fair: "good", weak: "warn", disputed: "warn", overruled: "bad" };
+const STRENGTH_STEPS: Record<string, number> = { strong: 4, fair: 3, weak: 2, disputed: 2, overruled: 1 };
 
 /** How strong a decision is: a word, and as many of four steps. */
 export function Strength({ strength }: { strength: string }) {

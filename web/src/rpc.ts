@@ -41,14 +41,14 @@ async function send(path: string, body?: unknown): Promise<Response> {
 export async function call<M extends keyof Answers>(method: M, params: object = {}): Promise<Answers[M]> {
   const response = await send("/rpc", { jsonrpc: "2.0", id: ++lastId, method, params });
   if (response.status === 401) needsLogin.value = true;
-  let answer: { result?: Answers[M]; error?: { message: string; data?: { type?: string } } };
+  let answer: { result?: Answers[M]; error?: { message: string; data?: { kind?: string } } };
   try {
     // A file to save stays as it is, byte for byte.
     answer = method === "moot.exportSession" ? await response.json() : (parseClean(await response.text()) as typeof answer);
   } catch {
     throw new CallError(`${response.status} ${response.statusText}`, response.status === 401 ? "NotAllowed" : "World");
   }
-  if (answer.error) throw new CallError(answer.error.message, answer.error.data?.type ?? "");
+  if (answer.error) throw new CallError(answer.error.message, answer.error.data?.kind ?? "");
   return answer.result as Answers[M];
 }
 

@@ -5,14 +5,19 @@ import { useState } from "preact/hooks";
 import { useKeys } from "./keys";
 import { chooseLanguage, LANGUAGES, language, say } from "./language";
 import { Action, Dialog, Notice } from "./parts";
-import { exported, go, page } from "./route";
+import { buildPath, exported, go, page } from "./route";
 import { describeError, logIn, logOut, me } from "./rpc";
 import { switchTheme, theme } from "./theme";
+import { otherTurns } from "./turns";
 
 const isHelpOpen = signal(false);
 
+/** Whether the token is for one session alone. */
+function isBound(): boolean {
+  return Boolean(me.value?.session);
+}
+
 export function Header({ children }: { children?: ComponentChildren }) {
-  const isBound = me.value?.session !== undefined && me.value.session !== "";
   return (
     <header class={`top ${children ? "has-topic" : ""}`}>
       {exported === null ? (
@@ -25,7 +30,7 @@ export function Header({ children }: { children?: ComponentChildren }) {
       {children ?? (
         <nav class="sections" aria-label={say("sections")}>
           <Section to="/" name="" title={say("sessions")} />
-          {!isBound && (
+          {!isBound() && (
             <>
               <Section to="/decisions" name="decisions" title={say("decisions")} />
               <Section to="/obligations" name="obligations" title={say("obligations")} />
@@ -35,6 +40,26 @@ export function Header({ children }: { children?: ComponentChildren }) {
           )}
         </nav>
       )}
+      <MyTurns />
+      <Tools />
+    </header>
+  );
+}
+
+/** The way to the sessions that wait for me; one leads straight to its seat. */
+function MyTurns() {
+  const [first, ...rest] = otherTurns.value;
+  if (!first) return null;
+  return (
+    <a class="button turns" data-in href={rest.length > 0 ? "/" : buildPath("seat", first.sessionId, first.seat)} title={otherTurns.value.map((each) => each.topic).join("\n")}>
+      {say("turns_waiting", { count: rest.length + 1 })}
+    </a>
+  );
+}
+
+/** Language, colours, help, the way out; on a phone a session has them in its lens About. */
+export function Tools() {
+  return (
       <span class="tools">
         <select class="quiet" aria-label={say("language")} value={language.value} onChange={(event) => chooseLanguage(event.currentTarget.value)}>
           {LANGUAGES.map((each) => (
@@ -49,13 +74,17 @@ export function Header({ children }: { children?: ComponentChildren }) {
         <button class="quiet" aria-label={say("help")} onClick={() => (isHelpOpen.value = true)}>
           ?
         </button>
+        {me.value !== null && !isBound() && (
+          <a class="quiet tool" data-in href="/settings" aria-label={say("settings")} aria-current={page.value === "settings" ? "page" : undefined}>
+            ⚙
+          </a>
+        )}
         {me.value?.isInvited && (
           <Action class="quiet" do={logOut}>
             {say("sign_out")}
           </Action>
         )}
       </span>
-    </header>
   );
 }
 
@@ -82,6 +111,7 @@ export function Help() {
     ["←  →", say("one_entry_back_in_time_one")],
     ["/", say("search")],
     ["i", say("write_your_answer_or_a_word")],
+    ["Ctrl/⌘ Enter", say("send_what_is_written")],
     ["Esc", say("back_to_the_decision")],
     ["?", say("this_help")],
   ];

@@ -8,6 +8,15 @@ export function readStored(name: string): string | null {
   }
 }
 
+/** What follows a beginning in the names of what is kept. */
+export function listStored(beginning: string): string[] {
+  try {
+    return Object.keys(localStorage).flatMap((name) => (name.startsWith(`moot.${beginning}`) ? [name.slice(5 + beginning.length)] : []));
+  } catch {
+    return [];
+  }
+}
+
 export function writeStored(name: string, value: string | null): void {
   try {
     if (value === null || value === "") localStorage.removeItem(`moot.${name}`);

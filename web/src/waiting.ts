@@ -20,8 +20,9 @@ const NAMED_KEYS = new Set(["ArrowLeft", "ArrowRight", "Backspace", "Escape"]);
 /** Keys after which a text is written. */
 const OPENING_KEYS = new Set(["/", "i"]);
 
+/** Whether keys belong to what has the focus: in a form a letter is never a shortcut, whatever part of it has the focus. */
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.closest("input,textarea,select,dialog") !== null || target.isContentEditable);
+  return target instanceof HTMLElement && (target.closest("input,textarea,select,dialog,form") !== null || target.isContentEditable);
 }
 
 /** Whether a text may follow: then all that is written belongs to it. */

@@ -11,6 +11,7 @@ export type {
   PersonAsk,
   PersonStep,
   Plan as SessionPlan,
+  Reliability,
   RememberedObligation as Obligation,
   Session as SessionLine,
   Setting,
@@ -132,7 +133,9 @@ export interface View {
   at: number;
   openedAt: string;
   lastAt: string;
-  forkedFrom?: { session?: string; sessionId?: string; at?: number } | string | null;
+  forkedFrom?: { sessionId: string; at: number } | null;
+  /** The words of a demo were written in advance. */
+  demo?: boolean;
   seats: Seat[];
   phases: Phase[];
   waiting: Waiting[];
@@ -157,6 +160,10 @@ export interface Me {
   seat: string;
   session: string;
   name: string;
+  role: string;
+  tokenId: string;
+  /** What a token of this role may ask of the server. */
+  limits?: { callsPerSecond: number; burst: number; largestBody: number; atOnce: number };
   language?: Language;
 }
 

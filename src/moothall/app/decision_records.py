@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import combinations
 from typing import Final
 
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import OWNER_ORIGIN
 from moothall.domain.ids import SeatId
+from moothall.domain.replace import copy_fields
 from moothall.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import ErrorCorrelation, Precedent, Topic
+from moothall.domain.topic import ErrorCorrelation, Precedent, Topic, normalize_label
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 from moothall.memory.remembered_decision import RememberedDecision
@@ -34,6 +36,8 @@ _VERDICTS: dict[str, VotePosition] = {
     "abstain": "abstain",
 }
 MAX_SIMILAR: Final = 3
+ANCHOR_TIME: Final = timedelta(days=7)
+"""For how long a decision that nobody has reviewed is not shown to seats that are asked the same question again."""
 MAX_BASES: Final = 4
 MAX_TOPIC_LENGTH, MAX_DECIDED_LENGTH, MAX_LESSON_LENGTH = 120, 200, 100
 """The most characters of each text: together they stay under two thousand for the usual three decisions."""
@@ -42,25 +46,21 @@ MAX_TOPIC_LENGTH, MAX_DECIDED_LENGTH, MAX_LESSON_LENGTH = 120, 200, 100
 def build_decision_record(plugin: AnyPlugin, timeline: SessionTimeline, head: bytes) -> DecisionRecorded:
     """Build the memory record of an ended session."""
     decision, opened = plugin.decision(timeline), timeline.session_state.opened
-    subject = opened.subject
-    return DecisionRecorded(
+    return copy_fields(
+        DecisionRecorded,
+        opened.subject,
         session=timeline.session,
         protocol=plugin.name,
         topic=opened.topic,
-        category=subject.category,
-        stakes=subject.stakes,
-        tags=subject.tags,
-        thread=subject.thread,
         text=None if decision.decision is None else decision.decision.text,
         choice=one_line(decision.choice),
-        options=subject.options,
         confidence=decision.confidence,
         consensus_type=decision.consensus_type or "",
+        agreement=decision.agreement or "",
         members=_build_members(decision, timeline.session_state.seats, opened.neutral),
         dissent=tuple(voice.text for voice in decision.dissent[:MAX_ITEMS]),
         open_questions=tuple(claim.text for claim in (*decision.open_questions, *decision.open_challenges)[:MAX_ITEMS]),
         search_text="\n".join(line.content for line in timeline.lines)[:MAX_TEXT_LENGTH],
-        built_on=subject.built_on,
         opened_at=timeline.opened_at,
         closed_at=timeline.last_at,
         head=head.hex(),
@@ -100,8 +100,8 @@ async def with_recorded_trust(memory: DecisionMemory, seats: Sequence[Seat], cat
     """Return the seats with the trust and accuracy of their track records; trust that was set by hand stays."""
     records = await memory.compute_standings([seat.source for seat in seats], category)
     return tuple(
-        replace(seat, trust=records[seat.source].trust, accuracy=records[seat.source].accuracy)
-        if seat.trust == NEUTRAL_TRUST
+        replace(seat, trust=record.trust, accuracy=record.accuracy, cases=record.cases)
+        if seat.trust == NEUTRAL_TRUST and (record := records[seat.source])
         else seat
         for seat in seats
     )
@@ -124,17 +124,26 @@ async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat])
     return tuple(correlations)
 
 
-async def collect_precedents(memory: DecisionMemory, question: str, about: Topic) -> tuple[Precedent, ...]:
-    """Return what is known of the decisions that this one builds on, failures first, and of those on similar questions."""
+async def collect_precedents(
+    memory: DecisionMemory, question: str, about: Topic, anchored_since: datetime | None
+) -> tuple[Precedent, ...]:
+    """Return what is known of the decisions that this one builds on, failures first, and of those on similar questions.
+
+    An answer to the very same question that nobody has reviewed would anchor the seats: one since `anchored_since` is left out
+    (M-17).
+    """
     bases = [kept for name in about.built_on if (kept := await memory.get(name)) is not None and kept.record.text]
     # A basis that failed must not be the one that is left out.
     bases.sort(key=lambda kept: kept.outcome not in {"failure", "abandoned"})
-    found = {kept.decision: _build_precedent(kept, is_basis=True) for kept in bases[:MAX_BASES]}
+    precedents = {kept.decision: _build_precedent(kept, is_basis=True) for kept in bases[:MAX_BASES]}
     for hit in await memory.find_similar(question, limit=MAX_SIMILAR + len(about.built_on)):
         similar = await memory.get(hit.decision)
-        if similar is not None and similar.record.text and hit.decision not in about.built_on:
-            found[hit.decision] = _build_precedent(similar, is_basis=False)
-    return tuple(found.values())[: min(len(bases), MAX_BASES) + MAX_SIMILAR]
+        if similar is None or not similar.record.text or hit.decision in about.built_on:
+            continue
+        is_same = normalize_label(similar.record.topic) == normalize_label(question) and similar.outcome is None
+        if not is_same or anchored_since is None or similar.record.closed_at < anchored_since:
+            precedents[hit.decision] = _build_precedent(similar, is_basis=False)
+    return tuple(precedents.values())[: min(len(bases), MAX_BASES) + MAX_SIMILAR]
 
 
 def _build_precedent(kept: RememberedDecision, *, is_basis: bool) -> Precedent:

@@ -95,8 +95,6 @@ class ChangeWatch:
 
 @dataclass(frozen=True)
 class DeliberationState:
-    """The state of a deliberation."""
-
     snapshot: Snapshot
     rules: CouncilRules
     council: Council
@@ -279,15 +277,18 @@ class Deliberations:
         loop = asyncio.get_running_loop()
         started = loop.time()
         ends = started + min(max(0.0, timeout), MAX_WAIT_SECONDS)
-        # The process that ran the session may be gone: somebody must run it while we wait.
-        self._nudge(name)
         seen: int | None = None
+        is_nudged = False
         while True:
             if progress is not None:
                 await progress(loop.time() - started, timeout)
             # Only who was told of a change need not look at the ledger itself.
             place = await self.load_state(name) if seen is None else await self._load_state_after(name, seen)
             _check_seat(place, speaker)
+            if not is_nudged:
+                # The process that ran the session may be gone: somebody must run it while we wait. Not for a seat that is none.
+                self._nudge(name)
+                is_nudged = True
             ask = self._moot.engine.find_turn(place.snapshot, speaker)
             if ask is not None and (await self._moot.engine.load_recent(name)).seq > place.snapshot.seq:
                 # It went on in between: a turn may be over.
@@ -344,7 +345,7 @@ def derive_session_id(by: str, key: str) -> SessionId:
 
 def _normalize_opening(opened: Opened) -> Opened:
     """Return an opening without its random values and without what memory added."""
-    seats = tuple(replace(seat, trust=NEUTRAL_TRUST, accuracy=None) for seat in opened.seats)
+    seats = tuple(replace(seat, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0) for seat in opened.seats)
     consult = None if opened.consult is None else replace(opened.consult, token="")
     subject = replace(opened.subject, error_correlations=(), precedents=())
     return replace(opened, seed=0, seats=seats, subject=subject, consult=consult)

@@ -22,7 +22,7 @@ from moothall.domain.roster import DEMO
 from moothall.domain.topic import Stakes
 from moothall.errors import BadSetting
 from moothall.locale.texts import DEFAULT_LANGUAGE
-from moothall.participants.demo import PACES, Pace, list_scripts
+from moothall.participants.script import PACES, Pace, list_scripts
 
 FIRST = "persona"
 """The demo that is played where none is named."""

@@ -3,6 +3,7 @@
 MOOT_HOME     the folder of the ledger, the embedded model and the search vectors (default: ~/.moot)
 MOOT_MEMORY   `off` tells no seat of earlier decisions on similar questions
 MOOT_LEDGER   another ledger: a file, `memory:`, or a postgresql:// address
+MOOT_HEADS    signed heads that are kept elsewhere, a file or a folder: `moot verify` compares with them
 """
 
 import logging
@@ -26,6 +27,7 @@ OWN_NAMES: Final = (
     "connections",
     "demos",
     "drafts",
+    "heads.",
     "history",
     "models",
     "search",

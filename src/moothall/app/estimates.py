@@ -1,16 +1,19 @@
 """What a session is expected to cost before it is held: calls, tokens and money, at least and at most (W-1)."""
 
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
 from moothall.app.protocols import find_plugin
+from moothall.domain.budget import ExpectedCalls
 from moothall.domain.facts import Opened
 from moothall.domain.roster import Seat, parse_kind
 from moothall.errors import UnknownPlatform
 from moothall.locale.catalogues import ESTIMATE
 from moothall.participants.kinds import ADDRESS, MODEL, KindTable
 from moothall.participants.platforms import parse_platform
+from moothall.reports.given import count_shown
 
 SHORT_PROMPT: Final = 900
 LONG_PROMPT: Final = 4_500
@@ -32,6 +35,8 @@ class SessionEstimate:
     """Calls to models, their tokens, and their price in US dollars; None where a price is not known."""
 
     calls: Range
+    path: Range
+    """How many of the calls wait for one another: the longest chain."""
     tokens: Range
     usd: Range | None
     notes: tuple[str, ...]
@@ -45,10 +50,11 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
     asked = {name for name, seat in seats.items() if kinds.find(seat.platform).name in {MODEL, ADDRESS, "embedded", "command"}}
     if plugin.expect is None:
         notes.append(words.unknown.format(name=plugin.name))
-        rows = [(name, 1.0, 1.0, 500) for name in seats]
+        expected: Sequence[ExpectedCalls] = [ExpectedCalls(seats=tuple(seats), least=1.0, most=1.0, tokens_out=500)]
     else:
-        rows = [(name, each.least, each.most, each.tokens_out) for each in plugin.expect(opened) for name in each.seats]
-    given = (len(opened.topic) + sum(len(each.text) for each in opened.subject.context)) / CHARACTERS_PER_TOKEN
+        expected = plugin.expect(opened)
+    rows = [(name, each.least, each.most, each.tokens_out) for each in expected for name in each.seats]
+    given = (len(opened.topic) + count_shown(opened.subject.context)) / CHARACTERS_PER_TOKEN
     calls, tokens, usd = [0.0, 0.0], [0.0, 0.0], [Decimal(0), Decimal(0)]
     unpriced: set[str] = set()
     for name, least, most, size in rows:
@@ -75,10 +81,22 @@ def estimate_session(opened: Opened, kinds: KindTable) -> SessionEstimate:
         usd[1] = min(usd[1], Decimal(str(limits[1])) if limits[1] is not None else usd[1])
     return SessionEstimate(
         calls=Range(_round_up(calls[0]), _round_up(calls[1])),
+        path=_measure_path(expected, asked),
         tokens=Range(_round_figures(min(tokens)), _round_figures(tokens[1])),
         usd=None if unpriced else Range(round(float(min(usd)), 4), round(float(usd[1]), 4)),
         notes=tuple(notes),
     )
+
+
+def _measure_path(expected: Sequence[ExpectedCalls], asked: Set[str]) -> Range:
+    """Return how long the longest chain of calls is: of seats that are asked at once, one counts."""
+    steps = [0, 0]
+    for each in expected:
+        heads = len(asked & set[str](each.seats))
+        for at, count in enumerate((each.least, each.most)):
+            chain = count * heads if each.is_in_turn else count if each.steps is None else each.steps[at]
+            steps[at] += _round_up(chain) * bool(heads)
+    return Range(*steps)
 
 
 def find_price(seat: Seat, tokens_in: int, tokens_out: int) -> Decimal | None:

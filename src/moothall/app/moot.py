@@ -161,12 +161,21 @@ class Moot(Resources):
         return stream_export(self, session, form)
 
     async def read_back(
-        self, text: str, *, seats: Sequence[Seat] = (), name: str = "persona", session: str | None = None
+        self,
+        text: str,
+        *,
+        seats: Sequence[Seat] = (),
+        name: str = "persona",
+        session: str | None = None,
+        is_adopted: bool = False,
     ) -> SessionId:
-        """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
+        """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport.
+
+        What a `jsonl` decided counts here as a precedent and in track records only if it `is_adopted`.
+        """
         from moothall.app.opening import read_back
 
-        return await read_back(self, text, seats, name, session)
+        return await read_back(self, text, seats, name, session, is_adopted=is_adopted)
 
     async def replay(self, session: str) -> "ReplayResult":
         return await self.engine.replay(parse_session_id(session))

@@ -1,5 +1,6 @@
 """Opens sessions: plans new ones (who sits, by which rules, what memory says), imports others, and prepares to resume them."""
 
+import asyncio
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -9,7 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from moothall.app.decision_records import collect_precedents, load_error_correlations, with_recorded_trust
+from moothall import errors
+from moothall.app.decision_records import ANCHOR_TIME, collect_precedents, load_error_correlations, with_recorded_trust
+from moothall.app.environment import resolve_home
+from moothall.app.given_files import read_given_files
 from moothall.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
 from moothall.app.protocols import find_plugin, get_protocol
 from moothall.app.remembering import Remembering
@@ -36,19 +40,8 @@ from moothall.domain.roster import (
     validate_seats,
     validate_swaps,
 )
-from moothall.domain.topic import MAX_FILE_LENGTH, ContextFile, Topic, build_context, build_topic, validate_topic
+from moothall.domain.topic import ContextFile, Topic, build_context, build_topic, validate_topic
 from moothall.engine.snapshot import Snapshot
-from moothall.errors import (
-    BadImport,
-    BadRoster,
-    BadSetting,
-    CallerError,
-    ProviderRefused,
-    SessionClosed,
-    SessionExists,
-    UnknownDecision,
-    UnknownSeat,
-)
 from moothall.participants.record_writer import validate_project
 from moothall.ports.plugin import AnyPlugin, Plan
 from moothall.protocols.consultation.facts import RECORD
@@ -88,12 +81,12 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
             hosted=given.get("hosted", False),
         )
     )
-    opened = replace(opened, consult=_build_consult_rules(plugin, given), demo=demo)
+    opened = replace(opened, consult=_build_consult_rules(plugin, given), demo=demo, reading=given.get("reading") or "lenient")
     session = given.get("session")
     wanted = None if session is None else parse_session_id(session)
     # Checked early for a clear message; `Engine.open` decides in case of a race.
     if wanted is not None and await resources.engine.entries(wanted, 0, 1):
-        raise SessionExists(f"session {session!r} exists already; choose another id")
+        raise errors.SessionExists(f"session {session!r} exists already; choose another id")
     # Asked last: it may call providers, and everything that can be refused without them is refused by now.
     resources.seating.check_scripts(roster, select_asked_kinds(find_plugin(opened).rules.forms))
     if given.get("check", True):
@@ -116,7 +109,7 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
     names = [field.name for field in fields(plugin.settings)]
     for name in given:
         if name not in names:
-            raise BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
+            raise errors.BadSetting(f"unknown setting {name!r}; known: {', '.join(names)}")
     values = dict(given)
     if "blind" in names:
         values.setdefault("blind", len(seats) >= plugin.blind_from)
@@ -125,7 +118,7 @@ def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Seque
     except ValidationError as cause:
         first = cause.errors(include_url=False)[0]
         where, said = ".".join(map(str, first["loc"])), str(first["input"])[:60]
-        raise BadSetting(f"setting {where}: {first['msg']} (given: {said!r})") from cause
+        raise errors.BadSetting(f"setting {where}: {first['msg']} (given: {said!r})") from cause
 
 
 def _build_budget(plugin: AnyPlugin, options: Options) -> Budget:
@@ -143,6 +136,8 @@ async def _build_subject(
     resources: Resources, remembering: Remembering, question: str, roster: Sequence[Seat], options: Options
 ) -> Topic:
     """Return where the question belongs, with what is remembered of such questions. Raises UnknownThread, UnknownDecision."""
+    # On a thread: a folder or a PDF takes its time.
+    given = await asyncio.to_thread(read_given_files, options.get("files") or (), resources.environ)
     subject = replace(
         build_topic(
             category=options.get("category") or "",
@@ -152,7 +147,8 @@ async def _build_subject(
             thread=options.get("thread") or "",
             built_on=options.get("built_on") or (),
         ),
-        context=build_context((file.name, file.text) for file in map(read_context_file, options.get("files") or ())),
+        context=build_context(given.files),
+        left_out=given.left_out,
     )
     # A demo neither reads nor writes what this machine has learned: it plays the same everywhere.
     if options.get("demo"):
@@ -162,13 +158,15 @@ async def _build_subject(
         await resources.memory.thread_status(subject.thread)
     for decision in subject.built_on:
         if not await (await remembering.recall()).has(decision):
-            raise UnknownDecision(f"built_on: no decision {decision!r} is stored")
+            raise errors.UnknownDecision(f"built_on: no decision {decision!r} is stored")
     # Searched before the opening is recorded: every seat of the session reads the same precedents, also after a restart.
+    # Who asks for memory is given all of it.
+    since = None if options.get("memory") else resources.clock.now() - ANCHOR_TIME
     has_memory = options.get("memory", resources.environ.get("MOOT_MEMORY") != "off")
     return replace(
         subject,
         error_correlations=await load_error_correlations(resources.memory, roster),
-        precedents=await collect_precedents(resources.memory, question, subject) if has_memory else (),
+        precedents=await collect_precedents(resources.memory, question, subject, since) if has_memory else (),
     )
 
 
@@ -179,14 +177,16 @@ def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | 
     """
     is_wanted = options.get("consult", plugin.consults)
     if not is_wanted and plugin.consults:
-        raise BadSetting(f"consult: the seats of a {plugin.name} may always consult; limit them with consult_limit")
+        raise errors.BadSetting(f"consult: the seats of a {plugin.name} may always consult; limit them with consult_limit")
     if not is_wanted and not {"consult_limit", "consult_total", "consult_patience", "gate", "project"} & options.keys():
         return None
     try:
         folder = validate_project(Path(options.get("project") or Path.cwd()))
     except (OSError, ValueError) as cause:
         reason = f"{cause.filename}: {cause.strerror}" if isinstance(cause, OSError) and cause.filename else str(cause)
-        raise BadSetting(f"consultation records cannot be written in the project: {reason}; choose another folder") from cause
+        raise errors.BadSetting(
+            f"consultation records cannot be written in the project: {reason}; choose another folder"
+        ) from cause
     rules = ConsultRules(folder=str(folder), token=secrets.token_hex(8), gate=options.get("gate") or False)
     limit, total, patience = options.get("consult_limit"), options.get("consult_total"), options.get("consult_patience")
     return replace(
@@ -195,24 +195,6 @@ def _build_consult_rules(plugin: AnyPlugin, options: Options) -> ConsultRules | 
         per_session=rules.per_session if total is None else total,
         patience=rules.patience if patience is None else parse_duration(patience),
     )
-
-
-def read_context_file(given: str | Path | ContextFile) -> ContextFile:
-    """Return the text of a file that is given with a question. Raises BadSetting when it is not a text file."""
-    if isinstance(given, ContextFile):
-        return given
-    path = Path(given)
-    try:
-        if path.stat().st_size > 4 * MAX_FILE_LENGTH:
-            raise BadSetting(f"{path} is too large; at most {MAX_FILE_LENGTH} characters of a file are taken")
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as cause:
-        raise BadSetting(f"{path} is not a text file in UTF-8") from cause
-    except OSError as cause:
-        raise BadSetting(f"{path} cannot be read: {cause.strerror}") from cause
-    if "\0" in text:
-        raise BadSetting(f"{path} is not a text file")
-    return ContextFile(name=path.name, text=text)
 
 
 async def _build_roster(resources: Resources, language: Language, options: Options) -> tuple[tuple[Seat, ...], Panel]:
@@ -239,7 +221,7 @@ def _build_seat(resources: Resources, name: str, filled: SeatFiller) -> Seat:
     if isinstance(filled, Seat):
         return replace(filled, id=parse_seat_id(name))
     if not callable(filled):
-        raise BadRoster(
+        raise errors.BadRoster(
             f"seat {name!r} is filled by a {type(filled).__name__}; expected a platform such as 'openai:gpt-5-mini', a Seat, "
             "or a function that takes a brief and returns the answer"
         )
@@ -250,7 +232,7 @@ def refuse_demo_seats(platforms: Iterable[str]) -> None:
     """Raise BadRoster if a seat would play a demo's part in a real meeting."""
     for platform in platforms:
         if parse_kind(platform) == DEMO:
-            raise BadRoster(f"{platform!r} plays its part in a demo only: moot demo")
+            raise errors.BadRoster(f"{platform!r} plays its part in a demo only: moot demo")
 
 
 async def prepare_resume(resources: Resources, session: str, swaps: Mapping[str, str], *, check: bool) -> None:
@@ -263,7 +245,9 @@ async def prepare_resume(resources: Resources, session: str, swaps: Mapping[str,
     changes = build_swaps(resources.seating, swaps)
     if snapshot.is_closed:
         if changes:
-            raise SessionClosed(f"session {session!r} has ended; continue a copy: moot fork {session} --swap SEAT=PLATFORM")
+            raise errors.SessionClosed(
+                f"session {session!r} has ended; continue a copy: moot fork {session} --swap SEAT=PLATFORM"
+            )
         return
     seats = swap_seats(snapshot.session_state.seats, validate_swaps(snapshot.session_state.seats, changes))
     opened = snapshot.session_state.opened
@@ -273,8 +257,8 @@ async def prepare_resume(resources: Resources, session: str, swaps: Mapping[str,
         try:
             await resources.seating.check(seats, opened.language)
             await resources.seating.check_search(forms)
-        except ProviderRefused as cause:
-            raise ProviderRefused(f"{cause}; or seat another participant: --swap SEAT=PLATFORM") from cause
+        except errors.ProviderRefused as cause:
+            raise errors.ProviderRefused(f"{cause}; or seat another participant: --swap SEAT=PLATFORM") from cause
     if changes:
         await resources.engine.swap(name, changes)
 
@@ -289,17 +273,33 @@ def build_swaps(seating: Seating, swaps: Mapping[str, str]) -> list[Swap]:
     return [Swap(seat=seat.id, platform=seat.platform) for seat in seats]
 
 
-async def read_back(resources: Resources, text: str, seats: Sequence[Seat], protocol: str, session: str | None) -> SessionId:
-    """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport."""
-    if text.lstrip().startswith('{"moot":'):
-        from moothall.codec.chain import parse_export
+async def read_back(
+    resources: Resources, text: str, seats: Sequence[Seat], protocol: str, session: str | None, *, is_adopted: bool = False
+) -> SessionId:
+    """Import an export: `jsonl` under its own id, a context ledger as a new session; raises BadImport.
 
-        name, records = parse_export(text)
-        await resources.engine.restore(name, records)
-        return name
+    What a `jsonl` decided counts as a precedent and in track records only if it `is_adopted`.
+    """
+    if text.lstrip().startswith('{"moot":'):
+        from moothall.app.verification import describe_export_signer
+        from moothall.codec.chain import parse_export, parse_export_texts
+
+        head, records = parse_export(text)
+        texts = parse_export_texts(text)
+        source = describe_export_signer(resolve_home(resources.environ), head)
+
+        async def note() -> None:
+            await resources.memory.note_import(head.session, source, is_adopted=is_adopted)
+            await resources.engine.store_texts(
+                [ContextFile(name="", text=each, sha256=digest, size=len(each.encode())) for digest, each in texts.items()]
+            )
+
+        # Noted first: should this be cut short, nothing is taken for a record of this ledger's own.
+        await resources.engine.restore(head.session, records, note)
+        return head.session
     plugin = get_protocol(protocol)
     if plugin.read_back is None:
-        raise BadImport(f"the protocol {plugin.name!r} can import only jsonl")
+        raise errors.BadImport(f"the protocol {plugin.name!r} can import only jsonl")
     imported = plugin.read_back(text, tuple(seats), Budget(turns=DEFAULT_TURNS))
     then = []
     if imported.conclusion is None:
@@ -314,8 +314,8 @@ def _check_platforms(seating: Seating, seats: Sequence[Seat]) -> None:
     for seat in seats:
         try:
             seating(seat)
-        except CallerError as cause:
-            raise BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
+        except errors.CallerError as cause:
+            raise errors.BadImport(f"{cause}; name a participant for every seat: --seat {seat.id}=PLATFORM") from cause
 
 
 def select_asked_kinds(forms: Mapping[str, AnswerForm]) -> dict[str, AnswerForm]:
@@ -327,11 +327,11 @@ def check_invitation(snapshot: Snapshot, seat: str | None) -> None:
     """Raise SessionClosed if a session has ended, UnknownSeat if the seat is not free for somebody from outside."""
     session = snapshot.session
     if snapshot.is_closed:
-        raise SessionClosed(f"session {session!r} has ended; nobody can take part any more")
+        raise errors.SessionClosed(f"session {session!r} has ended; nobody can take part any more")
     names = {known.id: known for known in snapshot.session_state.seats}
     if seat is not None and (seat not in names or not names[parse_seat_id(seat)].is_outside):
         outside = ", ".join(known.id for known in names.values() if known.is_outside) or "none"
-        raise UnknownSeat(
+        raise errors.UnknownSeat(
             f"{seat!r} is not a free seat of {session!r}; free seats: {outside} "
             "(a seat for somebody from outside is opened with --seat NAME=mailbox)"
         )

@@ -40,8 +40,6 @@ class SeatForm(BaseModel):
 
 
 class PanelForm(BaseModel):
-    """A panel file."""
-
     model_config = ConfigDict(extra="forbid")
 
     name: str = ""

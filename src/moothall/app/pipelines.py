@@ -5,7 +5,7 @@ task = "Forecast the demand of the city's bikes."
 
 [[agent]]
 id = "modeler"
-platform = "openai:gpt-5-mini"      # optional: `--model` fills it
+platform = "openai:gpt-5-mini"      # optional: `--model` fills the agents that have none, else `platform` of the pipeline
 
 [[pair]]                            # whom an agent usually consults; it may consult anyone
 from = "modeler"
@@ -30,6 +30,7 @@ max_rejections = 2
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from itertools import cycle
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -56,6 +57,7 @@ class HeadForm(_Form):
 
     task: str = ""
     language: KnownLanguage | None = None
+    platform: str = ""
     patience: Annotated[float, Field(gt=0)] = 600.0
     consult_limit: Annotated[int, Field(ge=0, le=100)] = 3
     consult_total: Annotated[int, Field(ge=0, le=1_000)] = 24
@@ -105,6 +107,8 @@ class PipelineFile:
     task: str
     language: Language | None
     agents: tuple[Seat, ...]
+    platform: str = ""
+    """What fills the agents that have no platform, where no model is given for them."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     consult_limit: int | None = None
     consult_total: int | None = None
@@ -154,6 +158,7 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
         task=form.pipeline.task.strip(),
         language=form.pipeline.language,
         agents=agents,
+        platform=resolve_platform_path(form.pipeline.platform, folder),
         settings={"steps": [step.model_dump() for step in form.step], "patience": form.pipeline.patience},
         consult_limit=form.pipeline.consult_limit,
         consult_total=form.pipeline.consult_total,
@@ -163,22 +168,16 @@ def parse_pipeline(text: str, what: str, folder: Path) -> PipelineFile:
 def build_pipeline_options(pipeline: PipelineFile, options: Options) -> Options:
     """Return the options of a session that runs the pipeline: those given, and what its file says where they say nothing.
 
-    `models` fill all agents in turn, `seats` (`name=platform`, or `Seat`s) some of them. Raises BadSetting when a seat is not an
-    agent of the pipeline.
+    `seats` (`name=platform`, or `Seat`s) fill agents by name; `models` fill in turn those that then have no platform: never one
+    that the file gives to a person or a program. Raises BadSetting when a seat is not an agent of the pipeline.
     """
     named = {seat.id: seat.platform for seat in parse_seats(options)}
     unknown = sorted(set(named) - {agent.id for agent in pipeline.agents})
     if unknown:
         raise BadSetting(f"no agent is called {unknown[0]!r}; the agents are: {', '.join(a.id for a in pipeline.agents)}")
-    models = options.get("models") or ()
-    agents = [
-        replace(
-            agent,
-            platform=named.get(agent.id)
-            or (resolve_platform_path(models[at % len(models)], Path()) if models else agent.platform),
-        )
-        for at, agent in enumerate(pipeline.agents)
-    ]
+    models = [resolve_platform_path(model, Path()) for model in options.get("models") or ()]
+    fill = cycle(models or [pipeline.platform])
+    agents = [replace(each, platform=named.get(each.id) or each.platform or next(fill)) for each in pipeline.agents]
     own: Options = {
         "language": pipeline.language,
         "consult_limit": pipeline.consult_limit,

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 from moothall.app.resources import Resources
 from moothall.app.session_list import SessionList
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from moothall.memory.decision_memory import DecisionMemory
     from moothall.memory.search import SearchHit
     from moothall.memory.threads import ThreadView
+
+IMPORTED: Final = "imported"
+"""The tag of a decision that was taken elsewhere and adopted here."""
 
 log = logging.getLogger("moot")
 
@@ -30,7 +34,10 @@ class Remembering:
         self._hurried = asyncio.Event()
 
     async def remember(self, session: str) -> None:
-        """Add an ended session to decision memory; an existing record stays unchanged, and a demo is left out."""
+        """Add an ended session to decision memory; an existing record stays unchanged.
+
+        Demos, and imports that nobody adopted, are left out.
+        """
         name, engine = parse_session_id(session), self._resources.engine
         # Nothing follows the end: a process that has just run the session need not read it again to know where it stands.
         snapshot = await engine.load_recent(name)
@@ -38,11 +45,15 @@ class Remembering:
             snapshot = await engine.load_snapshot(name)
         if snapshot.session_state.opened.demo or isinstance(snapshot.session_state.closed, SessionCancelled | SessionImported):
             return
+        note = await self._resources.memory.get_import(name)
+        if note is not None and not note.is_adopted:
+            return
         from moothall.app.decision_records import build_decision_record
         from moothall.app.session_reader import read_session
 
         plugin, timeline = await read_session(self._resources, name)
-        await self._resources.memory.keep(build_decision_record(plugin, timeline, snapshot.hash))
+        record = build_decision_record(plugin, timeline, snapshot.hash)
+        await self._resources.memory.keep(record if note is None else replace(record, tags=(*record.tags, IMPORTED)))
 
     async def remember_if_possible(self, session: str) -> None:
         """Like `remember`, but a failure is only logged, and the next `recall` tries again: the session itself is unaffected."""
@@ -109,7 +120,7 @@ class Remembering:
 
     async def search_threads(self, query: str) -> "list[ThreadView]":
         """Return the threads whose title or questions fit a query, the best first."""
-        from moothall.app.topic_search import search_topics
+        from moothall.app.session_list import search_topics
 
         views = {view.thread: view for view in await (await self.recall()).threads()}
         texts = {

@@ -8,15 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
-from moothall.app.environment import (
-    INDEX,
-    VECTORS,
-    open_ledger,
-    resolve_home,
-    resolve_ledger_address,
-    resolve_search_file,
-    tighten_home,
-)
+from moothall.app import environment
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.errors import LedgerDamaged, NotStarted
 from moothall.ports.ledger import Ledger, is_claimed
@@ -70,9 +62,11 @@ class Resources:
     async def _start(self) -> None:
         """Open the ledger that the environment names, unless one was given; raises what `open_ledger` raises."""
         if self._ledger is None:
-            self._ledger = await self._stack.enter_async_context(open_ledger(resolve_ledger_address(self.environ)))
+            self._ledger = await self._stack.enter_async_context(
+                environment.open_ledger(environment.resolve_ledger_address(self.environ))
+            )
             # Not before: a folder whose ledger is another program's file, or missing, is left as it is.
-            tighten_home(self.environ)
+            environment.tighten_home(self.environ)
 
     async def _close(self) -> None:
         await self._stack.aclose()
@@ -105,7 +99,7 @@ class Resources:
 
         given = self._given
         asked, participants, limits = given.get("ask_person"), given.get("participants"), given.get("limits")
-        seating = Seating(resolve_home(self.environ), self.environ, asked, participants, limits)
+        seating = Seating(environment.resolve_home(self.environ), self.environ, asked, participants, limits)
         self._stack.push_async_callback(seating.aclose)
         return seating
 
@@ -113,10 +107,10 @@ class Resources:
     def memory(self) -> "DecisionMemory":
         """What outlives sessions: decisions, outcomes, trust, threads, circuit breakers."""
         from moothall.memory.decision_memory import DecisionMemory
-        from moothall.participants.meaning_index import build_meaning_index
+        from moothall.participants.semantic_similarity import build_meaning_index
 
-        meaning = build_meaning_index(resolve_search_file(self.environ, VECTORS))
-        return DecisionMemory(self.ledger, self.clock, meaning, resolve_search_file(self.environ, INDEX))
+        meaning = build_meaning_index(environment.resolve_search_file(self.environ, environment.VECTORS))
+        return DecisionMemory(self.ledger, self.clock, meaning, environment.resolve_search_file(self.environ, environment.INDEX))
 
     @cached_property
     def access(self) -> "TokenStore":

@@ -9,8 +9,8 @@ from moothall.domain.ids import SeatId, parse_seat_id
 from moothall.domain.language import detect_language
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import BadRoster, BadSetting
-from moothall.protocols.swarm.agent_names import agent_name
 from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR
+from moothall.protocols.swarm.json_fields import agent_name
 
 DEFAULT_AGENTS: Final = 5
 DEFAULT_TIME: Final = "60m"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, get_args, runtime_checkable
 from urllib.parse import urlsplit
 
 from moothall.app.parking import CHECK_SECONDS
@@ -17,8 +17,7 @@ from moothall.domain.roster import COMMAND, DIRECTOR, FUNCTION, Seat, parse_kind
 from moothall.engine.outages import explain_unready
 from moothall.errors import BadRoster, BadSetting, ProviderRefused, UnknownPlatform
 from moothall.participants import local_model, semantic_similarity
-from moothall.participants.agent_recipes import load_agents
-from moothall.participants.command import CommandParticipant
+from moothall.participants.command import CommandParticipant, load_agents
 from moothall.participants.function import AnswerFunction, FunctionParticipant
 from moothall.participants.human import AskPerson
 from moothall.participants.kinds import KindTable, ParticipantKind, SeatRequest, build_command
@@ -35,7 +34,8 @@ GivenParticipant = ParticipantKind | Participant | AnswerFunction
 """What a program may put under a name of its own: a row of the table, a participant, or a function that answers."""
 KNOCK_SECONDS = 2.0
 """How long a local port may be silent; if nobody listens, the connection fails at once."""
-LOCAL_SERVERS = ("ollama", "lmstudio", "llamacpp", "vllm")
+LocalServer = Literal["ollama", "lmstudio", "llamacpp", "vllm"]
+LOCAL_SERVERS: Final[tuple[LocalServer, ...]] = get_args(LocalServer)
 
 
 @runtime_checkable
@@ -73,6 +73,9 @@ class Seating:
         self._lookup: Lookup | None = None
         self._functions: dict[str, AnswerFunction] = {}
         self._programs: frozenset[str] | None = None
+        self._servers: frozenset[str] = frozenset()
+        self.probed_servers: Sequence[str] = LOCAL_SERVERS
+        """The local servers that are looked for."""
         self.kinds = KindTable(load_plugins().kinds)
         for name, participant in (given or {}).items():
             self.add(name, participant)
@@ -81,8 +84,14 @@ class Seating:
         """Start only these programs for seats: agents by their names, or recipe files; None: any."""
         self._programs = None if programs is None else frozenset(_name_program(each) for each in programs)
 
+    def list_servers(self, servers: Sequence[str], *, is_local: bool) -> None:
+        """Let callers from the network seat models of these local servers, and look for no others unless it `is_local`."""
+        self._servers, self.probed_servers = frozenset(servers), LOCAL_SERVERS if is_local else servers
+
     def is_listed(self, platform: str) -> bool:
-        """Whether a platform is a program that was listed by name: then callers from the network may seat it, too."""
+        """Whether a platform is a program or local server listed by name: then callers from the network may seat it, too."""
+        if platform.strip().partition("?")[0].partition(":")[0] in self._servers:
+            return True
         return self._programs is not None and parse_kind(platform) == COMMAND and self.refuse_program(platform) is None
 
     def refuse_program(self, platform: str) -> str | None:
@@ -267,8 +276,8 @@ class DiscoveredPlatforms:
 
 async def discover_platforms(environ: Mapping[str, str], seating: Seating) -> DiscoveredPlatforms:
     """Discover platforms, without spending anything."""
-    knocked = await asyncio.gather(*(_is_listening(name, environ) for name in LOCAL_SERVERS))
-    servers = tuple(name for name, listens in zip(LOCAL_SERVERS, knocked, strict=True) if listens)
+    knocked = await asyncio.gather(*(_is_listening(name, environ) for name in seating.probed_servers))
+    servers = tuple(name for name, listens in zip(seating.probed_servers, knocked, strict=True) if listens)
     return DiscoveredPlatforms(models=tuple(find_platforms(environ)), servers=servers, embedded=seating.has_embedded())
 
 

@@ -4,8 +4,9 @@ A line is stored between processes, and is good as long as its session has not g
 neither facts nor protocols.
 """
 
+import asyncio
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from moothall.app.environment import VECTORS, resolve_search_file
 from moothall.app.resources import Resources
 from moothall.app.version import VERSION
 from moothall.codec.chain import to_datetime
@@ -20,18 +22,50 @@ from moothall.disk.private import make_private_folder, write_private
 from moothall.domain.facts import Closed, Opened, SessionCancelled, SessionParked
 from moothall.domain.ids import SessionId, is_register
 from moothall.domain.records import Head
+from moothall.domain.topic import validate_topic
 from moothall.errors import LedgerDamaged, LedgerNewer, ProtocolMissing
 
 if TYPE_CHECKING:
     from moothall.memory.register import ArchivedSession
     from moothall.reports.decision import Status
 
-Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
 
-FORM: Final = [1, VERSION]
+async def search_topics(environ: Mapping[str, str], query: str, texts: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Return the names whose topic and text fit a query, the best first."""
+    # Imported here: a list that nobody searches starts without it.
+    from moothall.memory.decision_search import MAX_ENCODED
+    from moothall.memory.search import Document, SearchIndex, strip_question
+    from moothall.participants.semantic_similarity import build_meaning_index
+
+    index, meaning = SearchIndex(), build_meaning_index(resolve_search_file(environ, VECTORS))
+    for name, (topic, text) in texts.items():
+        index.add_document(Document(decision=name, topic=topic, text=text))
+    # Without the extra for search by meaning, words alone decide.
+    likeness: Sequence[float] = ()
+    if meaning is not None and texts:
+        meaning.add_texts([strip_question(topic) for topic, _ in texts.values()])
+        likeness = await asyncio.to_thread(meaning.measure, strip_question(query), MAX_ENCODED)
+    return [hit.decision for hit in index.search(validate_topic(query), len(texts), lambda _: True, likeness)]
+
+
+Unreadable = Literal["damaged", "newer", "not_installed"]
+Standing = Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled"] | Unreadable
+
+FORM: Final = [2, VERSION]
 """What lines are written by; those of another form are built again. The number changes with what a line says."""
 MAX_CACHED: Final = 5_000
-_STORED_FIELDS: Final = ("protocol", "topic", "status", "is_hosted", "is_demo", "parked", "standing", "choice", "strength")
+_STORED_FIELDS: Final = (
+    "protocol",
+    "topic",
+    "status",
+    "is_hosted",
+    "is_demo",
+    "parked",
+    "standing",
+    "choice",
+    "strength",
+    "is_imported",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +75,7 @@ class SessionLine:
     session: SessionId
     protocol: str
     topic: str
-    status: "Status | Literal['damaged', 'not_installed']"
+    status: "Status | Unreadable"
     opened_at: datetime
     last_at: datetime
     entries: int
@@ -51,6 +85,7 @@ class SessionLine:
     standing: Standing | None = None
     choice: str = ""
     strength: str = ""
+    is_imported: bool = False
 
 
 class _CachedLine(NamedTuple):
@@ -91,8 +126,6 @@ class SessionList:
 
     async def search(self, query: str) -> list[SessionLine]:
         """Return the sessions whose topic fits a query by words or by meaning, the best first."""
-        from moothall.app.topic_search import search_topics
-
         lines = {line.session: line for line in await self.load() if line.topic}
         names = await search_topics(self._resources.environ, query, {name: (line.topic, "") for name, line in lines.items()})
         return [lines[SessionId(name)] for name in names]
@@ -131,7 +164,9 @@ class SessionList:
             str(name): [cached.first.hex(), cached.last.hex(), *(getattr(cached.outcome, field) for field in _STORED_FIELDS)]
             for name, cached in self._cached.items()
             # Another distribution's protocol may be gone by then, which the list has to say.
-            if cached.outcome is not None and cached.outcome.standing != "damaged" and cached.line.protocol in OWN_PROTOCOLS
+            if cached.outcome is not None
+            and cached.outcome.standing not in {"damaged", "newer"}
+            and cached.line.protocol in OWN_PROTOCOLS
         }
         # With those that this process did not look at: the newest are the last.
         newest = dict(list({**self._stored, **lines}.items())[-MAX_CACHED:])
@@ -145,7 +180,7 @@ class SessionList:
         if fields is None or fields[:2] != [head.first.hash.hex(), head.last.hash.hex()]:
             return None
         outcome = replace(_start_line(head), **dict(zip(_STORED_FIELDS, fields[2:], strict=True)))
-        line = replace(outcome, standing=None, choice="", strength="")
+        line = replace(outcome, standing=None, choice="", strength="", is_imported=False)
         return self._cache(_CachedLine(head.first.hash, head.last.hash, line, outcome), is_new=False)
 
     def _cache(self, cached: _CachedLine, *, is_new: bool = True) -> _CachedLine:
@@ -165,7 +200,9 @@ class SessionList:
             opened, last = engine.entry(head.first).fact, engine.entry(head.last).fact
         except ProtocolMissing as error:
             return replace(line, protocol=error.protocol, topic=read_topic(head.first.body), status="not_installed")
-        except (LedgerDamaged, LedgerNewer):
+        except LedgerNewer:
+            return replace(line, status="newer")
+        except LedgerDamaged:
             return line
         if not isinstance(opened, Opened):
             return line
@@ -200,9 +237,9 @@ class SessionList:
                 return replace(line, standing=describe_status(line.status, is_waiting=is_waiting, is_running=is_running))
             if line.status == "concluded":
                 return await self._read_decided(line)
-        except (LedgerDamaged, LedgerNewer):
+        except (LedgerDamaged, LedgerNewer) as error:
             # One that cannot be read must not hide the others.
-            return replace(line, standing="damaged")
+            return replace(line, standing="newer" if isinstance(error, LedgerNewer) else "damaged")
         return replace(line, standing=describe_status(line.status))
 
     async def _read_decided(self, line: SessionLine) -> SessionLine:
@@ -221,15 +258,13 @@ class SessionList:
 
         standing = describe_status(line.status, is_decided=decided is not None)
         what = "" if decided is None else summarize_choice(choice, decided)
-        return replace(line, standing=standing, choice=what, strength=strength)
+        # Memory is read here anyway; for a session that goes on it would be loaded for this alone.
+        is_imported = await self._resources.memory.get_import(line.session) is not None
+        return replace(line, standing=standing, choice=what, strength=strength, is_imported=is_imported)
 
 
 def describe_status(
-    status: "Status | Literal['damaged', 'not_installed']",
-    *,
-    is_decided: bool = False,
-    is_waiting: bool = False,
-    is_running: bool = False,
+    status: "Status | Unreadable", *, is_decided: bool = False, is_waiting: bool = False, is_running: bool = False
 ) -> Standing:
     """Where a session stands, in one word for lists. `waiting`: for answers from outside; `stopped`: no process runs it."""
     if status == "concluded":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, Typ
 from moothall.app import option_kinds as kinds
 from moothall.domain.budget import DEFAULT_TURNS
 from moothall.domain.consult import MAX_PER_SEAT, MAX_PER_SESSION
-from moothall.domain.facts import Language
+from moothall.domain.facts import Language, ReadingRule
 from moothall.domain.roster import MAX_PATIENCE, Seat
 from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, ContextFile, Stakes
 from moothall.errors import BadSetting
@@ -158,6 +158,7 @@ class Options(TypedDict, total=False):
             },
         ),
     ]
+    reading: Annotated[ReadingRule | None, SessionOption(kinds.ChoiceKind(get_args(ReadingRule)), is_rare=True)]
     memory: Annotated[bool | None, SessionOption(kinds.SwitchKind(default=True))]
     check: Annotated[bool | None, SessionOption(kinds.SwitchKind(default=True), is_rare=True)]
     hosted: Annotated[bool, SessionOption(kinds.SwitchKind(), is_internal=True)]

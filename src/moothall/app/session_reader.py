@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
+from moothall.app.environment import resolve_home
 from moothall.app.protocols import find_plugin
 from moothall.app.resources import Resources
 from moothall.codec.chain import compute_root_hash, validate_chain
@@ -17,9 +18,11 @@ from moothall.domain.facts import Entry, Opened, SessionCancelled
 from moothall.domain.ids import SessionId, parse_session_id
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import BadSetting
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.outline import OutlineCache
+from moothall.scoring.reliability import name_agreement
 
 PAGE: Final = 200
 MAX_LIVE: Final = 64
@@ -49,20 +52,22 @@ async def read_session(resources: Resources, session: str) -> ReadSession:
                 timeline = plugin.timeline(name)
             timeline.add(entry)
     assert plugin is not None
-    await add_settlements(resources.memory, timeline)
+    await add_memory(resources.memory, plugin, timeline)
     return ReadSession(plugin, timeline)
 
 
-async def add_settlements(memory: DecisionMemory, timeline: Any) -> None:
-    """Add what became of a decision's obligations: memory has it, the session does not."""
+async def add_memory(memory: DecisionMemory, plugin: AnyPlugin, timeline: Any) -> None:
+    """Add what memory knows and the session does not: what became of a decision's obligations, how decisions like it fared."""
     from moothall.memory.remembered_decision import list_obligations
     from moothall.protocols.consultation.timeline import unwrap_timeline
-    from moothall.protocols.council.timeline import CouncilTimeline, build_obligations
 
-    inner = unwrap_timeline(timeline)
-    if not isinstance(inner, CouncilTimeline) or not build_obligations(inner):
+    if timeline.closed is None or (decided := plugin.decision(timeline)).decision is None:
         return
-    decision = await memory.get(inner.session)
+    inner = unwrap_timeline(timeline)
+    if decided.confidence is not None and not timeline.session_state.opened.demo:
+        agreement = name_agreement(decided.agreement, decided.consensus_type)
+        inner.track_record = (await memory.reliability()).count_alike(plugin.name, agreement)
+    decision = await memory.get(inner.session) if decided.obligations else None
     inner.settled = {} if decision is None else {each.number: each.state for each in list_obligations(decision)}
 
 
@@ -82,13 +87,24 @@ async def stream_export(resources: Resources, session: str, form: str) -> AsyncI
     """
     name = parse_session_id(session)
     if form == "jsonl":
-        from moothall.codec.chain import dump_export_head, dump_export_lines
+        from moothall.app.verification import sign_export
+        from moothall.codec.chain import dump_export_head, dump_export_lines, dump_export_text
 
-        yield dump_export_head(name)
+        end = next((head.last for head in await resources.engine.heads(name) if head.session == name), None)
+        if end is None:
+            raise await resources.engine.build_unknown(name)
+        yield dump_export_head(sign_export(resolve_home(resources.environ), name, end))
+        texts: dict[str, str] = {}
         async for page in resources.engine.read_pages(name):
-            yield dump_export_lines(page)
+            texts = texts or resources.engine.list_texts(page[0])
+            # What was written meanwhile is not covered by the first line.
+            yield dump_export_lines(each for each in page if each.seq <= end.seq)
+        for digest, text in texts.items():
+            yield dump_export_text(digest, text)
         return
     plugin, timeline = await read_session(resources, name)
+    if form == "minutes" and (note := await resources.memory.get_import(name)) is not None:
+        yield f"> {SHARED_REPORT[timeline.language].imported.format(on=f'{note.at:%Y-%m-%d}', source=note.source)}\n\n"
     if form not in plugin.forms:
         raise BadSetting(f"a {plugin.name} session has no form {form!r}; it has: jsonl, {', '.join(plugin.forms)}")
     for part in plugin.iterate_export(timeline, form):
@@ -158,7 +174,7 @@ class FoldedSessions:
         if len(self._live) > MAX_LIVE:
             self._live.popitem(last=False)
         if found.timeline.closed is not None:
-            await add_settlements(self._resources.memory, found.timeline)
+            await add_memory(self._resources.memory, found.plugin, found.timeline)
         return found
 
     async def _read_on(self, session: SessionId, known: FoldedSession | None, until: int | None) -> FoldedSession:

@@ -11,6 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from moothall import errors
 from moothall.app.environment import is_postgres, open_ledger, resolve_ledger_address
 from moothall.app.parking import Delays, OnClosed, explain_unready_seats, find_retry_delay, iterate_delays
 from moothall.app.plugins import load_plugins
@@ -22,21 +23,6 @@ from moothall.engine.engine import Engine
 from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import ParticipantFactory
 from moothall.engine.snapshot import Snapshot
-from moothall.errors import (
-    BadSetting,
-    LedgerDamaged,
-    LedgerNewer,
-    LedgerUnavailable,
-    MissingExtra,
-    MootError,
-    SchedulerUnavailable,
-    SessionBusy,
-    UnknownPlatform,
-    UnknownProtocol,
-    UnknownSession,
-    WorldError,
-    describe_install,
-)
 from moothall.ledgers.temporal_settings import read_temporal_settings
 from moothall.ports.runner import RunnerStats
 from moothall.ports.telemetry import Telemetry
@@ -88,7 +74,7 @@ class SharedRunner:
         assert self._sender is not None
         self._sender.cancel()
         await asyncio.gather(self._sender, return_exceptions=True)
-        with suppress(LedgerUnavailable):
+        with suppress(errors.LedgerUnavailable):
             await self._send()
 
     def wake(self, session: SessionId, *, at_once: bool = False) -> None:
@@ -115,7 +101,7 @@ class SharedRunner:
             self._has_woken.clear()
             try:
                 await self._send()
-            except LedgerUnavailable as error:
+            except errors.LedgerUnavailable as error:
                 self.engine.tell_outage(error)
                 self._has_woken.set()
                 await asyncio.sleep(RECONNECT_SECONDS)
@@ -126,7 +112,7 @@ class SharedRunner:
             return
         try:
             await self.queue.wake(woken, [session for session, at_once in woken.items() if at_once])
-        except LedgerUnavailable:
+        except errors.LedgerUnavailable:
             self._woken = {**woken, **self._woken}
             raise
 
@@ -136,20 +122,20 @@ class SharedRunner:
 
         try:
             return await self._advance(session)
-        except UnknownSession:
+        except errors.UnknownSession:
             return Settled(status="foreign")
-        except (LedgerNewer, UnknownProtocol, UnknownPlatform, MissingExtra) as error:
+        except (errors.LedgerNewer, errors.UnknownProtocol, errors.UnknownPlatform, errors.MissingExtra) as error:
             log.warning("session %s is left to a worker that can run it: %s", session, error)
             return Settled(status="left")
-        except LedgerDamaged as error:
+        except errors.LedgerDamaged as error:
             log.error("session %s cannot be run: %s", session, error)
             return Settled(status="damaged")
-        except LedgerUnavailable:
+        except errors.LedgerUnavailable:
             raise
-        except WorldError as error:
+        except errors.WorldError as error:
             log.warning("session %s: %s; it is tried again", session, error)
             return Settled(status="failing", due=FAILING_SECONDS)
-        except MootError as error:
+        except errors.MootError as error:
             log.error("session %s cannot be run: %s", session, error)
         except Exception:
             log.exception("session %s cannot be run", session)
@@ -172,7 +158,7 @@ class SharedRunner:
         if not snapshot.is_closed:
             try:
                 snapshot = await self._run(snapshot)
-            except SessionBusy:
+            except errors.SessionBusy:
                 return Settled(status="busy", due=BUSY_SECONDS)
         if snapshot.is_closed:
             await self.closed(session)
@@ -185,7 +171,7 @@ class SharedRunner:
     async def _run(self, snapshot: Snapshot) -> Snapshot:
         loaded: Snapshot | None = snapshot
         for pause in SOON_TRIES:
-            with suppress(SessionBusy):
+            with suppress(errors.SessionBusy):
                 return await self.engine.run(snapshot.session, self.seating, loaded=loaded)
             # Whoever held it may have written to it.
             loaded = None
@@ -215,14 +201,14 @@ def resolve_shared_ledger(environ: Mapping[str, str]) -> str:
     """The address of the ledger that workers share; raises BadSetting if it is none, MissingExtra without the packages."""
     address = resolve_ledger_address(environ)
     if not is_postgres(address):
-        raise BadSetting(
+        raise errors.BadSetting(
             "workers share a PostgreSQL ledger; name it: MOOT_LEDGER=postgresql://USER@HOST/DATABASE "
             f"(the ledger here is {address!r})"
         )
     try:
         import moothall.ledgers.postgres_queue  # noqa: F401
     except ImportError as cause:
-        raise MissingExtra(f"workers need extra packages: {describe_install('workers')}") from cause
+        raise errors.MissingExtra(f"workers need extra packages: {errors.describe_install('workers')}") from cause
     return address
 
 
@@ -237,7 +223,7 @@ def build_queue(environ: Mapping[str, str], *, name: str, build: str) -> "Postgr
     try:
         from moothall.ledgers.temporal_queue import TemporalQueue
     except ImportError as cause:
-        raise MissingExtra(f"Temporal needs an extra package: {describe_install('temporal')}") from cause
+        raise errors.MissingExtra(f"Temporal needs an extra package: {errors.describe_install('temporal')}") from cause
     return TemporalQueue(address, settings, name=name, build=build)
 
 
@@ -319,8 +305,8 @@ async def run_worker(
             await asyncio.wait([living], timeout=LEAVE_SECONDS)
         has_worked = has_worked or life.has_worked
         ended = living.exception() if living.done() else None
-        error = ended or LedgerUnavailable("the PostgreSQL ledger does not answer")
-        if not (has_worked and isinstance(error, LedgerUnavailable | SchedulerUnavailable)):
+        error = ended or errors.LedgerUnavailable("the PostgreSQL ledger does not answer")
+        if not (has_worked and isinstance(error, errors.LedgerUnavailable | errors.SchedulerUnavailable)):
             raise error
         outages.tell(error, f"starting again every {RECONNECT_SECONDS:g} s")
         living.cancel()
@@ -343,8 +329,7 @@ class _WorkerLife:
 
     async def live(self) -> None:
         from moothall.app.moot import Moot
-        from moothall.ledgers.postgres_limits import PostgresLimits
-        from moothall.ledgers.postgres_queue import build_worker_name
+        from moothall.ledgers.postgres_queue import PostgresLimits, build_worker_name
 
         # Before others rely on this worker's signs of life: imports hold up everything else in the process.
         await asyncio.to_thread(load_protocols)
@@ -381,7 +366,7 @@ async def _remember(moot: "Moot", session: SessionId) -> None:
     """Add an ended session to decision memory. While the ledger is away it is tried again; nothing else stops its end."""
     try:
         await moot.remembering.remember(session)
-    except WorldError:
+    except errors.WorldError:
         raise
-    except MootError as error:
+    except errors.MootError as error:
         log.warning("session %s cannot be remembered: %s", session, error)

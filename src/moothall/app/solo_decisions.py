@@ -72,19 +72,10 @@ class SoloDecisions:
         if len(wanted.decision) > MAX_PROPOSAL_LENGTH:
             raise BadSetting(f"the decision has {len(wanted.decision)} characters; at most {MAX_PROPOSAL_LENGTH} are taken")
         named = [parse_seat_id(name) for name in wanted.reviewers]
-        found = await (await self._moot.recall()).decide_alone(
-            wanted.agent,
-            wanted.topic,
-            wanted.decision,
-            wanted.confidence,
-            category=wanted.category,
-            stakes=wanted.stakes,
-            tags=wanted.tags,
-            built_on=wanted.built_on,
-            key=wanted.key,
-            deliberation=_build_session_id(wanted),
-            reviewers=wanted.reviewers,
-            via=via,
+        about = {name: getattr(wanted, name) for name in ("category", "stakes", "tags", "built_on", "key", "reviewers")}
+        memory, instead = await self._moot.recall(), _build_session_id(wanted)
+        found = await memory.decide_alone(
+            wanted.agent, wanted.topic, wanted.decision, wanted.confidence, **about, deliberation=instead, via=via
         )
         if found.is_allowed:
             return SoloAnswer(result=found)

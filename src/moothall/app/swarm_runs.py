@@ -23,8 +23,15 @@ from moothall.errors import FolderUnwritable
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import ConvergenceMeasured
-from moothall.protocols.swarm.records.blackboard import render_run_config
-from moothall.protocols.swarm.records.files import CONFIG, RunFile, folder_name, list_template_files, round_files, run_files
+from moothall.protocols.swarm.records.files import (
+    CONFIG,
+    RunFile,
+    folder_name,
+    list_template_files,
+    render_run_config,
+    round_files,
+    run_files,
+)
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
 
 RUNS: Final = "swarm-runs"

@@ -15,10 +15,10 @@ from moothall.app.moot import Moot
 from moothall.app.resources import SystemClock
 from moothall.app.verification import LedgerVerifier, load_trusted, parse_heads, sign_heads
 from moothall.codec.chain import HEADS, validate_chain
-from moothall.disk.private import sync_folder
+from moothall.disk.private import make_private_folder, sync_folder
 from moothall.domain.ids import SessionId, is_register, parse_session_id
 from moothall.domain.records import Head, HeadsSigned, RegisteredHead, SessionsArchived, SessionsReturned
-from moothall.errors import BadSetting, LedgerDamaged, LedgerReadOnly, LedgerUnavailable, UnknownSession
+from moothall.errors import BadSetting, LedgerDamaged, LedgerFull, LedgerReadOnly, LedgerUnavailable, UnknownSession
 from moothall.ledgers.sqlite import SqliteLedger
 from moothall.ledgers.sqlite_file import detach_log
 from moothall.memory.register import HeadBook, open_head_register, register_heads
@@ -108,6 +108,8 @@ async def draft_ledger_file(path: Path) -> AsyncIterator[Path]:
         draft.chmod(0o600)
         _name_file(draft, path)
         sync_folder(path.parent)
+    except LedgerFull as cause:
+        raise LedgerFull(f"{path} has no room to be written; free disk space there, then repeat the command") from cause
     except OSError as cause:
         raise LedgerUnavailable(f"{path} cannot be written ({cause.strerror})") from cause
     finally:
@@ -185,7 +187,7 @@ async def restore(word: str, environ: Mapping[str, str], key: str = "") -> Backu
                     )
                 await _copy_all(backup, ledger)
         else:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(target.parent)
             async with draft_ledger_file(target) as draft, SqliteLedger(draft) as ledger:
                 await _copy_all(backup, ledger)
     return BackupReport.describe(source, heads)

@@ -6,17 +6,18 @@ sessions that ended), and heads that were kept elsewhere. Whoever knows is read 
 
 import json
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from moothall.codec.chain import HEADS, find_chain_fault
+from moothall.codec.chain import HEADS, ExportHead, find_chain_fault, to_datetime
+from moothall.disk.private import make_private_folder, write_private
 from moothall.domain.facts import Entry
 from moothall.domain.ids import SessionId
-from moothall.domain.records import RegisteredHead
+from moothall.domain.records import RegisteredHead, StoredRecord
 from moothall.errors import BadImport, BadSetting, LedgerDamaged, LedgerNewer, LedgerUnavailable, MootError
 from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded
 from moothall.memory.register import HeadBook, Register, open_head_register
@@ -29,6 +30,9 @@ _DAMAGE: Final = (LedgerDamaged, LedgerUnavailable, TypeError, ValueError, Overf
 KEY_BYTES: Final = 32
 _KEY_FILE: Final = "heads.key"
 _TRUSTED_FILE: Final = "heads.trusted"
+_PUBLIC_FILE: Final = "heads.pub"
+STORED_HEADS: Final = "MOOT_HEADS"
+"""The variable that says where heads are kept: a file or a folder that the writers of the ledger cannot write to."""
 
 
 class KnownHead(NamedTuple):
@@ -41,7 +45,7 @@ class KnownHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedSession:
-    """What was found of one session or register; `head` is the hash of its last record, None if it has a fault."""
+    """The result for one session or register; `head` is the hash of its last record, None if it has a fault."""
 
     session: SessionId
     fault: str | None
@@ -51,7 +55,7 @@ class VerifiedSession:
 
 @dataclass(slots=True, kw_only=True)
 class LedgerVerification:
-    """What was found of a ledger: faults of its storage, its sessions, and what could not be checked."""
+    """The result for a ledger: faults of its storage, its sessions, and what could not be checked."""
 
     faults: list[str] = field(default_factory=list)
     sessions: list[VerifiedSession] = field(default_factory=list)
@@ -63,18 +67,30 @@ class LedgerVerification:
 
 
 class LedgerVerifier:
-    """Verifies a ledger against all who know it; `given` are heads that were kept elsewhere, `trusted` keys that sign heads."""
+    """Verifies a ledger against all who know it; `given` are heads that were kept elsewhere, `trusted` keys that sign heads.
 
-    def __init__(self, ledger: Ledger, clock: Clock, given: Iterable[RegisteredHead] = (), trusted: Collection[str] = ()) -> None:
+    With `has_archives` the files of archived sessions must be there and hold what the register has of them.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        given: Iterable[RegisteredHead] = (),
+        trusted: Collection[str] = (),
+        *,
+        has_archives: bool = False,
+    ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._given = tuple(given)
         self._trusted = trusted
+        self._has_archives = has_archives
         self._book = HeadBook()
         self._register = open_head_register(ledger, clock, self._book)
         self._unreadable: dict[SessionId, str] = {}
         self._known: dict[SessionId, list[KnownHead]] = {}
-        self._found = LedgerVerification()
+        self._result = LedgerVerification()
 
     async def verify_all(self) -> LedgerVerification:
         """Verify everything."""
@@ -82,17 +98,18 @@ class LedgerVerifier:
         try:
             held = [_check_name(head.session) for head in await self._ledger.heads()]
         except _DAMAGE as error:
-            self._found.faults.append(_describe(error))
+            self._result.faults.append(_describe(error))
             held = []
         for session in sorted({*held, *self._known} - {HEADS}):
             found = await self._verify_stream(session)
             if found is not None:
-                self._found.sessions.append(found)
+                self._result.sessions.append(found)
         register = await self._verify_stream(HEADS)
         if register is not None and register.fault is not None:
-            self._found.sessions.append(register)
+            self._result.sessions.append(register)
         self._add_notes(held)
-        return self._found
+        await self._verify_archives(held)
+        return self._result
 
     async def verify_session(self, session: SessionId) -> VerifiedSession | None:
         """Verify one session, or a register; None if there is none of that name, or it is archived."""
@@ -105,11 +122,11 @@ class LedgerVerifier:
         if isinstance(self._ledger, LedgerUpkeep):
             try:
                 report = await self._ledger.inspect(session)
-                self._found.faults += report.faults
+                self._result.faults += report.faults
                 for name, (seq, digest) in report.heads.items():
                     self._know(_check_name(name), "the list of sessions", int(seq), digest.hex())
             except _DAMAGE as error:
-                self._found.faults.append(_describe(error))
+                self._result.faults.append(_describe(error))
         await self._fold(HEADS, self._register)
         for head in self._book.heads.values():
             self._know(head.session, "the register of heads", head.seq, head.hash)
@@ -128,12 +145,13 @@ class LedgerVerifier:
             document = parse_heads(self._book.signed)
             check_signature(document, {document.key})
         except MootError as error:
-            self._found.faults.append(f"the signed heads in the register: {error}")
+            self._result.faults.append(f"the signed heads in the register: {error}")
             return
         for head in document.heads:
             self._know(head.session, "the list of signed heads", head.seq, head.hash)
         if document.key not in self._trusted:
-            self._found.notes.append(f"the signed heads of {document.at} have the key {document.key}, which is not trusted here")
+            key = _shorten(document.key)
+            self._result.notes.append(f"the signed heads of {document.at} have the key {key}, which is not trusted here")
 
     async def _read_memory(self) -> dict[str, DecisionRecorded]:
         kept: dict[str, DecisionRecorded] = {}
@@ -152,7 +170,7 @@ class LedgerVerifier:
         try:
             await register.state()
         except LedgerNewer as error:
-            self._found.notes.append(str(error))
+            self._result.notes.append(str(error))
         except _DAMAGE as error:
             self._unreadable[name] = _describe(error)
 
@@ -203,12 +221,36 @@ class LedgerVerifier:
         return VerifiedSession(session=session, fault=fault, head=None, entries=0)
 
     def _add_notes(self, held: Collection[SessionId]) -> None:
-        notes, book = self._found.notes, self._book
+        notes, book = self._result.notes, self._book
         unknown = [session for session in held if session not in book.heads]
         if unknown and book.entries:
             notes.append(f"not registered yet: {', '.join(unknown[:5])}{' …' if len(unknown) > 5 else ''}; `moot heads` does it")
-        files = sorted({each.file for session, each in book.archived.items() if session not in held})
-        notes.extend(f"archived sessions are in {file}; to verify it: MOOT_LEDGER={file} moot verify" for file in files)
+
+    async def _verify_archives(self, held: Collection[SessionId]) -> None:
+        """Look whether each archive is there and holds its sessions as they were registered."""
+        files: dict[str, list[RegisteredHead]] = {}
+        for session, each in sorted(self._book.archived.items()):
+            if session not in held:
+                files.setdefault(each.file, []).append(each.head)
+        for file, heads in files.items():
+            if not self._has_archives:
+                self._result.notes.append(f"archived sessions are in {file}, which was not looked at")
+                continue
+            faults = await _find_archive_faults(Path(file), heads, self._clock)
+            self._result.faults += [f"the archive {file}: {fault}" for fault in faults]
+            if not faults:
+                self._result.notes.append(f"{len(heads)} archived sessions are in {file}, intact")
+
+
+async def _find_archive_faults(path: Path, heads: Sequence[RegisteredHead], clock: Clock) -> list[str]:
+    from moothall.ledgers.sqlite import SqliteLedger
+
+    try:
+        async with SqliteLedger(path, read_only=True) as ledger:
+            found = await LedgerVerifier(ledger, clock, heads).verify_all()
+    except MootError as error:
+        return [f"its {len(heads)} sessions cannot be read: {error}; if it is rightly elsewhere: moot verify --no-archives"]
+    return [*found.faults, *(f"{each.session}: {each.fault}" for each in found.sessions if each.fault)]
 
 
 def _check_name(name: object) -> SessionId:
@@ -286,7 +328,26 @@ def sign_heads(folder: Path, at: datetime, heads: Iterable[RegisteredHead]) -> S
     return SignedHeads(at=draft.at, heads=draft.heads, key=draft.key, signature=key.sign(draft.build_signed_bytes()).hex())
 
 
-def check_signature(document: SignedHeads, trusted: set[str]) -> None:
+def sign_export(folder: Path, session: SessionId, end: StoredRecord) -> ExportHead:
+    """The first line of an export that ends with this record; unsigned where no key can be made."""
+    head = RegisteredHead(session, end.seq, end.hash.hex())
+    try:
+        signed = sign_heads(folder, to_datetime(end.at), [head])
+    except OSError:
+        return ExportHead(*head)
+    return ExportHead(*head, at=signed.at, key=signed.key, signature=signed.signature)
+
+
+def describe_export_signer(folder: Path, head: ExportHead) -> str:
+    """Who signed an export, in a few words; raises LedgerDamaged when its first line was changed afterwards."""
+    if not head.signature:
+        return "unsigned"
+    document = SignedHeads(at=head.at, heads=(RegisteredHead(*head[:3]),), key=head.key, signature=head.signature)
+    check_signature(document, {head.key})
+    return f"{_shorten(head.key)} ({'trusted' if head.key in load_trusted(folder) else 'not trusted'} here)"
+
+
+def check_signature(document: SignedHeads, trusted: Collection[str]) -> None:
     """Raise LedgerDamaged if the signature is not that of its key, BadSetting if the key is none of those that are trusted."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -295,15 +356,58 @@ def check_signature(document: SignedHeads, trusted: set[str]) -> None:
         raise BadSetting("these heads are not signed; --unsigned compares with them all the same")
     if document.key not in trusted:
         raise BadSetting(
-            f"these heads are signed with the key {document.key}, which is not trusted here; "
-            f"if it is the right one: --key {document.key}"
+            f"these heads are signed with the key {_shorten(document.key)}, which is not trusted here: it may be a forger's; "
+            "give the key that you stored yourself when the heads were first printed (moot heads --public-key): --key FILE"
         )
     try:
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(document.key)).verify(
             bytes.fromhex(document.signature), document.build_signed_bytes()
         )
     except (InvalidSignature, ValueError) as cause:
-        raise LedgerDamaged("the heads were changed after they were signed: the signature does not fit") from cause
+        raise LedgerDamaged("what was signed was changed afterwards: the signature does not fit") from cause
+
+
+def _shorten(key: str) -> str:
+    """Enough of a key to recognize it, and too little to trust it by pasting it."""
+    return f"{key[:8]}…"
+
+
+class StoredHeads(NamedTuple):
+    """What is kept elsewhere of a ledger: `notes` say what it was, and what of it was not used."""
+
+    heads: tuple[RegisteredHead, ...]
+    notes: tuple[str, ...]
+
+
+def load_stored_heads(environ: Mapping[str, str], trusted: Collection[str]) -> StoredHeads:
+    """Read the heads that MOOT_HEADS names: a file, or a folder of them; raises BadSetting when it has none that are trusted.
+
+    All of them count, not only the newest: after a rollback the newest may be those of the older copy. Where `heads.pub` lies
+    beside them, its keys are trusted and no others: who has MOOT_HOME has the private key and the list of trusted ones.
+    """
+    word = environ.get(STORED_HEADS, "")
+    if not word:
+        return StoredHeads((), ())
+    path = Path(word).expanduser().absolute()
+    folder = path if path.is_dir() else path.parent
+    with suppress(FileNotFoundError):
+        trusted = set((folder / _PUBLIC_FILE).read_text(encoding="utf-8").split())
+    heads: dict[RegisteredHead, None] = {}
+    used: list[str] = []
+    unused: list[str] = []
+    for file in sorted(folder.glob("*.json")) if path.is_dir() else [path]:
+        try:
+            document = parse_heads(file.read_text(encoding="utf-8"))
+            check_signature(document, trusted)
+        except (MootError, OSError, UnicodeDecodeError) as error:
+            unused.append(f"{file} is not used: {error}")
+            continue
+        heads |= dict.fromkeys(document.heads)
+        used.append(document.at)
+    if not used:
+        why = "; ".join(unused) or "there are no such files; to make one: moot heads > heads-1.json in that folder"
+        raise BadSetting(f"{STORED_HEADS}={word} has no heads to compare with: {why}")
+    return StoredHeads(tuple(heads), (f"compared with heads of {max(used)} and {len(used) - 1} earlier ones in {path}", *unused))
 
 
 def parse_key(text: str) -> str:
@@ -334,23 +438,27 @@ def load_trusted(folder: Path) -> set[str]:
     return trusted
 
 
-def pin_key(folder: Path, key: str) -> None:
-    """Trust a public key from now on."""
-    if key not in load_trusted(folder):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+def pin_key(folder: Path, key: str, *, is_own: bool = False) -> None:
+    """Trust a public key from now on; also this folder's own, if it is about to have another."""
+    if is_own or key not in load_trusted(folder):
+        make_private_folder(folder)
         with os.fdopen(os.open(folder / _TRUSTED_FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "w") as file:
             file.write(f"{key}\n")
 
 
+def rotate_key(folder: Path) -> str:
+    """Make a new key for heads and return its public one; what the old one signed stays trusted, and its secret is erased."""
+    if (folder / _KEY_FILE).exists():
+        pin_key(folder, load_public_key(folder), is_own=True)
+        write_private(folder / _KEY_FILE, os.urandom(KEY_BYTES).hex(), over=True)
+    return load_public_key(folder)
+
+
 def _load_key(path: Path) -> bytes:
     """Read the private key, or make one that nobody else can read."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(FileExistsError):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(os.urandom(KEY_BYTES).hex() + "\n")
-            file.flush()
-            os.fsync(descriptor)
+    make_private_folder(path.parent)
+    if not path.exists():
+        write_private(path, os.urandom(KEY_BYTES).hex(), over=False)
     try:
         key = bytes.fromhex(path.read_text(encoding="utf-8").strip())
     except ValueError:

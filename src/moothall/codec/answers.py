@@ -2,19 +2,21 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol, TypedDict, Unpack, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
+from moothall.codec.choice_rule import build_choices, is_sentence
 from moothall.codec.field_values import is_pass, show_value
 from moothall.codec.json_text import extract_object
 from moothall.codec.lenient_parser import LenientParser
 from moothall.codec.non_answers import check_echo, check_refusal, check_sides
 from moothall.codec.schemas import WRAPPER, build_schema, get_adapter, get_own_schema
+from moothall.domain.consult import MAX_PREFACE_LENGTH
 from moothall.domain.effects import Alternative, AnswerForm, AnswerRules, Brief, Schema
-from moothall.domain.facts import Reply
-from moothall.domain.safe_text import fix_surrogates
+from moothall.domain.facts import Reply, list_worded_choices
+from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.errors import BadAnswer
 
 # Reasoning models print their reasoning in tags. An unclosed one runs to the end of the text: the model was cut off in it.
@@ -26,6 +28,8 @@ _CHANNEL = re.compile(r"<\|channel\|>\s*\w+\s*<\|message\|>")
 _CHANNEL_END = re.compile(r"<\|(?:end|return|start|call)\|>")
 MAX_PASS_LENGTH = 40
 MAX_ANSWER_LENGTH = 100_000
+MAX_WORDS_LENGTH = 500
+"""How many characters of the words from which a choice was taken stand in the record."""
 
 
 @runtime_checkable
@@ -43,6 +47,16 @@ class ReplyDetails(TypedDict, total=False):
     corrections: tuple[str, ...]
     origin: str
     model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordedAnswer:
+    """The fields of an answer, with the words from which a choice in them was taken."""
+
+    fields: object
+    words: tuple[str, ...]
+    is_confirmed: bool = False
+    """Whether its author was shown what was understood, and confirmed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +83,14 @@ def read_strictly(rules: AnswerRules, raw: object) -> Reading:
 
 def _read(rules: AnswerRules, raw: object, schema: Schema, *, is_strict: bool) -> Reading:
     said, notes = raw, list[str]()
+    is_confirmed = isinstance(raw, WordedAnswer) and raw.is_confirmed
     if not isinstance(raw, rules.form.shape):
         seat = rules.seat.id if isinstance(rules, Brief) else ""
         said, notes = _parse(rules.form, raw, schema, rules.fills, seat=seat, is_strict=is_strict)
+    if rules.reading == "strict" and not is_confirmed and (worded := list_worded_choices(notes)):
+        raise BadAnswer(f"a choice must be named here, not taken from a sentence ({worded[0].partition(' ')[2]})")
     check_refusal(said)
-    check_sides(said)
+    check_sides(said, filled=rules.fills)
     if isinstance(rules, Brief) and isinstance(said, rules.form.shape):
         check_echo(rules, raw, said, schema, is_repaired=any(note.startswith("repaired") for note in notes))
     value, more = rules.normalize(said) if isinstance(said, rules.form.shape) else (said, ())
@@ -90,6 +107,10 @@ def parse_answer(form: AnswerForm, raw: object) -> object:
 def _parse(
     form: AnswerForm, raw: object, schema: Schema, fills: Mapping[str, object], *, seat: str = "", is_strict: bool
 ) -> tuple[object, list[str]]:
+    if isinstance(raw, WordedAnswer):
+        is_read = isinstance(raw.fields, form.shape)
+        said, notes = (raw.fields, []) if is_read else _parse(form, raw.fields, schema, fills, seat=seat, is_strict=is_strict)
+        return said, [*notes, *(f"words the answer {one_line(each)[:MAX_WORDS_LENGTH]!r}" for each in raw.words)]
     if isinstance(raw, str) and len(raw) > MAX_ANSWER_LENGTH:
         raise BadAnswer(f"the answer has {len(raw)} characters; at most {MAX_ANSWER_LENGTH} are taken")
     if form.instead is not None and (instead := parse_alternative(form, form.instead, raw)) is not None:
@@ -97,17 +118,15 @@ def _parse(
     parser = LenientParser(schema, fills, infer=form.infer, seat=seat, is_strict=is_strict)
     notes = parser.notes
     text = strip_thoughts(fix_surrogates(raw)) if isinstance(raw, str) else None
-    if text is not None and "{" not in text:
-        check_refusal(text)
     try:
         if not is_strict and form.silence and _says_pass(schema, raw):
             raise BadAnswer("a pass")
         if text is not None:
-            value = _read_text(form.shape, text, parser) if form.form == "text" else parser.parse_text(text)
+            value = _read_text(form, text, parser) if issubclass(form.shape, FromText) else parser.parse_text(text)
         else:
             value = parser.normalize(raw)
     except BadAnswer:
-        check_refusal(raw if text is None else extract_object(text))
+        check_refusal(raw if text is None else extract_object(text) or text)
         # Where silence is an answer, a pass in another protocol's words is one.
         if is_strict or not form.silence or not is_pass(raw):
             raise
@@ -119,9 +138,12 @@ def _parse(
     try:
         # What code fills in anyway need not be noted where somebody has sent it along.
         along = {f"left_out {name} {show_value(known)}" for name, known in fills.items()}
-        return get_adapter(form.shape).validate_python(value), [note for note in notes if note not in along]
+        said = get_adapter(form.shape).validate_python(value)
     except ValidationError as cause:
         raise BadAnswer(_explain(form.kind, cause)) from cause
+    if text is not None:
+        check_refusal(said)
+    return said, [note for note in notes if note not in along]
 
 
 def _says_pass(schema: Schema, raw: object) -> bool:
@@ -144,7 +166,8 @@ def parse_alternative(form: AnswerForm, instead: Alternative, raw: object) -> ob
                 # Back to plain data, so that one validation below applies the limits to both forms.
                 found = get_adapter(instead.shape).dump_python(found)
             else:
-                raw = extract_object(text) if form.form == "json" or text.startswith(("{", "```")) else None
+                is_early = 0 <= text.find("{") <= MAX_PREFACE_LENGTH
+                raw = extract_object(text) if form.form == "json" or is_early else None
         if isinstance(raw, dict) and isinstance(raw.get(WRAPPER), dict):
             raw = raw[WRAPPER]
         if isinstance(raw, dict) and instead.field in raw:
@@ -184,16 +207,24 @@ def _check_fills(raw: Mapping[str, object], fills: Mapping[str, object]) -> None
             raise BadAnswer(f"{name} {raw[name]!r} has no place here; expected: {known}")
 
 
-def _read_text(shape: type, text: str, parser: LenientParser) -> object:
-    """Read an answer in words. A model that answers with JSON all the same means what stands in its fields."""
+def _read_text(form: AnswerForm, text: str, parser: LenientParser) -> object:
+    """Read an answer that may be words. A model that answers with JSON all the same means what stands in its fields."""
     if not text:
         raise BadAnswer("an answer in words was expected, and it was empty")
-    if not issubclass(shape, FromText):
-        raise TypeError(f"{shape.__name__} cannot be read from plain text")
-    if text.startswith(("{", "```")) and (given := parser.find_fields(text)) is not None:
-        return given
+    # A shape that begins with its content is the text itself, which may quote an object; of any other the fields are the answer.
+    first = fields(form.shape)[0].name
+    is_whole = first == "content"
+    start = text.find("{")
+    is_near = form.form == "json" or start <= MAX_PREFACE_LENGTH
+    if text.startswith(("{", "```")) if is_whole else start >= 0 and is_near:
+        given = parser.find_fields(text)
+        if given is not None:
+            return given
+    allowed = build_schema(form.shape)["properties"][first].get("enum", ())
+    if allowed and is_sentence(text, build_choices(tuple(allowed))):
+        parser.notes.append(f"words {first} {show_value(text)}")
     try:
-        return get_adapter(shape).dump_python(shape.from_text(text))
+        return get_adapter(form.shape).dump_python(form.shape.from_text(text))  # type: ignore[attr-defined]  # it is a `FromText`
     except ValueError as cause:
         raise BadAnswer(str(cause)) from cause
 

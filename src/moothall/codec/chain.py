@@ -126,13 +126,27 @@ def seal_heads(end: ChainEnd, now: int, heads: Mapping[SessionId, HeadHash]) -> 
     return records
 
 
-EXPORT_VERSION: Final = 2
-"""The version of what `moot export SESSION jsonl` writes; version 1 was never released."""
+EXPORT_VERSION: Final = 3
+"""The version of what `moot export SESSION jsonl` writes; earlier ones were never released."""
 
 
-def dump_export_head(session: SessionId) -> str:
+_FILE_LINE: Final = '{"file": '
+
+
+class ExportHead(NamedTuple):
+    """The first line of an export: the number and hash of its last entry, and who signed that; `key` is empty if nobody did."""
+
+    session: SessionId
+    entries: int
+    hash: str
+    at: str = ""
+    key: str = ""
+    signature: str = ""
+
+
+def dump_export_head(head: ExportHead) -> str:
     """Render the first line of an export."""
-    return json.dumps({"moot": EXPORT_VERSION, "session": session}, ensure_ascii=False) + "\n"
+    return json.dumps({"moot": EXPORT_VERSION, **head._asdict()}, ensure_ascii=False) + "\n"
 
 
 def dump_export_lines(records: Iterable[StoredRecord]) -> str:
@@ -146,24 +160,50 @@ def dump_export_lines(records: Iterable[StoredRecord]) -> str:
     return "".join(lines)
 
 
-def parse_export(text: str) -> tuple[SessionId, list[StoredRecord]]:
-    """Parse an export into its session id and records; raises BadImport."""
+def dump_export_text(digest: str, text: str) -> str:
+    """Render the text of a given file as a line of an export."""
+    return f'{_FILE_LINE}"{digest}", "text": {dump_json(text)}}}\n'
+
+
+def parse_export_texts(text: str) -> dict[str, str]:
+    """Parse the texts of given files in an export, by their hashes; raises BadImport when one is not what its hash says."""
+    texts: dict[str, str] = {}
+    for line in text.split("\n"):
+        if line.startswith(_FILE_LINE):
+            try:
+                fields = json.loads(line)
+                digest, given = str(fields["file"]), str(fields["text"])
+            except (ValueError, KeyError, TypeError, RecursionError) as cause:
+                raise BadImport(f"a given file in the export cannot be read ({cause}); export it again") from cause
+            if sha256(given.encode()).hexdigest() != digest:
+                raise BadImport(f"the text of the given file {digest[:12]}… in the export is not what its hash says")
+            texts[digest] = given
+    return texts
+
+
+def parse_export(text: str) -> tuple[ExportHead, list[StoredRecord]]:
+    """Parse an export into its first line and its records, and check that it is whole; raises BadImport."""
     try:
         # Not `splitlines`: it also splits at characters such as U+2028, which JSON allows unescaped inside strings.
-        head, *lines = [json.loads(line) for line in text.split("\n") if line.strip()]
+        head, *lines = [json.loads(line) for line in text.split("\n") if line.strip() and not line.startswith(_FILE_LINE)]
         records = [
             StoredRecord(int(line["seq"]), int(line["at"]), line["body"].encode(), bytes.fromhex(line["hash"])) for line in lines
         ]
-        session = parse_session_id(head["session"])
-        version = head["moot"]
+        version, session = head.pop("moot"), parse_session_id(head["session"])
+        given = ExportHead(**head) if version == EXPORT_VERSION else ExportHead(session, 0, "")
         for record in records:
             to_datetime(record.at)  # a time beyond the calendar is refused here, before anything is imported
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as cause:
         raise BadImport(f"the file is not a Moot export ({cause}); expected what `moot export SESSION jsonl` writes") from cause
-    if version == EXPORT_VERSION - 1:
+    if version in range(1, EXPORT_VERSION):
         raise BadImport(
             "the file was exported by a Moot from before its first release, which this one does not read; hold the session anew"
         )
     if version != EXPORT_VERSION or not records:
         raise BadImport("the file is an export of a newer Moot, or holds no entries; expected `moot export SESSION jsonl`")
-    return session, records
+    if (given.entries, given.hash) != (records[-1].seq, records[-1].hash.hex()):
+        raise BadImport(
+            f"the export is not whole: its first line says that it ends with entry {given.entries}, and it ends with "
+            f"entry {records[-1].seq}; export it again"
+        )
+    return given, records

@@ -18,38 +18,16 @@ from typing import Final
 
 from moothall.domain.person import PersonChoice
 from moothall.domain.topic import normalize_label
-from moothall.domain.vocabulary import BARE_WORDS, CHOICE_WORDS, LONE_WORDS
+from moothall.domain.vocabulary import BARE_WORDS, CHOICE_WORDS, CLAUSE_WORDS, LONE_WORDS
 
 MAX_READ: Final = 2_000
 """A longer text is an essay: nothing is read from it."""
 
-
-def split_words(text: str) -> tuple[str, ...]:
-    """Return the words of a list that is written as one text."""
-    return tuple(text.split())
-
-
 # What else may stand in a clause that makes a choice.
-_PLAIN: Final = frozenset(
-    split_words(
-        "i i'm im i'd i'll we we're we'd my our me us vote votes voting cast position verdict answer stance choice decision view "
-        "final is am are do would will can must be hereby strongly full fully clearly firmly completely entirely wholeheartedly "
-        "still also therefore thus overall so well hm hmm ok okay alright then personally definitely absolutely gladly a an the "
-        "this that it its these them to of with on in for as motion proposal resolution synthesis idea plan draft option "
-        "candidate conclusion change statement claim finding work here now written stands and think go"
-    )
-)
-_PICK: Final = frozenset(
-    split_words(
-        "choose chose pick picked prefer propose suggest recommend select take use adopt favour favor want best should let's "
-        "lets support back say like"
-    )
-)
-_PLAIN_HAN: Final = split_words(
-    "我们 我 本席 投票 投 一票 票 表示 对此 对于 对 这个 这一 这项 该 此 本 动议 决定 提案 提议 方案 结论 草案 说法 观点 "
-    "完全 坚决 明确 强烈 非常 仍然 还是 就 会 将 选择 的 意见 态度 立场 是 给 认为 应该 应当 最终 好的 好 嗯 那么 了 它 并"
-)
-_PICK_HAN: Final = ("采用", "使用", "推荐", "建议", "支持", "主张", "选项", "喜欢", "选", "用")
+_PLAIN: Final = frozenset(CLAUSE_WORDS["plain"])
+_PICK: Final = frozenset(CLAUSE_WORDS["pick"])
+_PLAIN_HAN: Final = CLAUSE_WORDS["plain_han"]
+_PICK_HAN: Final = CLAUSE_WORDS["pick_han"]
 _DENIAL: Final = re.compile(
     r"\b(?:no|not|never|neither|nor|nobody|none|nothing|nowhere|cannot|cant|dont|wont|[a-z]+n't|without|hardly|barely|scarcely|"
     r"rarely|seldom|unable|refus[a-z]+|fail[a-z]*|deny|denies|denied|lack[a-z]*|withh[a-z]+|withdr[a-z]+|un|non|anti|ex|instead|"
@@ -89,10 +67,7 @@ _SELF_REFERENCE: Final = re.compile(r"\b(?:as|like) i said\b|如前所述|正如
 _OPENERS: Final = frozenset({"ok", "okay", "well", "alright", "hm", "hmm", "so", "then", "好", "好的", "嗯"})
 _STANCES: Final = ("support", "conditional", "oppose", "abstain", "challenge", "declined", "REJECTED", "APPROVED")
 """Whose words keep a text from being read as something else, whatever it may choose from."""
-_MORE_STANCES: Final = split_words(
-    "supported supporter supporters opponent opponents opposition objections objected rejecting rejection approved approving "
-    "approval agreement disagreement abstained opposing supporting veto passing pass"
-)
+_MORE_STANCES: Final = CLAUSE_WORDS["more_stances"]
 _WHOLE_ANSWERS: Final = frozenset({"是的", "好的", "不行", "不可以", "sure"})
 """Words that make a choice as a whole answer only, beside those of the vocabulary."""
 
@@ -172,7 +147,6 @@ def split_clauses(text: str) -> list[str]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text."""
     return [sentence for each in _SENTENCE_END.split(text) if (sentence := each.strip())]
 
 
@@ -365,8 +339,11 @@ def split_by_line_number(text: str) -> list[tuple[int | None, str]]:
 
 
 def build_choices(options: tuple[str, ...]) -> tuple[PersonChoice, ...]:
-    """Return options as choices."""
     return tuple(PersonChoice(value=option, text=option) for option in options)
+
+
+POSITIONS: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
+"""The sides that a vote may take."""
 
 
 def list_words(choice: PersonChoice) -> tuple[str, ...]:
@@ -383,6 +360,11 @@ def find_choice(text: str, choices: Sequence[PersonChoice]) -> PositionRead | No
     """Return the one choice that a text makes; None if it does not make exactly one."""
     chosen = read_choice(text, choices)
     return PositionRead(chosen) if chosen is not None else apply_rule(text, choices)
+
+
+def is_sentence(text: str, choices: Sequence[PersonChoice]) -> bool:
+    """Whether neither a text nor its first line just names a choice: what it says of one is taken from its words."""
+    return all(read_choice(each, choices) is None for each in (text, text.strip().partition("\n")[0]))
 
 
 def read_option(text: str, choices: Sequence[PersonChoice]) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from moothall.codec.choice_rule import PositionRead, build_choices, find_choice, has_meaning, is_line_mark
+from moothall.codec.choice_rule import PositionRead, build_choices, find_choice, has_meaning, is_line_mark, is_sentence
 from moothall.codec.json_text import extract_object
 from moothall.codec.value_words import is_blank, is_empty, read_flag, read_integer, read_share
 from moothall.domain.claims import cut_text
@@ -81,16 +81,18 @@ def read_choice(allowed: Sequence[object], value: object, path: str, notes: Read
         return value
     value = _unwrap_one(value)
     chosen: object | None = None
+    code = "read"
     if all(isinstance(each, int) for each in allowed):
         number = read_integer(value)
         chosen = number if number in allowed else None
     elif isinstance(value, str | int | float):
         read = find_allowed(str(value), allowed)
         chosen = None if read is None else read.value
+        code = "words" if is_sentence(str(value), build_choices(tuple(map(str, allowed)))) else "read"
     if chosen is None:
         shown = ", ".join(str(each) for each in allowed[:12]) or "none"
         raise BadAnswer(f"{path}: expected one of: {shown} (given: {show_value(value)})")
-    notes.add("read", path, value, chosen)
+    notes.add(code, path, value, chosen)
     return chosen
 
 

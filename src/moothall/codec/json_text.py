@@ -128,7 +128,7 @@ def _list_objects(source: str, start: int) -> tuple[list[dict[str, object]], lis
             break
         except ValueError:
             # A brace in prose: a valid object may still follow. Inside a broken one only parts would be objects.
-            if _looks_like_object(source, start):
+            if re.match(r"\{\s*(?:[\"'“]|\w+\s*:|//|/\*|\})", source[start : start + 80]):
                 break
             start = source.find("{", start + 1)
             continue
@@ -163,10 +163,6 @@ def _join_pairs(pairs: Sequence[tuple[str, Any]], doubled: list[str]) -> dict[st
                 continue
         joined[key] = value
     return joined
-
-
-def _looks_like_object(source: str, start: int) -> bool:
-    return re.match(r"\{\s*(?:[\"'“]|\w+\s*:|//|/\*|\})", source[start : start + 80]) is not None
 
 
 _NUMBERED: Final = re.compile(r"\s*(#?\d{1,6})\s*[:：.)、=–-]?\s*(\S.*)", re.DOTALL)

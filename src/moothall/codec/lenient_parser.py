@@ -11,7 +11,7 @@ The path of an answer leads one way: text, JSON and its structure (`json_text`),
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from moothall.codec.choice_rule import PositionRead
+from moothall.codec.choice_rule import PositionRead, build_choices, is_sentence
 from moothall.codec.field_values import (
     MAX_GIVEN,
     NOT_GIVEN,
@@ -136,6 +136,8 @@ class LenientParser:
                 if option is None:
                     raise BadAnswer(f"a JSON object was expected, or words that begin with one of: {', '.join(field['enum'])}")
                 said[name] = option.value
+                if len(field["enum"]) > 1 and is_sentence(text, build_choices(tuple(map(str, field["enum"])))):
+                    self._notes.add("words", name, text, option.value)
                 if option.condition and _CONDITION in fields:
                     said[_CONDITION] = option.condition
             elif field.get("type") == "array" and (inner := find_one_text(field.get("items", {}))) is not None:

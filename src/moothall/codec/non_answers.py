@@ -6,11 +6,11 @@ may begin with an apology. What is declined must be the answer itself ("I can't 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Final
 
-from moothall.codec.choice_rule import apply_rule, build_choices, fold_text, names_choice, split_sentences
+from moothall.codec.choice_rule import POSITIONS, apply_rule, fold_text, names_choice, split_sentences
 from moothall.codec.field_values import show_value
 from moothall.codec.json_text import fold_name, fold_names, is_free_text, says_something
 from moothall.domain.effects import Brief, Schema
@@ -68,7 +68,7 @@ MAX_VOTE_LENGTH: Final = 120
 """A longer sentence holds more words than a vote has."""
 MIN_ECHO_LENGTH: Final = 12
 """A shorter line of the prompt may stand in an answer by chance."""
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?:。！？：])\s*|\n")
+_PART_END: Final = re.compile(r"(?<=[.!?:。！？：])\s*|\n")
 
 
 def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_repaired: bool) -> None:
@@ -76,6 +76,7 @@ def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_re
     if is_repaired and isinstance(raw, str) and _FORM.search(raw):
         raise BadAnswer("the form of the answer was repeated; fill it in with an answer of your own")
     properties: Mapping[str, Schema] = schema.get("properties", {})
+    prompt = "\n".join((brief.system, brief.shared, brief.own)).casefold()
     # A field that was not asked for has what code put there, and a choice is one of its words.
     chosen = {each.name for each in fields(brief.form.shape) if "enum" in properties.get(each.name, {"enum": ()})}
     for name, text in ((name, text) for name, text in iterate_named_texts(said) if name not in chosen):
@@ -86,21 +87,23 @@ def check_echo(brief: Brief, raw: object, said: object, schema: Schema, *, is_re
         # Where words are asked for, no name of a field is shown.
         is_name = brief.form.form == "json" and fold_name(text) in names
         # A direction is a name, and the task itself is one.
-        if is_hint or is_name or (name != "direction" and _repeats_prompt(brief, text)):
+        if is_hint or is_name or (name != "direction" and _repeats_prompt(brief, prompt, text)):
             shown = show_value(text)
             raise BadAnswer(f"{name}: words of the prompt were repeated; an answer of your own was expected (given: {shown})")
 
 
-def _repeats_prompt(brief: Brief, text: str) -> bool:
-    """Whether every sentence of a text stands in the prompt, where Moot speaks: what others said may be said again."""
+def _repeats_prompt(brief: Brief, prompt: str, text: str) -> bool:
+    """Whether every sentence of a text stands in the prompt, where Moot speaks: what others said may be said again.
+
+    `prompt` is the whole one, in lower case.
+    """
     if len(text) < MIN_ECHO_LENGTH:
         return False
     topic = _fold_line(brief.perception.goal)
     if topic.endswith(("?", "？")) and _fold_line(text) == topic:
         return True
     # Nearly every answer ends here: folding a prompt takes much longer than to look for a few sentences in it.
-    prompt = "\n".join((brief.system, brief.shared, brief.own)).casefold()
-    parts = [part.strip() for part in _SENTENCE_END.split(text.casefold())]
+    parts = [part.strip() for part in _PART_END.split(text.casefold())]
     if not any(len(part) >= MIN_ECHO_LENGTH and part in prompt for part in parts):
         return False
     sentences = _list_sentences(text.replace(FENCE, ""))
@@ -119,11 +122,16 @@ def _fold_lines(lines: Sequence[str]) -> set[str]:
 
 
 def _list_sentences(text: str) -> list[str]:
-    return [each for part in _SENTENCE_END.split(text) if (each := _fold_line(part))] or [""]
+    return [each for part in _PART_END.split(text) if (each := _fold_line(part))] or [""]
 
 
 def _fold_line(text: str) -> str:
     return " ".join(fold_text(text).split()).strip(" \"'.。:：")
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text holds marks alone, such as "…" or "|"."""
+    return not _fold_line(text)
 
 
 def check_refusal(value: object) -> None:
@@ -156,9 +164,8 @@ def iterate_named_texts(value: object, name: str = "", depth: int = 0) -> Iterat
                 yield from iterate_named_texts(each, name, depth + 1)
 
 
-_SIDES: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
 _LABELS: Final = {
-    **{each.value: each.value for each in _SIDES},
+    **{each.value: each.value for each in POSITIONS},
     **{"conditional": "conditional_support", "challenge": "oppose", "APPROVED": "support", "REJECTED": "oppose"},
 }
 """The side that each label takes."""
@@ -166,15 +173,19 @@ _NOT_SAID: Final = frozenset({"condition", "choice", "due"})
 """Texts beside a label that take no side themselves."""
 
 
-def check_sides(said: object, depth: int = 0) -> None:
-    """Raises BadAnswer when a text makes another choice than the label that stands beside it: which of the two is meant?"""
+def check_sides(said: object, depth: int = 0, *, filled: Container[str] = ()) -> None:
+    """Raises BadAnswer when a text makes another choice than the label that stands beside it: which of the two is meant?
+
+    What code has `filled` in is nobody's label.
+    """
     if isinstance(said, tuple):
         for each in said:
             check_sides(each, depth + 1)
     if not is_dataclass(said) or depth > 3:
         return
     values = {each.name: getattr(said, each.name) for each in fields(said)}
-    labels = {name: _LABELS[value] for name, value in values.items() if isinstance(value, str) and value in _LABELS}
+    stated = {name: value for name, value in values.items() if isinstance(value, str) and name not in filled}
+    labels = {name: _LABELS[value] for name, value in stated.items() if value in _LABELS}
     for name, value in values.items():
         if not isinstance(value, str):
             check_sides(value, depth + 1)
@@ -185,8 +196,8 @@ def check_sides(said: object, depth: int = 0) -> None:
 
 def _check_side(name: str, text: str, *, label: str, side: str) -> None:
     # "Yes" in a text may answer something else than the motion, and no long sentence is a vote.
-    sentences = {each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH and names_choice(each, _SIDES)}
-    sides = {read.value for each in sentences if (read := apply_rule(each, _SIDES)) is not None}
+    sentences = {each for each in split_sentences(text) if len(each) <= MAX_VOTE_LENGTH and names_choice(each, POSITIONS)}
+    sides = {read.value for each in sentences if (read := apply_rule(each, POSITIONS)) is not None}
     # "I support it" beside a condition is half of what was said, not its opposite.
     if sides and not sides & {side, "support" if side == "conditional_support" else side}:
         other = " / ".join(sorted(sides))

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from moothall.codec.answers import parse_alternative, parse_answer
-from moothall.codec.choice_rule import find_choice, list_words, read_choice, read_option, split_by_line_number
+from moothall.codec.answers import FromText, WordedAnswer, parse_alternative, parse_answer
+from moothall.codec.choice_rule import find_choice, is_sentence, list_words, read_choice, read_option, split_by_line_number
 from moothall.codec.json_text import extract_object
 from moothall.codec.schemas import get_own_schema
 from moothall.codec.value_words import read_integer, read_share, split_numbers
@@ -64,7 +64,7 @@ def read_step(step: PersonStep, text: str) -> str | None:
 
 def is_read_from_words(step: PersonStep, text: str) -> bool:
     """Whether a choice was taken from a sentence rather than named: the person is shown what was understood."""
-    return step.kind in {"position", "option"} and bool(step.choices) and bool(text) and read_choice(text, step.choices) is None
+    return step.kind in {"position", "option"} and bool(step.choices) and bool(text) and is_sentence(text, step.choices)
 
 
 def suggest_choice(text: str, choices: Sequence[PersonChoice]) -> str:
@@ -292,9 +292,10 @@ def interpret_plain_text(rules: AnswerRules, raw: object) -> object:
     alternative = find_alternative(rules, raw)
     if alternative is not None:
         return alternative
-    if rules.form.form == "json" and not _holds_json(raw):
-        return read_plain_answer(build_person_ask(rules), raw)
-    return raw if rules.form.form == "json" or rules.person is None else _interpret_words(rules, raw)
+    if not issubclass(rules.form.shape, FromText):
+        person = build_person_ask(rules)
+        return raw if _holds_json(raw) else _keep_words(person, raw, read_plain_answer(person, raw))
+    return raw if rules.person is None else _interpret_words(rules, raw)
 
 
 def find_kept_words(brief: Brief, raw: object) -> KeptWords | None:
@@ -314,9 +315,16 @@ def _interpret_words(rules: AnswerRules, text: str) -> object:
     if not person.steps or not person.steps[0].choices:
         return text
     try:
-        return parse_answer(rules.form, text)
+        return _keep_words(person, text, parse_answer(rules.form, text))
     except BadAnswer:
-        return read_plain_answer(person, text)
+        return _keep_words(person, text, read_plain_answer(person, text))
+
+
+def _keep_words(person: PersonAsk, text: str, fields: object) -> object:
+    """Return an answer with its words, where a choice was taken from them."""
+    said = text.strip()
+    is_from_words = find_command(person, said) is None and any(is_read_from_words(step, said) for step in person.steps[:1])
+    return WordedAnswer(fields=fields, words=(said,)) if is_from_words else fields
 
 
 def _holds_json(text: str) -> bool:

@@ -11,14 +11,34 @@ from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from typing import Final, Generic, TypeVar
 
 from moothall.domain.context import Utterance
-from moothall.domain.effects import AnswerForm, Schema
+from moothall.domain.effects import AnswerForm, Ask, Schema
+from moothall.domain.facts import Language
 from moothall.domain.person import Answers, PersonAsk, PersonCommand, PersonStep
+from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.replace import copy_fields
 
 Asked = TypeVar("Asked")
 """An ask and the state in which it is answered."""
 
 NOT_GIVEN: Final = object()
+
+S = TypeVar("S", bound=ProtocolState)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateAsk(Generic[S]):
+    """An ask together with the state of its protocol."""
+
+    state: S
+    ask: Ask
+
+    @property
+    def language(self) -> Language:
+        return self.state.opened.language
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return self.state.opened.subject.options
 
 
 # Without slots: a generic dataclass with slots cannot be called by its parametrized name.

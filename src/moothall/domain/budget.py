@@ -95,10 +95,14 @@ def find_exhausted_limit(budget: Budget, spent: Spent) -> BudgetKind | None:
 class ExpectedCalls:
     """How often each of these seats is asked for one kind of answer, at least and at most, and how long the answers are.
 
-    A fraction is a share of asks that go to one of several seats.
+    A fraction is a share of asks that go to one of several seats. What one entry names comes after what the entry before it does.
     """
 
     seats: tuple[SeatId, ...]
     least: float
     most: float
     tokens_out: int = LONG_ANSWER
+    is_in_turn: bool = False
+    """Whether the seats are asked one after the other, each after the answer of the one before, and not all at once."""
+    steps: tuple[int, int] | None = None
+    """How many of these calls wait for one another, at least and at most, where neither is so."""

@@ -3,7 +3,6 @@
 The plain-text forms are those that agents write to their director: `Director，我需要咨询 @{agent}：…` and its English equivalent.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,33 +18,15 @@ ConsultText = Annotated[str, MaxLen(8_000)]
 MAX_PER_SEAT: Final = 100
 MAX_PER_SESSION: Final = 1_000
 
-# Both languages and full-width punctuation: models mix them freely. Leading `*` allows for a request in bold Markdown.
+MAX_PREFACE_LENGTH: Final = 300
+"""A request may stand behind a sentence or two; what is longer is a speech that mentions one."""
+
+# Both languages and full-width punctuation: models mix them freely.
 _REQUEST = re.compile(
-    r"[\s*]*Director\s*[,，]?\s*(?:我需要咨询|我要咨询|I need to consult|I want to consult)"
+    r"Director\s*[,，]?\s*(?:我需要咨询|我要咨询|I need to consult|I want to consult)"
     r"\s*[@＠](?P<to>[\w-]+)\**\s*(?:[:：]|\n)",
     re.IGNORECASE,
 )
-_LABELS: Final[dict[str, str]] = {
-    "问题": "question",
-    "question": "question",
-    "背景": "background",
-    "background": "background",
-    "我的理解": "understanding",
-    "my understanding": "understanding",
-    "类型": "kind",
-    "kind": "kind",
-}
-_KINDS: Final[dict[str, ConsultKind]] = {
-    "knowledge": "knowledge",
-    "知识": "knowledge",
-    "知识咨询": "knowledge",
-    "confirmation": "confirmation",
-    "确认": "confirmation",
-    "确认咨询": "confirmation",
-    "feedback": "feedback",
-    "反馈": "feedback",
-    "问题反馈": "feedback",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +58,17 @@ class ConsultRequest:
     @classmethod
     def from_text(cls, text: str) -> Self | None:
         """Parse a request from plain text; None if it is not one. Raises ValueError for a request without a question."""
-        found = _REQUEST.match(text)
-        if found is None:
+        found = _REQUEST.search(text)
+        if found is None or found.start() > MAX_PREFACE_LENGTH or not _is_preface(text[: found.start()]):
             return None
-        fields = parse_labelled_text(text[found.end() :], _LABELS, "question")
+        # Imported here: only few sessions read such a text, and every command would pay for the words.
+        from moothall.domain.vocabulary import LABELS
+
+        fields = parse_labelled_text(text[found.end() :].removesuffix("```"), LABELS["request"], "question")
         if not fields.get("question"):
             raise ValueError(f"the request to consult @{found['to']} holds no question; write it behind the colon")
         # An unknown kind falls back to a knowledge question: a typing error in one label must not lose the request.
-        kind = _KINDS.get(fields.get("kind", "").strip(" *。.").casefold(), "knowledge")
+        kind: ConsultKind = LABELS["consult_kind"].get(fields.get("kind", "").strip(" *。.").casefold(), "knowledge")
         return cls(
             to=found["to"],
             question=fields["question"],
@@ -109,20 +93,11 @@ class RecordFileRequest:
     document: Callable[[int], str]
 
 
-def parse_json_object(text: str, field: str) -> dict[str, object]:
-    """Parse a text as a JSON object that has this field; any other text gives an empty dict."""
-    if not text.lstrip().startswith("{"):
-        return {}
-    try:
-        found = json.loads(text)
-    # RecursionError: a participant may send thousands of nested brackets, which must not end the session.
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) and field in found else {}
-
-
 def parse_labelled_text(text: str, labels: dict[str, str], first: str) -> dict[str, str]:
-    """Split a text by the labels that begin its lines, such as `**问题**：`; text before the first label belongs to `first`."""
+    """Split a text by the labels that begin its lines, such as `**问题**：`.
+
+    Text before the first label belongs to `first`, unless that has a label of its own: then it only leads there.
+    """
     # Longest label first: alternation takes the first match, so a label that is a prefix of another must come later.
     names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
     label = re.compile(rf"^[ \t>-]*\*{{0,2}}({names})\*{{0,2}}[ \t]*[:：]\*{{0,2}}", re.IGNORECASE | re.MULTILINE)
@@ -130,7 +105,10 @@ def parse_labelled_text(text: str, labels: dict[str, str], first: str) -> dict[s
     name, start = first, 0
     for match in label.finditer(text):
         _add_part(found, name, text[start : match.start()])
-        name, start = labels[match[1].casefold()], match.end()
+        name = labels[match[1].casefold()]
+        if name == first and not start:
+            found.clear()
+        start = match.end()
     _add_part(found, name, text[start:])
     return found
 
@@ -139,3 +117,16 @@ def _add_part(found: dict[str, str], name: str, part: str) -> None:
     words = part.strip()
     if words:
         found[name] = f"{found[name]}\n{words}" if name in found else words
+
+
+def _is_preface(text: str) -> bool:
+    """Whether a text may stand before a request: nothing, or whole sentences; a colon only at the end of a line.
+
+    Bold marks and a fence may open the request.
+    """
+    head, fence, language = text.rstrip().rstrip("*").rpartition("```")
+    opened = head if fence and (not language.strip() or language.strip().isalnum()) else text
+    words = opened.rstrip().rstrip("*").rstrip()
+    if not words or words[-1] in ".!?。！？":
+        return True
+    return words[-1] in ":：" and "\n" in text[len(words) :]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from moothall.domain.consult import ConsultRequest
 from moothall.domain.context import Perception
-from moothall.domain.facts import Fact, Language, Reply
+from moothall.domain.facts import Fact, Language, ReadingRule, Reply
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.person import PersonAsk
 from moothall.domain.roster import Seat
@@ -137,6 +137,9 @@ class AnswerRules:
 
     normalize: Callable[[object], Normalized] = keep_answer
     """Brings an answer of the right shape into line with the state, and notes what it changed."""
+
+    reading: ReadingRule = "lenient"
+    """Whether a choice may be taken from a sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

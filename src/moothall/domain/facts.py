@@ -4,9 +4,10 @@ The facts here are those that every protocol shares. A protocol adds its own: on
 facts that its rulebook computes, and one `Closed`; its `kinds` name all of them.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
 from moothall.domain.budget import FREE, Budget, BudgetKind, Usage
 from moothall.domain.consult import ConsultRules
@@ -31,12 +32,34 @@ class Fact:
     """The base class of all facts; it has no fields."""
 
 
+F = TypeVar("F", bound=Fact)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def add_kind(kinds: dict[str, type[Fact]], name: str) -> Callable[[type[F]], type[F]]:
+    """Make a class a fact, among these kinds. Its name is stored in every ledger: a released one never changes."""
+
+    def add(fact: type[F]) -> type[F]:
+        kinds[name] = made = dataclass(frozen=True, slots=True, kw_only=True)(fact)
+        return made
+
+    return add
+
+
+CORE_KINDS: Final[dict[str, type[Fact]]] = {}
+"""The facts that every protocol shares, by their stored names."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportSource:
     """Where an imported session came from."""
 
     form: Literal["context"]
     session: str
+
+
+ReadingRule = Literal["lenient", "strict"]
+"""Whether a choice is read from a sentence, or only where it is named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +82,7 @@ class Opened(Fact):
     hosted: bool = False
     consult: ConsultRules | None = None
     demo: str = ""
+    reading: ReadingRule = "lenient"
 
     helpers: ClassVar[frozenset[SeatId]] = frozenset()
     """The seats of this protocol that serve the others and have no say of their own: their weight does not count."""
@@ -88,12 +112,17 @@ class Reply(Fact):
     model: str = ""
 
 
+def list_worded_choices(corrections: Iterable[str]) -> list[str]:
+    """Return the notes on choices that were taken from a sentence, each with its words."""
+    return [note for note in corrections if note.startswith("words ") and note != "words the answer"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed(Fact):
     """The last fact of a session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "asks_sent")
 class AsksSent(Fact):
     """These asks were sent to their seats for the first time, all with one deadline.
 
@@ -105,7 +134,7 @@ class AsksSent(Fact):
     outside: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "seat_lost")
 class SeatLost(Fact):
     """A seat gave no usable answer to an ask."""
 
@@ -116,14 +145,14 @@ class SeatLost(Fact):
     usage: Usage = FREE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "asks_withdrawn")
 class AsksWithdrawn(Fact):
     """The session continued without waiting for these asks."""
 
     asks: tuple[AskId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "input_given")
 class InputGiven(Fact):
     """The user added a message to the session. `key` makes a retried call count once."""
 
@@ -131,14 +160,14 @@ class InputGiven(Fact):
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "close_called")
 class CloseCalled(Fact):
     """The owner of the session asked for its end: it concludes with what has been said so far."""
 
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "budget_exhausted")
 class BudgetExhausted(Fact):
     """A limit was reached; the protocol decides how the session ends."""
 
@@ -146,12 +175,12 @@ class BudgetExhausted(Fact):
     spent: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "session_resumed")
 class SessionResumed(Fact):
     """A process resumed the session; the time since the last entry does not count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "session_parked")
 class SessionParked(Fact):
     """An outage left too few seats to decide fairly: nothing is asked, lost or concluded until somebody resumes the session.
 
@@ -163,14 +192,14 @@ class SessionParked(Fact):
     usage: Usage = FREE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "seats_swapped")
 class SeatsSwapped(Fact):
     """Other participants fill these seats from here on; what they were asked is put again."""
 
     swaps: tuple[Swap, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "family_stated")
 class FamilyStated(Fact):
     """An agent from outside said which model family it is of (D-20); `origin` is the door through which it did."""
 
@@ -179,7 +208,7 @@ class FamilyStated(Fact):
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "session_forked")
 class SessionForked(Fact):
     """The entries before this one are a copy of another session up to one of its entries."""
 
@@ -188,36 +217,18 @@ class SessionForked(Fact):
     swaps: tuple[Swap, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "session_cancelled")
 class SessionCancelled(Closed):
     """Somebody ended the session before it reached a conclusion."""
 
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(CORE_KINDS, "session_imported")
 class SessionImported(Closed):
     """A session that had ended elsewhere was imported; `conclusion` is its JSON, unchanged."""
 
     conclusion: str
-
-
-# These names are stored in every ledger: a released one never changes.
-CORE_KINDS: dict[str, type[Fact]] = {
-    "asks_sent": AsksSent,
-    "seat_lost": SeatLost,
-    "asks_withdrawn": AsksWithdrawn,
-    "input_given": InputGiven,
-    "close_called": CloseCalled,
-    "budget_exhausted": BudgetExhausted,
-    "session_resumed": SessionResumed,
-    "session_forked": SessionForked,
-    "session_cancelled": SessionCancelled,
-    "session_imported": SessionImported,
-    "session_parked": SessionParked,
-    "seats_swapped": SeatsSwapped,
-    "family_stated": FamilyStated,
-}
 
 
 class Entry(NamedTuple):

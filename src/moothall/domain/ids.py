@@ -16,6 +16,14 @@ MAX_SEAT_LENGTH: Final = 64
 MAX_SESSION_LENGTH: Final = 80
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_ALIKE_SCRIPTS: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "COPTIC", "CHEROKEE"})
+"""Scripts with letters that look like those of another; a name is written in one of them."""
+_ALIKE: Final = str.maketrans(
+    "аАВсСԁеЕһНіІјЈӏкКмМоОрРԛѕЅтТуУԝхХαΑΒΕΖΗιΙκΚΜΝνοΟρΡΤυΥχΧհոօս",
+    "aABcCdeEhHiIjJlkKmMoOpPqsStTyYwxXaABEZHiIkKMNvoOpPTuYxXhnou",
+)
+"""Letters of other scripts, and the Latin ones that they look like."""
+_ALIKE_SHAPES: Final = str.maketrans("I10", "llO")
 
 
 def parse_seat_id(text: str) -> SeatId:
@@ -27,9 +35,19 @@ def parse_seat_id(text: str) -> SeatId:
     # Mn and Mc are combining marks: many scripts (Devanagari, Thai) cannot write a word without them.
     if not all(char.isalnum() or char in "_-" or unicodedata.category(char) in {"Mn", "Mc"} for char in name):
         raise BadName(f"seat id {text!r} may hold letters and digits of any script, '_' and '-', nothing else")
-    if name.upper() == USER:
+    scripts = {unicodedata.name(char, "").partition(" ")[0] for char in name} & _ALIKE_SCRIPTS
+    if len(scripts) > 1:
+        mixed = " and ".join(sorted(script.title() for script in scripts))
+        raise BadName(f"seat id {text!r} mixes {mixed} letters, which look alike; write it in one of them")
+    if "user" in list_name_shapes(name):
         raise BadName(f"seat id {text!r} is reserved for the person who asks; choose another")
     return SeatId(name)
+
+
+def list_name_shapes(name: str) -> frozenset[str]:
+    """How a name looks to a reader: two names with a shape in common are taken for one another."""
+    letters = unicodedata.normalize("NFKC", name).translate(_ALIKE)
+    return frozenset({letters.casefold(), f"={letters.translate(_ALIKE_SHAPES)}"})
 
 
 def parse_session_id(text: str) -> SessionId:
@@ -56,6 +74,10 @@ def daily_id(now: datetime, number: int) -> SessionId:
 def ask_id(turn: int, kind: str, seat: SeatId) -> AskId:
     """The stable id of an ask. It is computed from the session's state, so that a restarted process builds the same id."""
     return AskId(f"{turn}.{kind}.{seat}")
+
+
+def find_asked_seat(ask: AskId) -> SeatId:
+    return SeatId(ask.split(".", 2)[2])
 
 
 def is_register(name: str) -> bool:

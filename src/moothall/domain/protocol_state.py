@@ -64,6 +64,19 @@ class ProtocolState:
         """Why the session is to end now. The owner's call precedes a limit: the owner wants the end at once."""
         return "called" if self.is_close_called else self.exhausted
 
+    @property
+    def is_sealed(self) -> bool:
+        """Whether what seats say now may be read by nobody else yet. A protocol that asks blind overrides it.
+
+        While it holds, replies after the entry `sealed_after` show at every door who wrote, and not what.
+        """
+        return False
+
+    @property
+    def sealed_after(self) -> int:
+        """The last entry that may be read while others are sealed."""
+        return 0
+
     def seat(self, name: str) -> Seat:
         return next(seat for seat in self.seats if seat.id == name)
 

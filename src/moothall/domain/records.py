@@ -1,10 +1,12 @@
 """Records: entries in the form in which a ledger stores them, and the facts of the register of heads."""
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from moothall.domain.facts import Fact
+from moothall.domain.facts import Fact, add_kind
 from moothall.domain.ids import SessionId
+
+HEAD_KINDS: Final[dict[str, type[Fact]]] = {}
+FILE_KINDS: Final[dict[str, type[Fact]]] = {}
 
 
 class StoredRecord(NamedTuple):
@@ -50,14 +52,14 @@ class RegisteredHead(NamedTuple):
     hash: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(HEAD_KINDS, "heads.registered")
 class HeadsRegistered(Fact):
     """How far some sessions have gone."""
 
     heads: tuple[RegisteredHead, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(HEAD_KINDS, "heads.archived")
 class SessionsArchived(Fact):
     """Closed sessions that went into a file, with their last entries."""
 
@@ -65,23 +67,35 @@ class SessionsArchived(Fact):
     heads: tuple[RegisteredHead, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(HEAD_KINDS, "heads.returned")
 class SessionsReturned(Fact):
     """Sessions that came back from an archive."""
 
     sessions: tuple[SessionId, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(HEAD_KINDS, "heads.signed")
 class HeadsSigned(Fact):
     """The heads of the whole ledger with a signature, as `moot heads` prints them."""
 
     document: str
 
 
-HEAD_KINDS: Final[dict[str, type[Fact]]] = {
-    "heads.registered": HeadsRegistered,
-    "heads.archived": SessionsArchived,
-    "heads.returned": SessionsReturned,
-    "heads.signed": HeadsSigned,
-}
+@add_kind(FILE_KINDS, "file.stored")
+class FileStored(Fact):
+    """The first record of a given file's stream; its text follows in parts. Lists of streams read the first and last record."""
+
+    sha256: str
+    size: int
+
+
+@add_kind(FILE_KINDS, "file.part")
+class FilePart(Fact):
+    """A part of a given file's text."""
+
+    text: str
+
+
+@add_kind(FILE_KINDS, "file.ended")
+class FileEnded(Fact):
+    """The text of a given file is complete."""

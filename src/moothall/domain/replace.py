@@ -21,11 +21,11 @@ else:
 T = TypeVar("T")
 
 
-def copy_fields(target: type[T], source: Any, **values: Any) -> T:
-    """Build a value of a dataclass from what another one holds under the same names; `values` are the rest, and come first."""
-    known = {each.name for each in fields(source)}
-    shared = {each.name: getattr(source, each.name) for each in fields(target) if each.init and each.name in known}  # type: ignore[arg-type]
-    return target(**{**shared, **values})
+def copy_fields(target: type[T], *sources: Any, **values: Any) -> T:
+    """Build a value of a dataclass from what others hold under the same names: the later first, and `values` before all."""
+    known = {each.name: source for source in sources for each in fields(source)}
+    names = [each.name for each in fields(target) if each.init and each.name in known]  # type: ignore[arg-type]
+    return target(**{**{name: getattr(known[name], name) for name in names}, **values})
 
 
 __all__ = ["copy_fields", "fast_replace"]

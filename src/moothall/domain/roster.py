@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from moothall.domain.ids import SeatId, parse_seat_id
+from moothall.domain.ids import SeatId, list_name_shapes, parse_seat_id
 from moothall.domain.safe_text import fix_surrogates
 from moothall.errors import BadRoster
 
@@ -45,8 +45,9 @@ class Seat:
     """A place in a session; `platform` names the participant that fills it.
 
     `patience` is the number of seconds that the seat has for an answer; None leaves that to the protocol. `accuracy` is how often
-    its source was right by its track record; None where `trust` was set by hand or nothing is recorded. `family` is the model
-    family that an agent from outside states; "" where the platform says it.
+    its source was right by its track record; None where `trust` was set by hand or nothing is recorded. `cases` is how many of
+    its stated confidences were reviewed. `family` is the model family that an agent from outside states; "" where the platform
+    says it.
     """
 
     id: SeatId
@@ -57,6 +58,7 @@ class Seat:
     trust: float = NEUTRAL_TRUST
     patience: float | None = None
     accuracy: float | None = None
+    cases: float = 0.0
     family: str = ""
 
     @property
@@ -100,11 +102,12 @@ def validate_seats(seats: Iterable[Seat], *, fewest: int = 1, most: int = MAX_SE
             raise BadRoster(f"seat id {seat.id!r} must be written {parse_seat_id(seat.id)!r}")
         if len(seat.stance) + len(seat.instructions) > MAX_ROLE_LENGTH:
             raise BadRoster(f"seat {seat.id!r}: stance and instructions have more than {MAX_ROLE_LENGTH} characters")
-        # Case-insensitive: prompts and files name seats, and "Ada" beside "ada" would be ambiguous for a reader.
-        key = seat.id.casefold()
-        if key in seen:
-            raise BadRoster(f"two seats are called {seen[key]!r} and {seat.id!r}; each needs an id of its own")
-        seen[key] = seat.id
+        # By their looks: prompts and files name seats, and "Ada" beside "ada" would be ambiguous for a reader.
+        shapes = list_name_shapes(seat.id)
+        if twin := next((seen[shape] for shape in shapes if shape in seen), None):
+            alike = "" if twin == seat.id else ", which look alike"
+            raise BadRoster(f"two seats are called {twin!r} and {seat.id!r}{alike}; each needs an id of its own")
+        seen |= dict.fromkeys(shapes, seat.id)
         if not 0 < seat.weight <= MAX_WEIGHT:
             raise BadRoster(
                 f"seat {seat.id!r} has the weight {seat.weight}; a bias weight must be greater than 0 (at most {MAX_WEIGHT:g})"
@@ -132,7 +135,11 @@ def swap_seats(seats: tuple[Seat, ...], swaps: Iterable[Swap]) -> tuple[Seat, ..
 
 def _swap_platform(seat: Seat, platform: str) -> Seat:
     # The track record belongs to the participant, not to the seat: a new participant starts with neutral trust.
-    return seat if platform == seat.platform else replace(seat, platform=platform, trust=NEUTRAL_TRUST, accuracy=None, family="")
+    return (
+        seat
+        if platform == seat.platform
+        else replace(seat, platform=platform, trust=NEUTRAL_TRUST, accuracy=None, cases=0.0, family="")
+    )
 
 
 def state_family(seats: tuple[Seat, ...], name: SeatId, family: str) -> tuple[Seat, ...]:

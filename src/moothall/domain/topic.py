@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 from typing import Final, Literal, get_args
 
 from moothall.domain.ids import SeatId
@@ -16,10 +17,10 @@ Stakes = Literal["low", "medium", "high", "critical"]
 MAX_TOPIC_LENGTH: Final = 20_000
 MAX_LABEL_LENGTH: Final = 100
 MAX_LABELS: Final = 32
-MAX_FILES: Final = 8
-MAX_FILE_LENGTH: Final = 60_000
-MAX_CONTEXT_LENGTH: Final = 120_000
-"""Characters of the files that are given with a question: each seat is sent them with every ask."""
+MAX_FILES: Final = 500
+MAX_FILE_LENGTH: Final = 2_000_000
+MAX_CONTEXT_LENGTH: Final = 4_000_000
+"""Characters of the files that are given with a question; what a prompt has no room for is searched (`reports.given`)."""
 # Bounded, because it is searched in text from outside; also `[CHOICE: PostgreSQL]`, bold or behind a bullet.
 _CHOICE: Final = re.compile(
     r"^[ \t*>-]{0,8}[\[【](?:choice|选择)(?:[\]】][ \t]{0,4}[:：]?|[:：])(?P<label>[^\n]{1,1000})$", re.IGNORECASE | re.MULTILINE
@@ -55,10 +56,20 @@ class Precedent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextFile:
-    """A file that was given with the question: data for every seat to read, never an instruction."""
+    """A file that was given with the question: data for every seat to read, never an instruction.
+
+    The opening stores its name, size and hash; the text is stored once under its hash, however many sessions were given it.
+    """
 
     name: str
-    text: str
+    text: str = ""
+    """Empty where the ledger at hand does not have it."""
+    sha256: str = ""
+    """Of the text in UTF-8, as hexadecimal digits."""
+    size: int = 0
+    """The bytes of the text."""
+    original: str = ""
+    """The hash of the file that the text was extracted from, where it was not text itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +90,8 @@ class Topic:
     """What memory tells the seats."""
     context: tuple[ContextFile, ...] = ()
     """Files that every seat may read."""
+    left_out: tuple[str, ...] = ()
+    """Files of a folder that could not be given, each with the reason."""
 
 
 def validate_topic(topic: str) -> str:
@@ -111,26 +124,28 @@ def build_topic(
     )
 
 
-def build_context(given: Iterable[tuple[str, str]]) -> tuple[ContextFile, ...]:
-    """Validate files that are given with a question (name and text) and return them; raises BadSetting."""
-    found = []
-    for name, text in given:
-        label = one_line(fix_surrogates(name))[:MAX_LABEL_LENGTH] or "?"
+def build_context(given: Iterable[ContextFile]) -> tuple[ContextFile, ...]:
+    """Validate files that are given with a question and return them with size and hash, each once; raises BadSetting."""
+    files: dict[str, ContextFile] = {}
+    for each in given:
+        name = one_line(fix_surrogates(each.name))[:MAX_LABEL_LENGTH] or "?"
+        text = fix_surrogates(each.text)
         if not text.strip():
-            raise BadSetting(f"the file {label!r} is empty; leave it out")
+            raise BadSetting(f"the file {name!r} is empty; leave it out")
         if len(text) > MAX_FILE_LENGTH:
             raise BadSetting(
-                f"the file {label!r} has {len(text)} characters; at most {MAX_FILE_LENGTH} are taken: give the part that matters"
+                f"the file {name!r} has {len(text)} characters; at most {MAX_FILE_LENGTH} are taken: give the part that matters"
             )
-        found.append(ContextFile(name=label, text=fix_surrogates(text)))
-    if len(found) > MAX_FILES:
-        raise BadSetting(f"{len(found)} files; at most {MAX_FILES} are taken")
-    size = sum(len(each.text) for each in found)
+        raw = text.encode()
+        file = ContextFile(name=name, text=text, sha256=sha256(raw).hexdigest(), size=len(raw), original=each.original)
+        if files.setdefault(name, file).sha256 != file.sha256:
+            raise BadSetting(f"two files are called {name!r}; give one of them another name, so that a citation names one text")
+    if len(files) > MAX_FILES:
+        raise BadSetting(f"{len(files)} files; at most {MAX_FILES} are taken")
+    size = sum(len(each.text) for each in files.values())
     if size > MAX_CONTEXT_LENGTH:
-        raise BadSetting(
-            f"the files have {size} characters together; at most {MAX_CONTEXT_LENGTH} are taken: every seat reads them all"
-        )
-    return tuple(found)
+        raise BadSetting(f"the files have {size} characters together; at most {MAX_CONTEXT_LENGTH} are taken")
+    return tuple(files.values())
 
 
 @lru_cache(maxsize=4_096)

@@ -1,21 +1,13 @@
 """The engine's public operations: open, run, answer, give input, cancel, watch, fork, replay, verify."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from moothall import errors
 from moothall.codec.chain import compute_root_hash, find_chain_fault
-from moothall.domain.facts import (
-    Closed,
-    Entry,
-    FamilyStated,
-    InputGiven,
-    Opened,
-    SeatsSwapped,
-    SessionCancelled,
-    SessionForked,
-)
+from moothall.domain import facts
 from moothall.domain.ids import SeatId, SessionId, daily_id, daily_prefix
 from moothall.domain.records import StoredRecord
 from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, Seat, Swap, validate_seats, validate_swaps
@@ -25,13 +17,6 @@ from moothall.engine.outside_answers import MAX_KEY_LENGTH, MAX_REASON_LENGTH, O
 from moothall.engine.replay import Replay, ReplayResult, replay_records
 from moothall.engine.session_loop import ParticipantFactory, SessionRun
 from moothall.engine.snapshot import Snapshot
-from moothall.errors import (
-    BadSetting,
-    KeyReused,
-    SeqConflict,
-    SessionExists,
-    UnknownSeat,
-)
 
 MAX_INPUT_LENGTH = 20_000
 
@@ -43,7 +28,7 @@ class Engine(OutsideAnswers):
     """All operations on sessions. Create one per process and ledger."""
 
     async def open(
-        self, opened: Opened, session: SessionId | None = None, then: Sequence[Entry] = (), at: datetime | None = None
+        self, opened: facts.Opened, session: SessionId | None = None, then: Sequence[facts.Entry] = (), at: datetime | None = None
     ) -> SessionId:
         """Record a new session, under `session` or the next free id of the day; raises SessionExists.
 
@@ -52,6 +37,7 @@ class Engine(OutsideAnswers):
         """
         # Fails for an unknown kind of opening before anything is written.
         self._writer.rules_for(opened)
+        await self._texts.store(opened.subject.context)
         now = self._world.clock.now()
         while True:
             name = session or await self._next_id(now)
@@ -62,9 +48,9 @@ class Engine(OutsideAnswers):
                 records.append(line.record)
             try:
                 await self._world.append(name, records)
-            except SeqConflict as cause:
+            except errors.SeqConflict as cause:
                 if session is not None:
-                    raise SessionExists(f"session {session!r} exists already; choose another id") from cause
+                    raise errors.SessionExists(f"session {session!r} exists already; choose another id") from cause
                 # Another process took this number: forget the counter, so that `_next_id` reads the ledger again.
                 self._numbers.clear()
                 continue
@@ -111,31 +97,31 @@ class Engine(OutsideAnswers):
                 del self._runs[session]
                 self._cache_snapshot(run.snapshot)
 
-    async def give_input(self, session: SessionId, text: str, key: str = "") -> Entry | None:
+    async def give_input(self, session: SessionId, text: str, key: str = "") -> facts.Entry | None:
         """Record a message of the user; None if it is already recorded under this key. Raises SessionClosed, KeyReused."""
         if not text.strip():
-            raise BadSetting("the input is empty; say what the meeting should hear")
+            raise errors.BadSetting("the input is empty; say what the meeting should hear")
         if len(text) > MAX_INPUT_LENGTH:
-            raise BadSetting(f"the input has {len(text)} characters; at most {MAX_INPUT_LENGTH} are taken")
+            raise errors.BadSetting(f"the input has {len(text)} characters; at most {MAX_INPUT_LENGTH} are taken")
         if len(key) > MAX_KEY_LENGTH:
-            raise BadSetting(f"the key has {len(key)} characters; at most {MAX_KEY_LENGTH} are taken")
+            raise errors.BadSetting(f"the key has {len(key)} characters; at most {MAX_KEY_LENGTH} are taken")
         # Optimistic: `_append` returns None when another writer was first; then the key is checked again on the new state.
         while True:
             snapshot = await self.load_snapshot(session)
             if key and key in snapshot.session_state.input_keys:
-                said = (entry.fact for entry in await self.entries(session) if isinstance(entry.fact, InputGiven))
+                said = (entry.fact for entry in await self.entries(session) if isinstance(entry.fact, facts.InputGiven))
                 if fix_surrogates(text).strip() not in (fact.text for fact in said if fact.key == key):
-                    raise KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
+                    raise errors.KeyReused(f"the key {key!r} came before, with other words; a new input needs a new key")
                 return None
-            entry = await self._append(snapshot, InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
+            entry = await self._append(snapshot, facts.InputGiven(text=fix_surrogates(text).strip(), key=fix_surrogates(key)))
             if entry is not None:
                 return entry
 
-    async def cancel(self, session: SessionId, reason: str = "") -> Entry:
+    async def cancel(self, session: SessionId, reason: str = "") -> facts.Entry:
         """End a session without a conclusion; raises SessionClosed if it has ended already."""
         while True:
             entry = await self._append(
-                await self.load_snapshot(session), SessionCancelled(reason=fix_surrogates(reason)[:MAX_REASON_LENGTH])
+                await self.load_snapshot(session), facts.SessionCancelled(reason=fix_surrogates(reason)[:MAX_REASON_LENGTH])
             )
             if entry is not None:
                 return entry
@@ -146,7 +132,7 @@ class Engine(OutsideAnswers):
             while True:
                 snapshot = await self.load_snapshot(session)
                 wanted = validate_swaps(snapshot.session_state.seats, swaps)
-                if await self._append(snapshot, SeatsSwapped(swaps=wanted)) is not None:
+                if await self._append(snapshot, facts.SeatsSwapped(swaps=wanted)) is not None:
                     return
 
     async def state_family(self, session: SessionId, seat: SeatId, family: str, *, via: str = "", check: CheckFamily) -> None:
@@ -159,12 +145,12 @@ class Engine(OutsideAnswers):
             held = next((each for each in snapshot.session_state.seats if each.id == seat), None)
             if held is None or not held.is_outside:
                 outside = ", ".join(each.id for each in snapshot.session_state.seats if each.is_outside) or "none"
-                raise UnknownSeat(f"{seat!r} is no seat for an agent from outside in {session!r}; those are: {outside}")
+                raise errors.UnknownSeat(f"{seat!r} is no seat for an agent from outside in {session!r}; those are: {outside}")
             if held.family == family:
                 return
             check(snapshot, held)
             validate_seats([replace(held, family=family)])
-            if await self._append(snapshot, FamilyStated(seat=seat, family=family, origin=fix_surrogates(via))) is not None:
+            if await self._append(snapshot, facts.FamilyStated(seat=seat, family=family, origin=fix_surrogates(via))) is not None:
                 return
 
     async def watch(self, session: SessionId, after: int = 0) -> AsyncIterator[Event]:
@@ -188,7 +174,7 @@ class Engine(OutsideAnswers):
                             yield EntryAdded(session, entry)
                     after = event.entry.seq
                 yield event
-                if isinstance(event, EntryAdded) and isinstance(event.entry.fact, Closed):
+                if isinstance(event, EntryAdded) and isinstance(event.entry.fact, facts.Closed):
                     return
         finally:
             tail.cancel()
@@ -198,19 +184,21 @@ class Engine(OutsideAnswers):
         """Create a session that continues from entry `at` of another one, with some seats swapped; raises BadSetting."""
         records = await self.records(session)
         if not 1 <= at <= len(records):
-            raise BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {len(records)}")
+            raise errors.BadSetting(f"entry {at} does not exist in {session!r}; it has 1 to {len(records)}")
         entries = [self._writer.entry(record) for record in records[:at]]
-        if isinstance(entries[-1].fact, Closed):
-            raise BadSetting(f"{session!r} was closed by entry {at}; fork it at {at - 1} or earlier")
+        if isinstance(entries[-1].fact, facts.Closed):
+            raise errors.BadSetting(f"{session!r} was closed by entry {at}; fork it at {at - 1} or earlier")
         opened = entries[0].fact
-        assert isinstance(opened, Opened)
+        assert isinstance(opened, facts.Opened)
         validate_swaps(opened.seats, swaps)
-        forked = SessionForked(source=session, entry=at, swaps=tuple(swaps))
+        forked = facts.SessionForked(source=session, entry=at, swaps=tuple(swaps))
         now = self._world.clock.now()
-        then = [*entries[1:], Entry(seq=at + 1, at=now, fact=forked)]
+        then = [*entries[1:], facts.Entry(seq=at + 1, at=now, fact=forked)]
         return await self.open(opened, name, then, entries[0].at)
 
-    async def restore(self, session: SessionId, records: Sequence[StoredRecord]) -> None:
+    async def restore(
+        self, session: SessionId, records: Sequence[StoredRecord], before_writing: Callable[[], Awaitable[None]]
+    ) -> None:
         """Write an exported session back, record for record; raises LedgerDamaged, ReplayDiffers or SessionExists.
 
         Whoever writes the file can compute a valid hash chain, so the content is also replayed against its rulebook.
@@ -218,10 +206,14 @@ class Engine(OutsideAnswers):
         replayed = replay_records(self._writer, session, list(records))
         # An export can come from a protocol that added helping seats to a full roster.
         validate_seats(replayed.snapshot.session_state.opened.seats, most=MAX_SEATS + HELPING_SEATS)
+        taken = f"session {session!r} exists already in this ledger"
+        if any(head.session == session for head in await self.heads(session)):
+            raise errors.SessionExists(taken)
+        await before_writing()
         try:
             await self._world.append(session, records)
-        except SeqConflict as cause:
-            raise SessionExists(f"session {session!r} exists already in this ledger") from cause
+        except errors.SeqConflict as cause:
+            raise errors.SessionExists(taken) from cause
 
     async def replay(self, session: SessionId) -> ReplayResult:
         """Fold the ledger again without asking any participant; raises ReplayDiffers or LedgerDamaged."""

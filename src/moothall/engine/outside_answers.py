@@ -4,18 +4,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from moothall import errors
 from moothall.codec.answers import Reading, build_reply, parse_answer, read_strictly
 from moothall.codec.person_asks import interpret_plain_text
+from moothall.domain import facts
 from moothall.domain.budget import FREE
 from moothall.domain.effects import AnswerRules, Ask, Brief
-from moothall.domain.facts import (
-    CloseCalled,
-    Entry,
-    Loss,
-    Opened,
-    Reply,
-    SeatLost,
-)
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.rulebook import fold
 from moothall.domain.running_time import PendingAsk
@@ -23,15 +17,6 @@ from moothall.domain.safe_text import fix_surrogates
 from moothall.engine.sessions import Sessions
 from moothall.engine.snapshot import Snapshot
 from moothall.engine.step import StepResult
-from moothall.errors import (
-    BadAnswer,
-    BadSetting,
-    KeyReused,
-    OutOfTurn,
-    SessionClosed,
-    UnknownAsk,
-    UnknownSeat,
-)
 
 MAX_KEY_LENGTH = 200
 MAX_REASON_LENGTH = 2_000
@@ -68,6 +53,13 @@ class OutsideAnswers(Sessions):
         ask = _find_open_ask(batch, _validate_seat(batch.snapshot, seat))
         return None if ask is None else _build_outstanding(batch, ask)
 
+    async def preview_answer(self, session: SessionId, seat: SeatId, raw: object) -> Reading:
+        """Return what an answer of an outside seat would be read as. Raises UnknownSeat, OutOfTurn, BadAnswer."""
+        asked = await self.find_open_ask(session, seat)
+        if asked is None:
+            raise errors.OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
+        return _read_outside(asked.brief, raw)
+
     def find_turn(self, snapshot: Snapshot, seat: SeatId) -> OutstandingAsk | None:
         """Return the open ask of an outside seat as a session stands; None if it has no turn, or the session is about to end."""
         batch = self._compute_step(snapshot)
@@ -85,7 +77,7 @@ class OutsideAnswers(Sessions):
         batch = self._compute_step(snapshot)
         return not batch.written and all(ask.id in state.pending for ask in batch.asks)
 
-    async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "", via: str = "") -> Entry:
+    async def answer(self, session: SessionId, ask: AskId, raw: object, key: str = "", via: str = "") -> facts.Entry:
         """Record the answer to an outstanding ask; a repeated answer, or a repeated `key`, returns the first entry and counts
         once. `via` is the door through which it came in.
 
@@ -117,7 +109,7 @@ class OutsideAnswers(Sessions):
         said_before: FindEarlier | None = None,
         of_any: bool = False,
         via: str = "",
-    ) -> Entry:
+    ) -> facts.Entry:
         """Record a contribution of an outside seat as the answer to whatever it may say now; the same `key` counts once.
 
         `said_before` may recognise repeated content without a key: it returns the entry that has it. With `of_any` the content
@@ -130,10 +122,10 @@ class OutsideAnswers(Sessions):
 
         entry = await self._record_answer(session, seat, choose_ask, raw, key, said_before, via=via)
         if entry is None:
-            raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
+            raise errors.OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
         return entry
 
-    async def pass_over(self, session: SessionId, seat: SeatId, reason: Loss, detail: str = "") -> Entry:
+    async def pass_over(self, session: SessionId, seat: SeatId, reason: facts.Loss, detail: str = "") -> facts.Entry:
         """Record that a seat does not answer its open ask. Raises UnknownSeat, OutOfTurn, SessionClosed."""
         # The lock orders writers of this process; the loop handles other processes: a lost append race computes everything again.
         async with self._queue(session):
@@ -143,23 +135,23 @@ class OutsideAnswers(Sessions):
                 _validate_seat(before.snapshot, seat, of_any=True)
                 ask = next((each for each in before.asks if each.seat == seat), None)
                 if ask is None:
-                    raise OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
-                fact = SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:MAX_REASON_LENGTH])
+                    raise errors.OutOfTurn(f"nothing is asked of {seat!r} now; {await self._describe_waiting(session)}")
+                fact = facts.SeatLost(ask=ask.id, seat=seat, reason=reason, detail=fix_surrogates(detail)[:MAX_REASON_LENGTH])
                 lost, written = self._writer.write(before.snapshot, self._world.clock.now(), fact)
                 # The entry just written sets `ran_at` to now, so no pause is left to record.
                 after = self._compute_step(lost, is_left=False)
                 if await self._commit(after.snapshot, [*before.written, written, *after.written]):
                     return written.entry
 
-    async def call_close(self, session: SessionId, by: str = "") -> Entry:
+    async def call_close(self, session: SessionId, by: str = "") -> facts.Entry:
         """Ask for the end: the session concludes with what has been said so far; raises SessionClosed if it has ended."""
         async with self._queue(session):
             while True:
                 snapshot = await self.load_snapshot(session)
                 if snapshot.is_closed:
-                    raise SessionClosed(f"session {session!r} has ended already")
+                    raise errors.SessionClosed(f"session {session!r} has ended already")
                 called, written = self._writer.write(
-                    snapshot, self._world.clock.now(), CloseCalled(by=fix_surrogates(by)[:MAX_KEY_LENGTH])
+                    snapshot, self._world.clock.now(), facts.CloseCalled(by=fix_surrogates(by)[:MAX_KEY_LENGTH])
                 )
                 after = self._compute_step(called, is_left=not await self.is_running(session))
                 if await self._commit(after.snapshot, [written, *after.written]):
@@ -175,9 +167,9 @@ class OutsideAnswers(Sessions):
         said_before: FindEarlier | None = None,
         *,
         via: str,
-    ) -> Entry | None:
+    ) -> facts.Entry | None:
         if len(key) > MAX_KEY_LENGTH:
-            raise BadSetting(f"the key has {len(key)} characters; at most {MAX_KEY_LENGTH} are taken")
+            raise errors.BadSetting(f"the key has {len(key)} characters; at most {MAX_KEY_LENGTH} are taken")
         key = fix_surrogates(key)
         async with self._queue(session):
             while True:
@@ -202,67 +194,69 @@ class OutsideAnswers(Sessions):
                 if await self._commit(after.snapshot, [*before.written, written, *after.written]):
                     return written.entry
 
-    async def _get_entry_by_key(self, snapshot: Snapshot, seat: SeatId, key: str, raw: object) -> Entry:
+    async def _get_entry_by_key(self, snapshot: Snapshot, seat: SeatId, key: str, raw: object) -> facts.Entry:
         seq = snapshot.session_state.answer_keys[seat, key]
         entry = (await self.entries(snapshot.session, seq - 1, 1))[0]
-        assert isinstance(entry.fact, Reply)
+        assert isinstance(entry.fact, facts.Reply)
         if not await self._is_same_answer(snapshot, entry, entry.fact, raw):
-            raise KeyReused(f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key")
+            raise errors.KeyReused(
+                f"the key {key!r} came before, with other words (entry {seq}); a new contribution needs a new key"
+            )
         return entry
 
     async def _describe_waiting(self, session: SessionId) -> str:
         batch = self._compute_step(await self.load_snapshot(session))
         if batch.snapshot.is_closed:
-            raise SessionClosed(f"session {session!r} has ended; nothing is asked any more")
+            raise errors.SessionClosed(f"session {session!r} has ended; nothing is asked any more")
         waiting = ", ".join(f"{ask.seat} ({ask.kind})" for ask in batch.asks)
         return f"waited for: {waiting or 'nobody'}"
 
-    async def _is_same_answer(self, snapshot: Snapshot, entry: Entry, fact: Reply, raw: object) -> bool:
+    async def _is_same_answer(self, snapshot: Snapshot, entry: facts.Entry, fact: facts.Reply, raw: object) -> bool:
         """Whether a repeated answer says what the recorded one says."""
         # The kind is the second part of the ask id; it names the form in which the earlier answer was parsed.
         form = snapshot.rules.forms[fact.ask.split(".", 2)[1]]
-        with suppress(BadAnswer):
+        with suppress(errors.BadAnswer):
             if (raw if isinstance(raw, form.shape) else parse_answer(form, raw)) == fact.said:
                 return True
         # What words mean, and what code fills in, depends on what was asked: the answer is read again in the state in which
         # the first one was given. What cannot be read there is another answer.
         moment = await self._rebuild_moment(snapshot, entry, fact)
-        with suppress(BadAnswer):
+        with suppress(errors.BadAnswer):
             return moment is not None and _read_outside(moment[0].build_answer_rules(moment[1]), raw).said == fact.said
         return False
 
-    async def _rebuild_moment(self, snapshot: Snapshot, entry: Entry, fact: Reply) -> tuple[Snapshot, Ask] | None:
+    async def _rebuild_moment(self, snapshot: Snapshot, entry: facts.Entry, fact: facts.Reply) -> tuple[Snapshot, Ask] | None:
         """Return how the session stood before an answer, and its ask; None if today's rules do not ask for it."""
         opening, *later = await self.entries(snapshot.session, 0, entry.seq - 1)
-        assert isinstance(opening.fact, Opened)
+        assert isinstance(opening.fact, facts.Opened)
         state = fold(snapshot.rules, opening.fact, later)
         asks = (effect for effect in snapshot.rules.decide(state) if isinstance(effect, Ask))
         ask = next((each for each in asks if each.id == fact.ask), None)
         return None if ask is None else (snapshot._replace(state=state), ask)
 
-    async def _find_reply(self, session: SessionId, ask: AskId) -> tuple[Entry, Reply] | None:
+    async def _find_reply(self, session: SessionId, ask: AskId) -> tuple[facts.Entry, facts.Reply] | None:
         """The entry that answered an ask, with its fact."""
         entries = await self.entries(session)
-        return next(((each, each.fact) for each in entries if isinstance(each.fact, Reply) and each.fact.ask == ask), None)
+        return next(((each, each.fact) for each in entries if isinstance(each.fact, facts.Reply) and each.fact.ask == ask), None)
 
-    async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> Entry:
+    async def _get_earlier_answer(self, snapshot: Snapshot, ask: AskId, raw: object) -> facts.Entry:
         found = await self._find_reply(snapshot.session, ask)
         if found is not None:
             entry, fact = found
             if await self._is_same_answer(snapshot, entry, fact, raw):
                 return entry
-            raise UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
+            raise errors.UnknownAsk(f"ask {ask!r} has been answered already (entry {entry.seq}), with other words")
         if snapshot.is_closed:
-            raise SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
+            raise errors.SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
         open_asks = ", ".join(snapshot.session_state.pending) or "none"
-        raise UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
+        raise errors.UnknownAsk(f"nothing is asked under {ask!r} now; outstanding: {open_asks}")
 
 
 def _read_outside(rules: AnswerRules, raw: object) -> Reading:
     return read_strictly(rules, interpret_plain_text(rules, raw))
 
 
-def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) -> Reply:
+def _build_reply(rules: AnswerRules, ask: Ask, raw: object, key: str, via: str) -> facts.Reply:
     read = _read_outside(rules, raw)
     return build_reply(
         rules.form,
@@ -295,11 +289,11 @@ def _validate_seat(snapshot: Snapshot, seat: SeatId, *, of_any: bool = False) ->
     found = next((each for each in snapshot.session_state.seats if each.id == seat), None)
     if found is None:
         known = ", ".join(each.id for each in snapshot.session_state.seats)
-        raise UnknownSeat(f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {known}")
+        raise errors.UnknownSeat(f"{seat!r} has no seat in {snapshot.session!r}; the seats are: {known}")
     if not found.is_outside and not of_any:
-        raise UnknownSeat(f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it")
+        raise errors.UnknownSeat(f"the seat {seat!r} is filled by a mind that Moot asks itself; nobody else may speak for it")
     if snapshot.is_closed:
-        raise SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
+        raise errors.SessionClosed(f"session {snapshot.session!r} has ended; nothing is asked any more")
     return seat
 
 

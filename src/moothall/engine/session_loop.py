@@ -3,14 +3,14 @@
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from moothall.domain.effects import Ask
 from moothall.domain.facts import Fact, SeatLost, SessionResumed
-from moothall.domain.ids import AskId, SeatId
+from moothall.domain.ids import AskId, SeatId, find_asked_seat
 from moothall.domain.roster import Seat
 from moothall.domain.session_state import MAX_ATTEMPTS
 from moothall.engine.context import LEAP_SECONDS, EngineContext
@@ -130,7 +130,7 @@ class SessionRun:
         elif await self._settle_outages():
             return True
         is_waiting = self._tasks or self._arrived or self._is_stale
-        return not is_waiting and not (self._is_waiting_allowed() and self.snapshot.session_state.pending)
+        return not is_waiting and not (self._time() < self._waits_until and self.snapshot.session_state.pending)
 
     def _step(self, now: datetime) -> StepResult:
         """Compute the next step. A resumed session records SessionResumed before the first entry that this process writes."""
@@ -149,10 +149,6 @@ class SessionRun:
         if len(batch.written) == 1 and not has_asked:
             return StepResult(self.snapshot, [], batch.asks)
         return batch
-
-    def _is_waiting_allowed(self) -> bool:
-        """Whether outside seats are still to be waited for here."""
-        return self._time() < self._waits_until
 
     def _seat_all(self) -> None:
         seats = self.snapshot.session_state.seats
@@ -307,10 +303,13 @@ class SessionRun:
 
     def _take_result(self, fact: Fact, seat: SeatId) -> None:
         """Queue the result of an ask, or hold it back if it may be an outage."""
-        is_slow = isinstance(fact, SeatLost) and fact.reason == "timeout"
-        # A silence is judged beside those that end as soon: a person may think for days.
-        beside = [ask for ask in self._tasks if not is_slow or self._is_probed(SeatId(ask.split(".", 2)[2]))]
-        if not self._outages.take(fact, seat, beside, is_probed=self._is_probed(seat)):
+        beside: Iterable[AskId] = self._tasks
+        is_probed = False
+        if isinstance(fact, SeatLost) and fact.reason == "timeout":
+            # A silence is judged beside those that end as soon: a person may think for days.
+            beside = [ask for ask in self._tasks if self._is_probed(find_asked_seat(ask))]
+            is_probed = self._is_probed(seat)
+        if not self._outages.take(fact, seat, beside, is_probed=is_probed):
             self._arrived.append(fact)
 
     def _is_probed(self, seat: SeatId) -> bool:
@@ -440,7 +439,7 @@ class SessionRun:
                 continue
             if task is not None:
                 task.cancel("timeout")
-            seat = self.snapshot.session_state.seat(ask.split(".", 2)[2]).id
+            seat = self.snapshot.session_state.seat(find_asked_seat(ask)).id
             lost = SeatLost(ask=ask, seat=seat, reason="timeout", detail="no answer by the deadline")
             if task is None:
                 self._arrived.append(lost)

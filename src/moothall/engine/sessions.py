@@ -8,29 +8,21 @@ from dataclasses import replace
 from datetime import datetime
 from weakref import WeakValueDictionary
 
+from moothall import errors
 from moothall.codec.stored import FactCodec
+from moothall.domain import facts
 from moothall.domain.budget import FREE
-from moothall.domain.facts import (
-    Entry,
-    Fact,
-    SessionParked,
-    SessionResumed,
-)
 from moothall.domain.ids import AskId, SeatId, SessionId
 from moothall.domain.records import Head, StoredRecord, WrittenSessions
 from moothall.domain.running_time import PendingAsk
+from moothall.domain.topic import ContextFile
 from moothall.engine.context import EngineContext, PauseWatch
 from moothall.engine.events import EventHub, EventQueue
+from moothall.engine.given_texts import GivenTexts, list_hashes
 from moothall.engine.outages import OutageLog
 from moothall.engine.session_loop import NEW_SECONDS, SessionRun
 from moothall.engine.snapshot import AnyRulebook, FindRules, RecordWriter, Snapshot, WrittenEntry
 from moothall.engine.step import StepResult, find_exceeded_budget, step
-from moothall.errors import (
-    SeqConflict,
-    SessionClosed,
-    UnknownSession,
-    WorldError,
-)
 from moothall.ports.ledger import Clock, Ledger, is_claimed
 from moothall.ports.telemetry import Telemetry
 
@@ -56,7 +48,8 @@ class Sessions:
         telemetry: Telemetry | None = None,
     ) -> None:
         self._explain_absence = explain_absence
-        self._writer = RecordWriter(codec, rulebooks)
+        self._texts = GivenTexts(ledger, clock)
+        self._writer = RecordWriter(codec, rulebooks, self._texts.find)
         context = (ledger, self._writer, clock, EventHub(), PauseWatch(clock), OutageLog(), telemetry or Telemetry())
         self._world = EngineContext(*context)
         self._known: OrderedDict[SessionId, Snapshot] = OrderedDict()
@@ -77,7 +70,7 @@ class Sessions:
         """Until when an ask is waited for: its deadline, and the pauses of this process that fell before it."""
         return self._world.pauses.extend_deadline(pending)
 
-    def tell_outage(self, error: WorldError) -> None:
+    def tell_outage(self, error: errors.WorldError) -> None:
         """Log that the ledger is away and is tried again: once for all who notice it."""
         self._world.outages.tell(error)
 
@@ -99,9 +92,9 @@ class Sessions:
 
     async def read_on(
         self, session: SessionId, known: Snapshot | None = None, limit: int | None = None
-    ) -> tuple[Snapshot, list[Entry]]:
+    ) -> tuple[Snapshot, list[facts.Entry]]:
         """Return what follows a snapshot (None: all of it), validated, in one read of the ledger; raises UnknownSession."""
-        records = await self._world.ledger.read(session, known.seq if known else 0, limit)
+        records = await self._read(session, known.seq if known else 0, limit)
         if known is None and not records:
             raise await self.build_unknown(session)
         return self._writer.read_on(session, known, records)
@@ -137,13 +130,12 @@ class Sessions:
             known = self._known.get(session)
             return known if known is not None and known.seq > after else await self.load_snapshot(session)
 
-    async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[Entry]:
-        """Return the entries after `after`."""
-        return [self._writer.entry(record) for record in await self._world.ledger.read(session, after, limit)]
+    async def entries(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[facts.Entry]:
+        return [self._writer.entry(record) for record in await self._read(session, after, limit)]
 
     async def read_pages(self, session: SessionId) -> AsyncIterator[list[StoredRecord]]:
         """Yield a session's records page by page: a long one is never in memory as a whole; raises UnknownSession."""
-        page = await self._world.ledger.read(session, 0, PAGE)
+        page = await self._read(session, 0, PAGE)
         if not page:
             raise await self.build_unknown(session)
         while page:
@@ -153,19 +145,34 @@ class Sessions:
 
     async def records(self, session: SessionId) -> list[StoredRecord]:
         """Return the records exactly as the ledger stores them; raises UnknownSession."""
-        found = await self._world.ledger.read(session)
+        found = await self._read(session)
         if not found:
             raise await self.build_unknown(session)
         return found
 
+    async def _read(self, session: SessionId, after: int = 0, limit: int | None = None) -> list[StoredRecord]:
+        """Return records, after making ready the texts that their opening names by hash."""
+        records = await self._world.ledger.read(session, after, limit)
+        if after == 0 and records:
+            await self._texts.load(list_hashes(records[0].body))
+        return records
+
+    async def store_texts(self, files: Sequence[ContextFile]) -> None:
+        """Store the texts of given files, each once under its hash."""
+        await self._texts.store(files)
+
+    def list_texts(self, opening: StoredRecord) -> dict[str, str]:
+        """The texts of an opening that was just read, by their hashes."""
+        return {digest: text for digest in list_hashes(opening.body) if (text := self._texts.find(digest)) is not None}
+
     async def heads(self, prefix: str = "") -> list[Head]:
         return await self._world.ledger.heads(prefix)
 
-    async def build_unknown(self, session: SessionId) -> UnknownSession:
+    async def build_unknown(self, session: SessionId) -> errors.UnknownSession:
         where = await self._explain_absence(session) if self._explain_absence is not None else ""
-        return UnknownSession(where or f"no session is called {session!r}; `moot list` shows those that exist")
+        return errors.UnknownSession(where or f"no session is called {session!r}; `moot list` shows those that exist")
 
-    def entry(self, record: StoredRecord) -> Entry:
+    def entry(self, record: StoredRecord) -> facts.Entry:
         return self._writer.entry(record)
 
     async def wait_for_change(self, session: SessionId, after: int) -> int:
@@ -182,22 +189,22 @@ class Sessions:
             finally:
                 waits[1].cancel()
 
-    async def _append(self, snapshot: Snapshot, fact: Fact) -> Entry | None:
+    async def _append(self, snapshot: Snapshot, fact: facts.Fact) -> facts.Entry | None:
         """Append a fact; None if another writer was first."""
         if snapshot.is_closed:
-            raise SessionClosed(f"session {snapshot.session!r} has ended; `moot fork` goes on from an earlier entry")
+            raise errors.SessionClosed(f"session {snapshot.session!r} has ended; `moot fork` goes on from an earlier entry")
         after, written = self._writer.write(snapshot, self._world.clock.now(), fact)
         return written.entry if await self._commit(after, [written]) else None
 
     async def _commit(self, after: Snapshot, written: Sequence[WrittenEntry]) -> bool:
         parked = after.session_state.parked
-        if parked is not None and not isinstance(written[-1].entry.fact, SessionParked):
+        if parked is not None and not isinstance(written[-1].entry.fact, facts.SessionParked):
             # Lists of sessions read the last entry alone: it must say that the session is still parked.
             after, again = self._writer.write(after, self._world.clock.now(), replace(parked, usage=FREE))
             written = [*written, again]
         try:
             await self._world.append(after.session, [each.record for each in written])
-        except SeqConflict:
+        except errors.SeqConflict:
             return False
         self._world.telemetry.counts.ended += after.is_closed
         self._cache_snapshot(after)
@@ -234,7 +241,7 @@ class Sessions:
             return batch
         if not is_late:
             return batch
-        return step(self._writer, snapshot, [SessionResumed()], now, outside, since=now)
+        return step(self._writer, snapshot, [facts.SessionResumed()], now, outside, since=now)
 
     def _queue(self, session: SessionId) -> asyncio.Lock:
         return self._queues.setdefault(session, asyncio.Lock())

@@ -1,6 +1,7 @@
 """The snapshot of a session (shared state, protocol state, hash), and the records that lead from one snapshot to the next."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from moothall.domain.ids import SessionId
 from moothall.domain.records import StoredRecord
 from moothall.domain.rulebook import Rulebook
 from moothall.domain.session_state import SessionState, apply, build_session_state
+from moothall.engine.given_texts import FindText, drop_texts, fill_texts
 from moothall.errors import LedgerDamaged, UnknownProtocol
 from moothall.reports.precedents import add_background
 
@@ -51,13 +53,15 @@ class Snapshot(NamedTuple):
 
     def build_brief(self, ask: Ask) -> Brief:
         """Return what the seat of an ask receives: the rulebook's brief, and what this session was given at its opening."""
-        return add_background(self.rules.brief(self.state, ask), self.session_state.opened.subject)
+        opened = self.session_state.opened
+        brief = add_background(self.rules.brief(self.state, ask), opened.subject)
+        return brief if opened.reading == brief.reading else replace(brief, reading=opened.reading)
 
     def build_answer_rules(self, ask: Ask) -> AnswerRules:
         """Return how an answer to an ask is read; only a rulebook without `answer_rules` writes the prompt for that, too."""
         build = getattr(self.rules, "answer_rules", self.rules.brief)
         rules: AnswerRules = build(self.state, ask)
-        return rules
+        return replace(rules, reading=self.session_state.opened.reading)
 
     def apply_entry(self, entry: Entry, digest: bytes) -> "Snapshot":
         """Return the snapshot after one more entry."""
@@ -75,13 +79,16 @@ class WrittenEntry(NamedTuple):
 class RecordWriter:
     """Turns facts into hash-chained records, and records into snapshots."""
 
-    def __init__(self, codec: FactCodec, rulebooks: Iterable[AnyRulebook] | FindRules) -> None:
+    def __init__(
+        self, codec: FactCodec, rulebooks: Iterable[AnyRulebook] | FindRules, find_text: FindText = lambda digest: None
+    ) -> None:
         self._codec = codec
+        self._find_text = find_text
         self.rules_for: FindRules = rulebooks if callable(rulebooks) else choose_by_opening(rulebooks)
 
     def write_opening(self, session: SessionId, opened: Opened, at: datetime) -> tuple[Snapshot, WrittenEntry]:
         """Return the first snapshot of a new session and its record."""
-        record = seal(self._codec, compute_root_hash(session), 1, at, opened)
+        record = seal(self._codec, compute_root_hash(session), 1, at, drop_texts(opened))
         return self._build_first_snapshot(session, record, opened), WrittenEntry(
             Entry(seq=1, at=to_datetime(record.at), fact=opened), record
         )
@@ -139,7 +146,8 @@ class RecordWriter:
         self._codec.check(fact)
 
     def entry(self, record: StoredRecord) -> Entry:
-        return decode_entry(self._codec, record)
+        entry = decode_entry(self._codec, record)
+        return entry._replace(fact=fill_texts(entry.fact, self._find_text)) if isinstance(entry.fact, Opened) else entry
 
     def _build_first_snapshot(self, session: SessionId, record: StoredRecord, opened: Opened) -> Snapshot:
         rules = self.rules_for(opened)

@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -61,8 +62,8 @@ class PostgresLedger:
         self._head_queries = GroupedCalls(self._fetch_heads)
         self._claimed: set[SessionId] = set()
         self._claiming: set[SessionId] = set()
-        self._locks = GroupedCalls(self._take_locks)
-        self._unlocks = GroupedCalls(self._release_locks)
+        self._locks = GroupedCalls(partial(self._query_listener, QUERIES["lock"]))
+        self._unlocks = GroupedCalls(partial(self._query_listener, _UNLOCK))
         self._written: list[tuple[SessionId, int]] = []
         # The heads of claimed sessions that this process wrote last, as far as notifications tell.
         self._own_heads: dict[SessionId, int] = {}
@@ -327,12 +328,6 @@ class PostgresLedger:
         if not taken.cancelled() and taken.exception() is None and taken.result():
             self._claimed.discard(session)
             self._unlocks.put(session).add_done_callback(lambda done: done.cancelled() or done.exception())
-
-    async def _take_locks(self, names: list[SessionId]) -> list[bool]:
-        return await self._query_listener(QUERIES["lock"], names)
-
-    async def _release_locks(self, names: list[SessionId]) -> list[bool]:
-        return await self._query_listener(_UNLOCK, names)
 
     async def _query_listener(self, query: str, names: list[SessionId]) -> list[bool]:
         async with self._ear_lock:

@@ -2,6 +2,8 @@
 
 A session needs a worker as long as its head is past `moot_runs.seen`. Triggers of the ledger's table put a job into the queue in
 the transaction of each append; deadlines are rows with a date. Both are hints: what they miss is found by the query `quiet`.
+
+The limits of providers are in tables beside it: all workers of one database share them.
 """
 
 import asyncio
@@ -28,6 +30,7 @@ from moothall.errors import LedgerUnavailable
 from moothall.ledgers.migrations import load_migrations, load_queries, migrate
 from moothall.ledgers.postgres import keep_connection, translate_errors
 from moothall.ledgers.queue_jobs import QueueConnector, QueueWorker
+from moothall.ports.participant import PLACE_SECONDS, Allowance, LimitReport
 from moothall.ports.runner import RunnerStats
 
 QUERIES: Final = load_queries(__name__)
@@ -335,3 +338,27 @@ async def _install(connection: Any) -> None:
         if await connection.fetchval("SELECT to_regclass('procrastinate_jobs')") is None:
             await connection.execute((files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8"))
         await migrate(connection, "workers", "moot_workers_schema", "moot/workers", what="the workers' tables")
+
+
+_TAKE_SLOT = "SELECT moot_take_slot($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+
+
+class PostgresLimits:
+    """Implements `ProviderLimits` with the tables of an open queue."""
+
+    def __init__(self, queue: PostgresQueue) -> None:
+        self._queue = queue
+
+    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = "") -> float:
+        values = (account, call, float(tokens), allowance.requests, allowance.tokens, allowance.at_once, lasts)
+        if not session or allowance.sessions is None:
+            return float(await self._queue.fetch_value("SELECT moot_take($1, $2, $3, $4, $5, $6, $7)", *values))
+        place = (session, allowance.sessions, PLACE_SECONDS)
+        return float(await self._queue.fetch_value(_TAKE_SLOT, *place, *values))
+
+    async def finish(self, account: str, call: str, *, tokens: int) -> None:
+        await self._queue.execute(QUERIES["finish"], account, call, float(tokens), PLACE_SECONDS)
+
+    async def report(self, account: str, report: LimitReport) -> None:
+        values = (report.requests, report.tokens, report.requests_left, report.tokens_left, report.closed_for)
+        await self._queue.execute(QUERIES["report"], account, *values)

@@ -28,6 +28,7 @@ from moothall.domain.ids import SessionId
 from moothall.domain.records import Head, StorageReport, StoredRecord, WrittenSessions
 from moothall.errors import LedgerUnavailable, MootError
 from moothall.ledgers import append_checks, sqlite_file, sqlite_upkeep
+from moothall.ledgers.migrations import load_queries
 from moothall.ledgers.sqlite_turns import WriteTurns
 
 QUICK_SECONDS: Final = 0.002
@@ -42,17 +43,11 @@ POLL_SECONDS: Final = 0.2
 MAX_GROUP: Final = 1_000
 MAX_HEADS: Final = 4_096
 
-_NUMBER = "SELECT number FROM sessions WHERE id = ?"
-_NEWEST = "SELECT seq FROM entries WHERE session = ? ORDER BY seq DESC LIMIT 1"
-_READ = "SELECT seq, at, body, hash FROM entries WHERE session = ? AND seq > ? ORDER BY seq"
-_INSERT = "INSERT INTO entries (session, seq, at, body, hash) VALUES (?, ?, ?, ?, ?)"
+QUERIES: Final = load_queries(__name__)
 # Several rows in one statement: each statement gives Python's lock away and has to wait for it again.
-_INSERTS = {rows: _INSERT + ", (?, ?, ?, ?, ?)" * (rows - 1) for rows in (64, 16, 4, 2, 1)}
+_INSERTS = {rows: QUERIES["insert"] + ", (?, ?, ?, ?, ?)" * (rows - 1) for rows in (64, 16, 4, 2, 1)}
 FEW_RECORDS: Final = 16
 """How many new records are read in place, on the event loop."""
-_HEAD = "SELECT head FROM sessions WHERE number = ?"
-_MOVE_HEAD = "UPDATE sessions SET head = ?, head_hash = ? WHERE number = ?"
-_REGISTER_END = "SELECT seq, at, hash FROM entries JOIN sessions ON session = number WHERE id = ? ORDER BY seq DESC LIMIT 1"
 
 T = TypeVar("T")
 
@@ -188,12 +183,10 @@ class SqliteLedger:
         few = self._read_few(session, after) if after and (limit is None or limit > FEW_RECORDS) else None
         if few is not None:
             return few
-        query = (
-            "SELECT seq, at, body, hash FROM entries JOIN sessions ON session = number "
-            "WHERE id = ? AND seq > ? ORDER BY seq LIMIT ?"
-        )
         values = (session, after, -1 if limit is None else limit)
-        return await self._run_query(lambda connection: [StoredRecord(*row) for row in connection.execute(query, values)])
+        return await self._run_query(
+            lambda connection: [StoredRecord(*row) for row in connection.execute(QUERIES["read"], values)]
+        )
 
     def _read_few(self, session: SessionId, after: int) -> list[StoredRecord] | None:
         """Return what is new, in place: most often nothing is. None if that may be much, or the thread has the connection."""
@@ -203,7 +196,7 @@ class SqliteLedger:
             head = self._heads.get(session) or self._find_head(session)
             if head is None or after < head.seq - FEW_RECORDS:
                 return None
-            rows = self._writer.execute(_READ, (head.number, after)).fetchmany(FEW_RECORDS + 1)
+            rows = self._writer.execute(QUERIES["read_new"], (head.number, after)).fetchmany(FEW_RECORDS + 1)
         except sqlite3.Error:
             # Whatever it is, the thread may wait for it, and translates it.
             return None
@@ -211,8 +204,8 @@ class SqliteLedger:
 
     def _find_head(self, session: SessionId) -> _SessionHead | None:
         """Look up the head of a session that this process has only read: many calls read one, and a thread costs each more."""
-        row = self._writer.execute(_NUMBER, (session,)).fetchone()
-        newest = None if row is None else self._writer.execute(_NEWEST, row).fetchone()
+        row = self._writer.execute(QUERIES["number"], (session,)).fetchone()
+        newest = None if row is None else self._writer.execute(QUERIES["newest"], row).fetchone()
         # One that was archived has no entry, and its id stays taken: only an append looks into that.
         return None if newest is None else self._remember_head(session, _SessionHead(row[0], newest[0]))
 
@@ -389,7 +382,7 @@ class SqliteLedger:
             if error is None:
                 pending.add(session, records)
         if pending.is_due or (pending.heads and any(not records for _, records in group)):
-            row = connection.execute(_REGISTER_END, (HEADS,)).fetchone()
+            row = connection.execute(QUERIES["register_end"], (HEADS,)).fetchone()
             records = append_checks.seal_now(EMPTY_REGISTER if row is None else ChainEnd(*row), pending.take())
             self._append_records(connection, HEADS, records)
         return pending
@@ -410,7 +403,7 @@ class SqliteLedger:
                 results.append(self._try_append(connection, session, records))
         try:
             _insert_rows(connection, rows)
-            connection.executemany(_MOVE_HEAD, moved)
+            connection.executemany(QUERIES["move_head"], moved)
         except sqlite3.IntegrityError:
             # Another process has written to one of these sessions, so that its next number is taken.
             connection.execute("ROLLBACK")
@@ -432,21 +425,21 @@ class SqliteLedger:
     ) -> MootError | None:
         if not records:
             return None
-        row = connection.execute(_NUMBER, (session,)).fetchone()
+        row = connection.execute(QUERIES["number"], (session,)).fetchone()
         number = None if row is None else row[0]
-        newest = None if number is None else connection.execute(_NEWEST, (number,)).fetchone()
+        newest = None if number is None else connection.execute(QUERIES["newest"], (number,)).fetchone()
         if number is not None and newest is None:
             # Archived: its id stays taken.
-            newest = connection.execute(_HEAD, (number,)).fetchone()
+            newest = connection.execute(QUERIES["head"], (number,)).fetchone()
         try:
             append_checks.check_head(session, records, 0 if newest is None else newest[0])
         except MootError as error:
             return error
         head = (records[-1].seq, records[-1].hash)
         if number is None:
-            number = connection.execute("INSERT INTO sessions (id, head, head_hash) VALUES (?, ?, ?)", (session, *head)).lastrowid
+            number = connection.execute(QUERIES["add_session"], (session, *head)).lastrowid
         else:
-            connection.execute(_MOVE_HEAD, (*head, number))
+            connection.execute(QUERIES["move_head"], (*head, number))
         assert number is not None
         _insert_rows(connection, [(number, *record) for record in records])
         self._remember_head(session, _SessionHead(number, records[-1].seq))
@@ -462,22 +455,13 @@ def _insert_rows(connection: sqlite3.Connection, rows: Sequence[tuple[int, int, 
 
 
 def _select_heads(connection: sqlite3.Connection, prefix: str) -> list[Head]:
-    query = (
-        "SELECT s.id, a.seq, a.at, a.body, a.hash, z.seq, z.at, z.body, z.hash FROM sessions s "
-        "JOIN entries a ON a.session = s.number "
-        "AND a.seq = (SELECT min(seq) FROM entries WHERE session = s.number) "
-        "JOIN entries z ON z.session = s.number "
-        "AND z.seq = (SELECT max(seq) FROM entries WHERE session = s.number) "
-        "WHERE s.id >= ? AND s.id < ? AND s.id <> ? ORDER BY s.id"
-    )
     # The range uses the index on `id`; ids are ASCII, so U+10FFFF sorts after every id with this prefix.
-    rows = connection.execute(query, (prefix, prefix + "\U0010ffff", HEADS))
+    rows = connection.execute(QUERIES["read_heads"], (prefix, prefix + "\U0010ffff", HEADS))
     return [Head(SessionId(row[0]), StoredRecord(*row[1:5]), StoredRecord(*row[5:9])) for row in rows]
 
 
 def _select_last_seqs(connection: sqlite3.Connection, sessions: set[SessionId]) -> dict[SessionId, int]:
-    query = "SELECT max(seq) FROM entries WHERE session = (SELECT number FROM sessions WHERE id = ?)"
-    return {session: connection.execute(query, (session,)).fetchone()[0] or 0 for session in sessions}
+    return {session: connection.execute(QUERIES["last_seq"], (session,)).fetchone()[0] or 0 for session in sessions}
 
 
 def _select_written(connection: sqlite3.Connection, after: int | None) -> WrittenSessions:
@@ -486,8 +470,7 @@ def _select_written(connection: sqlite3.Connection, after: int | None) -> Writte
     now = now or 0
     if after is None or now <= after:
         return WrittenSessions(now, frozenset())
-    query = "SELECT DISTINCT id FROM entries JOIN sessions ON session = number WHERE entries.rowid > ? AND entries.rowid <= ?"
-    names = frozenset(SessionId(row[0]) for row in connection.execute(query, (after, now)))
+    names = frozenset(SessionId(row[0]) for row in connection.execute(QUERIES["written"], (after, now)))
     return WrittenSessions(now, names - {HEADS})
 
 

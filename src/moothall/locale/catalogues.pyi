@@ -12,6 +12,31 @@ class AnswerFormText(Texts):
 
 ANSWER_FORM: Catalogue[AnswerFormText]
 
+class BenchText(Texts):
+    title: str
+    topic: str
+    figures: str
+    heads: tuple[str, ...]
+    differences: str
+    difference_heads: tuple[str, ...]
+    clear: str
+    unclear: str
+    sureness: str
+    sureness_label: str
+    sureness_heads: tuple[str, ...]
+    no_sureness: str
+    price_unknown: str
+    too_few: str
+    one_is_enough: str
+    use: str
+    progress: str
+    stopped: str
+    recorded: str
+    expected: str
+    unasked: Mapping[str, str]
+
+BENCH: Catalogue[BenchText]
+
 class ChatText(Texts):
     conversation: str
     begins: str
@@ -48,6 +73,7 @@ class TermsText(Texts):
     types: Mapping[str, str]
     stakes_levels: Mapping[str, str]
     outcomes: Mapping[str, str]
+    agreement_kinds: Mapping[str, str]
     losses: Mapping[str, str]
     endings: Mapping[str, str]
 
@@ -98,6 +124,7 @@ CONSULTATION_PROMPT: Catalogue[ConsultationPromptText]
 class SharedReportText(TermsText):
     minutes: str
     demo: str
+    imported: str
     decision: str
     undecided: str
     no_decision: str
@@ -113,6 +140,10 @@ class SharedReportText(TermsText):
     rests_on: str
     names_nothing: str
     confidence: str
+    sealed: str
+    no_figure: str
+    track_record: str
+    author_confidence: str
     support: str
     turnout: str
     ended_by: str
@@ -120,6 +151,8 @@ class SharedReportText(TermsText):
     dissent: str
     no_dissent: str
     no_opposition: str
+    obligations: str
+    obligation_heads: tuple[str, ...]
     reported: str
     open_questions: str
     positions: str
@@ -150,11 +183,15 @@ class SharedReportText(TermsText):
     answerers: str
     answerer_heads: tuple[str, ...]
     mended: str
+    worded: str
     mended_heads: tuple[str, ...]
     loss_heads: tuple[str, ...]
     asked_for: Mapping[str, str]
     doors: Mapping[str, str]
     mend_codes: Mapping[str, str]
+    obligation_states: Mapping[str, str]
+    confidence_bases: Mapping[str, str]
+    agreements: Mapping[str, str]
 
 SHARED_REPORT: Catalogue[SharedReportText]
 
@@ -171,7 +208,22 @@ CONSULTATION_REPORT: Catalogue[ConsultationReportText]
 
 class ContextFilesText(Texts):
     heading: str
+    cite: str
     file: str
+    absent: str
+    too_long: str
+    passages: str
+    section: str
+    given: str
+    hash: str
+    text_hash: str
+    more: str
+    left_out: str
+    checked: str
+    quotations: str
+    held: str
+    cited: str
+    faults: Mapping[str, str]
 
 CONTEXT_FILES: Catalogue[ContextFilesText]
 
@@ -225,6 +277,9 @@ class CouncilPromptText(TermsText):
     decide: str
     vote: str
     vote_on_each: str
+    vote_choice: str
+    before: str
+    minority: str
     about: str
     confidence: str
     choice: str
@@ -246,7 +301,9 @@ class CouncilReportText(SharedReportText):
     still_thinking: str
     with_open: str
     overturned: str
-    confidence: str
+    parted: str
+    moved_none: str
+    moved_without: str
     support: str
     votes: str
     consensus: str
@@ -280,8 +337,7 @@ class CouncilReportText(SharedReportText):
     candidates: str
     candidate_heads: tuple[str, ...]
     unasked: str
-    obligations: str
-    obligation_heads: tuple[str, ...]
+    spared: str
     gives_no_reason: str
     declined: str
     taken: str
@@ -289,7 +345,6 @@ class CouncilReportText(SharedReportText):
     moved: str
     names_nothing: str
     passed: str
-    sealed: str
     sure: str
     about: str
     answers: str
@@ -313,7 +368,6 @@ class CouncilReportText(SharedReportText):
     endings: Mapping[str, str]
     protocols: Mapping[str, str]
     votes_read: Mapping[str, str]
-    obligation_states: Mapping[str, str]
 
 COUNCIL_REPORT: Catalogue[CouncilReportText]
 
@@ -352,6 +406,34 @@ class EstimateText(Texts):
     capped: str
 
 ESTIMATE: Catalogue[EstimateText]
+
+class FolderDamageText(Texts):
+    missing: str
+    torn: str
+    empty: str
+    too_long: str
+    turn_wrong: str
+    number_taken: str
+    gap: str
+    out_of_turn: str
+    over: str
+    misnamed: str
+    renamed: str
+    not_plain: str
+    altered: str
+    early: str
+    aside_blocked: str
+    agenda_altered: str
+    input_unknown: str
+    renamed_to: str
+    renamed_back: str
+    rewritten: str
+    moved_to: str
+    rebuilt: str
+    restored: str
+    refused: str
+
+FOLDER_DAMAGE: Catalogue[FolderDamageText]
 
 class InterviewText(Texts):
     question: str
@@ -396,6 +478,20 @@ class LossDetailsText(Texts):
     details: Mapping[str, str]
 
 LOSS_DETAILS: Catalogue[LossDetailsText]
+
+class NoticesText(Texts):
+    turn: str
+    until: str
+    parked: str
+    decided: str
+    undecided: str
+    obligation_due: str
+    obligation_overdue: str
+    breaker_opened: str
+    breaker_closed: str
+    test: str
+
+NOTICES: Catalogue[NoticesText]
 
 class OpeningText(Texts):
     found: str
@@ -505,7 +601,6 @@ PERSONA_PROMPT: Catalogue[PersonaPromptText]
 class PersonaReportText(SharedReportText):
     question: str
     read_back: str
-    confidence: str
     answers: str
     unaware: str
     overruled: str
@@ -568,6 +663,7 @@ class PipelineReportText(SharedReportText):
     cancelled: str
     no_decision: str
     author: str
+    approved_by: str
     at_step: str
     rejected: str
     lost: str
@@ -592,6 +688,14 @@ class PrecedentsText(Texts):
     outcomes: Mapping[str, str]
 
 PRECEDENTS: Catalogue[PrecedentsText]
+
+class RequirementText(Texts):
+    met: str
+    other: str
+    undecided: str
+    open: str
+
+REQUIREMENT: Catalogue[RequirementText]
 
 class RoundtableCommandText(Texts):
     round: str
@@ -743,6 +847,7 @@ class SessionCommandText(Texts):
     found_keys: str
     found_servers: str
     found_embedded: str
+    understood: str
     recorded: str
     recorded_as: str
     recorded_before: str
@@ -763,12 +868,10 @@ class SessionViewText(Texts):
     sealed: str
     support: str
     turnout: str
-    confidence: str
     effective: str
     backing: str
     support_how: str
     turnout_how: str
-    confidence_how: str
     stated_how: str
     effective_how: str
     backing_how: str

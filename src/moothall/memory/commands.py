@@ -85,16 +85,10 @@ def get_thread(book: MemoryState, thread: str) -> Thread:
 
 
 def build_review_facts(book: MemoryState, fact: OutcomeReviewed) -> Sequence[Fact]:
-    """Return the review as a fact, or nothing if its key was used before; raises UnknownDecision, KeyReused, BadSetting."""
+    """Return the review as a fact; raises UnknownDecision, and BadSetting when it contradicts what was decided."""
     kept = get_decision(book, fact.decision_id)
     if kept.record.text is None:
         raise BadSetting(f"{fact.decision_id!r} came to no decision; there is nothing to review")
-    for earlier in kept.reviews:
-        # Reviews of an older Moot hold their key themselves.
-        if fact.key and (earlier.by, earlier.key) == (fact.by, fact.key):
-            if (earlier.outcome, earlier.choice, earlier.note) != (fact.outcome, fact.choice, fact.note):
-                raise KeyReused(f"key {fact.key!r} came before with another review of {fact.decision_id!r}; use a new key")
-            return ()
     _refuse_contradiction(kept, fact)
     return (fact,)
 
@@ -114,18 +108,16 @@ def _refuse_contradiction(kept: RememberedDecision, fact: OutcomeReviewed) -> No
 def build_solo_facts(
     book: MemoryState, wanted: SoloDecided, deliberation: str, now: datetime, reviewers: Sequence[str] = ()
 ) -> tuple[SoloResult, Sequence[Fact]]:
-    """Return the result and the fact that records it.
+    """Return the result and the fact that records it; for a key that was used before, its first result.
 
-    Raises UnknownDecision, KeyReused, and BadRoster if one of the wanted reviewers failed itself.
+    Raises UnknownDecision, and BadRoster if one of the wanted reviewers failed itself.
     """
     earlier = book.asked.get((wanted.source, wanted.key))
     if earlier is not None:
-        if not _has_same_words(earlier, wanted):
-            raise KeyReused(f"the key {wanted.key!r} came before, on {earlier.topic[:80]!r}; another decision needs a new key")
         return _build_result(earlier), ()
     for below in wanted.built_on:
         get_decision(book, below)
-    verdict = breakers.judge_solo_request(book.breakers, build_request(wanted), now)
+    verdict = breakers.judge_solo_request(book.breakers, copy_fields(SoloRequest, wanted), now)
     # A session id contains no dot, so a solo decision can never have the name of a session.
     fact: SoloDecided | SoloBlocked = replace(wanted, decision_id=f"alone.{book.alone + 1}", probes=verdict.probes)
     if not verdict.is_allowed:
@@ -138,11 +130,6 @@ def build_solo_facts(
                 )
         fact = copy_fields(SoloBlocked, wanted, scopes=verdict.scopes, rules=verdict.rules, session=deliberation)
     return _build_result(fact), (fact,)
-
-
-def build_request(wanted: SoloDecided) -> SoloRequest:
-    """Return what a decision asks to be allowed."""
-    return copy_fields(SoloRequest, wanted)
 
 
 def build_permission(book: MemoryState, ask: SoloRequest, now: datetime) -> Permission:
@@ -162,20 +149,6 @@ def build_permission(book: MemoryState, ask: SoloRequest, now: datetime) -> Perm
     }
     trust = {name: track_records.compute_standing(found, ask.category).trust for name, found in scores.items() if found}
     return Permission(verdict=verdict, reviewers=tuple(sorted(trust, key=lambda name: (-trust[name], name))))
-
-
-def _has_same_words(earlier: SoloDecided | SoloBlocked, wanted: SoloDecided) -> bool:
-    same = (earlier.topic, earlier.category, earlier.stakes, earlier.tags) == (
-        wanted.topic,
-        wanted.category,
-        wanted.stakes,
-        wanted.tags,
-    )
-    # What was refused is known since refusals keep it.
-    return same and (
-        not earlier.text
-        or (earlier.text, earlier.confidence, earlier.built_on) == (wanted.text, wanted.confidence, wanted.built_on)
-    )
 
 
 def _build_result(fact: SoloDecided | SoloBlocked) -> SoloResult:
@@ -223,5 +196,4 @@ def build_settlement_facts(thread: Thread, fact: ThreadQuestionSettled) -> Seque
 
 
 def has_open_question(thread: Thread, question: str) -> bool:
-    """Whether this question is open in the thread."""
     return any(one.text == question and one.settled_at is None for one in thread.questions)

@@ -16,20 +16,18 @@ from moothall.domain.limits import Count, Share, validate_limits, validate_value
 from moothall.domain.topic import Stakes, normalize_label
 from moothall.engine.grouped_calls import GroupedCalls
 from moothall.errors import BadSetting
-from moothall.memory import amplification, breakers, commands, facts, lineage, threads, track_records
-from moothall.memory.amplification import Amplification
+from moothall.memory import breakers, commands, facts, threads, track_records
 from moothall.memory.breakers import CircuitView, SoloRequest, validate_policy
 from moothall.memory.decision_search import DecisionSearch
-from moothall.memory.lineage import Lineage
-from moothall.memory.memory_state import MemoryState, evolve
+from moothall.memory.memory_state import ImportNote, MemoryState, evolve
 from moothall.memory.register import Register
 from moothall.memory.remembered_decision import RememberedDecision, RememberedObligation, build_obligation_facts, list_obligations
-from moothall.memory.search import SearchHit
+from moothall.memory.search import SearchHit, extract_query_terms, extract_terms
 from moothall.memory.threads import Thread, ThreadCatchUp, ThreadView
-from moothall.memory.tokenize import extract_query_terms, extract_terms
-from moothall.memory.track_records import SourceStanding, SourceTrust
+from moothall.memory.track_records import Amplification, Lineage, SourceStanding, SourceTrust
 from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.participant import MeaningIndex
+from moothall.scoring.reliability import ReliabilityTable
 
 NAME: Final = "_memory"
 UNREVIEWED: Final = "unreviewed"
@@ -73,6 +71,14 @@ class DecisionMemory:
             given.setdefault(fact.session, fact)
         book = await self._register.append(lambda book: [fact for name, fact in given.items() if name not in book.decisions])
         return [book.decisions[fact.session] for fact in records]
+
+    async def note_import(self, session: str, source: str, *, is_adopted: bool) -> None:
+        """Note that a session is about to be imported."""
+        await self._register.append(lambda book: [facts.ImportNoted(session=session, source=source, is_adopted=is_adopted)])
+
+    async def get_import(self, session: str) -> ImportNote | None:
+        """Return when and from where a session was imported; None for one of this ledger's own."""
+        return (await self._register.state()).imports.get(session)
 
     async def has(self, decision: str) -> bool:
         return decision in (await self._register.state()).decisions
@@ -131,7 +137,7 @@ class DecisionMemory:
     async def find_lineage(self, decision: str) -> Lineage:
         """Return what a decision was built on, and what was built on it; raises UnknownDecision."""
         book = await self._register.state()
-        return lineage.build_lineage(commands.get_decision(book, decision).decision, book.decisions, book.children)
+        return track_records.build_lineage(commands.get_decision(book, decision).decision, book.decisions, book.children)
 
     # Outcomes
 
@@ -142,12 +148,11 @@ class DecisionMemory:
 
         Raises UnknownDecision, KeyReused, and BadSetting if outcome and choice contradict each other.
         """
-        fact = facts.OutcomeReviewed(decision_id=decision, outcome=outcome, choice=choice, note=note, by=by, key=key)
+        fact = facts.OutcomeReviewed(decision_id=decision, outcome=outcome, choice=choice, note=note, by=by)
         validate_limits(fact)
         call = commands.KeyedCall(call="review", by=by, key=key, words=(decision, outcome, choice, note))
-        return (await self._record_once(call, lambda book: (None, commands.build_review_facts(book, fact)))).book.decisions[
-            decision
-        ]
+        done = await self._record_once(call, lambda book: (None, commands.build_review_facts(book, fact)))
+        return done.book.decisions[decision]
 
     async def may_decide_alone(
         self, source: str, confidence: float, *, category: str = "", stakes: Stakes = "medium", tags: Sequence[str] = ()
@@ -178,10 +183,13 @@ class DecisionMemory:
 
         Raises UnknownDecision, KeyReused, and BadSetting for a number that the decision does not have.
         """
-        fact = facts.ObligationSettled(decision_id=decision, number=number, state=state, note=note, by=by, key=key)
+        fact = facts.ObligationSettled(decision_id=decision, number=number, state=state, note=note, by=by)
         validate_limits(fact)
-        book = await self._register.append(lambda book: build_obligation_facts(commands.get_decision(book, decision), fact))
-        return list_obligations(book.decisions[decision])[number - 1]
+        call = commands.KeyedCall(call="settle_obligation", by=by, key=key, words=(decision, number, state, note))
+        done = await self._record_once(
+            call, lambda book: (None, build_obligation_facts(commands.get_decision(book, decision), fact))
+        )
+        return list_obligations(done.book.decisions[decision])[number - 1]
 
     async def decide_alone(
         self,
@@ -233,10 +241,6 @@ class DecisionMemory:
 
     # Trust
 
-    async def compute_trusts(self, names: Sequence[str], category: str = "") -> dict[str, float]:
-        """Return the trust in each of these sources, 0.5 without a record (D-14)."""
-        return {name: standing.trust for name, standing in (await self.compute_standings(names, category)).items()}
-
     async def compute_standings(self, names: Sequence[str], category: str = "") -> dict[str, SourceStanding]:
         """Return what the votes of each of these sources count by."""
         book = await self._register.state()
@@ -272,7 +276,11 @@ class DecisionMemory:
 
     async def amplification(self) -> tuple[Amplification, ...]:
         """Return whether groups did better than their members alone, by protocol (D-15)."""
-        return amplification.compute_amplification((await self._register.state()).decisions.values())
+        return track_records.compute_amplification((await self._register.state()).decisions.values())
+
+    async def reliability(self) -> ReliabilityTable:
+        """Return how often decisions of each kind proved right (D-25)."""
+        return (await self._register.state()).reliability
 
     # Threads
 
@@ -372,10 +380,6 @@ class DecisionMemory:
         call = commands.KeyedCall(call="reset_circuit", by=by, key=key, words=(name, note))
         done = await self._record_once(call, lambda book: (None, (fact,) if name in book.breakers.circuits else ()))
         return breakers.build_circuit_view(done.book.breakers, name, self._now(done.book))
-
-    async def set_policy(self, policy: facts.Policy, *, by: str = "", key: str = "") -> facts.Policy:
-        """Replace the rules from now on; raises BadSetting, KeyReused."""
-        return await self.change_policy({one.name: getattr(policy, one.name) for one in fields(facts.Policy)}, by=by, key=key)
 
     async def change_policy(self, changes: Mapping[str, Any], *, by: str = "", key: str = "") -> facts.Policy:
         """Change these rules from now on, by the names of their fields; the others stay. Raises BadSetting, KeyReused."""

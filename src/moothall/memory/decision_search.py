@@ -24,8 +24,7 @@ from moothall.domain.topic import normalize_label
 from moothall.memory.facts import MEMORY_KINDS, DecisionRecorded, SoloDecided
 from moothall.memory.register import Register, RegisterPosition
 from moothall.memory.remembered_decision import build_solo_record
-from moothall.memory.search import Document, IndexDump, Ranking, SearchHit, SearchIndex, build_hit
-from moothall.memory.tokenize import strip_question
+from moothall.memory.search import Document, IndexDump, Ranking, SearchHit, SearchIndex, build_hit, strip_question
 from moothall.ports.ledger import Clock, Ledger
 from moothall.ports.participant import MeaningIndex
 

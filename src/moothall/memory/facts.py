@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.facts import Fact
+from moothall.domain.facts import Fact, add_kind
 from moothall.domain.limits import Count, OneLine, Share
 from moothall.domain.topic import MAX_LABELS, Stakes
 from moothall.scoring.positions import VotePosition
@@ -42,6 +42,10 @@ Seconds = Annotated[float, Gt(0), Le(MAX_WINDOW)]
 SourceCount = Annotated[int, Ge(2), Le(1_000)]
 """How many different sources must fail: with one, the failures of one would stop everyone."""
 
+MEMORY_KINDS: Final[dict[str, type[Fact]]] = {}
+ACCESS_KINDS: Final[dict[str, type[Fact]]] = {}
+NOTICE_KINDS: Final[dict[str, type[Fact]]] = {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
@@ -69,7 +73,7 @@ class RecordedObligation:
     due: Annotated[str, MaxLen(MAX_NAME_LENGTH)] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.decision_recorded")
 class DecisionRecorded(Fact):
     """What is remembered of a session that ended, or of a decision that a source made alone."""
 
@@ -87,6 +91,8 @@ class DecisionRecorded(Fact):
     options: Texts = ()
     confidence: Share | None = None
     consensus_type: Line = ""
+    agreement: Name = ""
+    """Where nobody is against it: `blind` if all had answered so before they read each other, else `after_reading`."""
     members: Annotated[tuple[Member, ...], MaxLen(MAX_NAMES)] = ()
     dissent: Texts = ()
     open_questions: Texts = ()
@@ -103,7 +109,17 @@ class DecisionRecorded(Fact):
     """Numbered from 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.import_noted")
+class ImportNoted(Fact):
+    """A session was imported. What it decided is remembered only if it `is_adopted`."""
+
+    session: str
+    source: Line
+    """Who signed it, in a few words."""
+    is_adopted: bool = False
+
+
+@add_kind(MEMORY_KINDS, "memory.solo_decided")
 class SoloDecided(Fact):
     """A source decided alone."""
 
@@ -123,7 +139,7 @@ class SoloDecided(Fact):
     """The door through which it came in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.solo_blocked")
 class SoloBlocked(Fact):
     """A source wanted to decide alone and may not."""
 
@@ -144,7 +160,7 @@ class SoloBlocked(Fact):
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.outcome_reviewed")
 class OutcomeReviewed(Fact):
     """How a decision turned out. `choice` is the choice that proved right, "" if unknown."""
 
@@ -153,10 +169,9 @@ class OutcomeReviewed(Fact):
     choice: Line = ""
     note: Line = ""
     by: Name = ""
-    key: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.obligation_settled")
 class ObligationSettled(Fact):
     """What became of the obligation of this number; a later fact replaces an earlier one, and `open` takes it back."""
 
@@ -165,10 +180,9 @@ class ObligationSettled(Fact):
     state: ObligationState
     note: Line = ""
     by: Name = ""
-    key: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.thread_created")
 class ThreadCreated(Fact):
     """A line of reasoning began that several sessions will follow."""
 
@@ -178,7 +192,7 @@ class ThreadCreated(Fact):
     by: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.thread_joined")
 class ThreadJoined(Fact):
     """A session belongs to a thread."""
 
@@ -186,7 +200,7 @@ class ThreadJoined(Fact):
     session: RequiredName
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.thread_status_set")
 class ThreadStatusSet(Fact):
     thread: str
     status: ThreadStatus
@@ -194,7 +208,7 @@ class ThreadStatusSet(Fact):
     by: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.thread_questioned")
 class ThreadQuestioned(Fact):
     """An open question was added to a thread; it gets the thread's next number."""
 
@@ -203,7 +217,7 @@ class ThreadQuestioned(Fact):
     by: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.thread_question_settled")
 class ThreadQuestionSettled(Fact):
     """The question of this number is no longer open."""
 
@@ -212,7 +226,7 @@ class ThreadQuestionSettled(Fact):
     by: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.thread_visited")
 class ThreadVisited(Fact):
     """A seat was shown the state of the thread."""
 
@@ -252,13 +266,13 @@ class Policy:
     global_sources: SourceCount = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.policy_set")
 class PolicySet(Fact):
     policy: Policy
     by: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.circuit_reset")
 class CircuitReset(Fact):
     """Somebody closed a circuit by hand."""
 
@@ -267,7 +281,7 @@ class CircuitReset(Fact):
     note: Line = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(MEMORY_KINDS, "memory.key_used")
 class KeyUsed(Fact):
     """An idempotency key of a caller's was used: for which kind of write, with which words (their digest), for what result."""
 
@@ -278,7 +292,7 @@ class KeyUsed(Fact):
     result: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(ACCESS_KINDS, "access.token_issued")
 class TokenIssued(Fact):
     """A token was issued. Only the SHA-256 of its secret is stored; an empty `session` means all sessions.
 
@@ -296,12 +310,12 @@ class TokenIssued(Fact):
     family: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(ACCESS_KINDS, "access.token_revoked")
 class TokenRevoked(Fact):
     id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(ACCESS_KINDS, "access.ticket_issued")
 class TicketIssued(Fact):
     """A ticket was issued: whoever brings it first gets a login with the rights of the token. Only its digest is stored."""
 
@@ -311,7 +325,7 @@ class TicketIssued(Fact):
     expires: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(ACCESS_KINDS, "access.login_started")
 class LoginStarted(Fact):
     """A browser logged in with the rights of a token: by the ticket `ticket`, or "" if by the token itself."""
 
@@ -320,34 +334,38 @@ class LoginStarted(Fact):
     token: str
     expires: datetime
     ticket: str = ""
+    address: Name = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(ACCESS_KINDS, "access.login_ended")
 class LoginEnded(Fact):
     id: str
 
 
-MEMORY_KINDS: Final[dict[str, type[Fact]]] = {
-    "memory.decision_recorded": DecisionRecorded,
-    "memory.solo_decided": SoloDecided,
-    "memory.solo_blocked": SoloBlocked,
-    "memory.outcome_reviewed": OutcomeReviewed,
-    "memory.thread_created": ThreadCreated,
-    "memory.thread_joined": ThreadJoined,
-    "memory.thread_status_set": ThreadStatusSet,
-    "memory.thread_questioned": ThreadQuestioned,
-    "memory.thread_question_settled": ThreadQuestionSettled,
-    "memory.thread_visited": ThreadVisited,
-    "memory.policy_set": PolicySet,
-    "memory.circuit_reset": CircuitReset,
-    "memory.key_used": KeyUsed,
-    "memory.obligation_settled": ObligationSettled,
-}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """How often secrets of one address were refused for one reason; `token` is the id where the secret was once right."""
 
-ACCESS_KINDS: Final[dict[str, type[Fact]]] = {
-    "access.token_issued": TokenIssued,
-    "access.token_revoked": TokenRevoked,
-    "access.ticket_issued": TicketIssued,
-    "access.login_started": LoginStarted,
-    "access.login_ended": LoginEnded,
-}
+    address: Name
+    reason: Name
+    token: Name = ""
+    count: Number = 1
+
+
+@add_kind(ACCESS_KINDS, "access.secrets_refused")
+class SecretsRefused(Fact):
+    """Secrets were refused since the last such entry of a server; those of a flood are counted together."""
+
+    refusals: Annotated[tuple[Refusal, ...], MaxLen(MAX_NAMES)]
+
+
+@add_kind(NOTICE_KINDS, "notice.settled")
+class NoticeSettled(Fact):
+    """A notice reached its receiver, or was given up for the reason in `detail`; `seq` is 0 for one that no entry caused."""
+
+    hook: RequiredName
+    id: RequiredLine
+    session: str = ""
+    seq: int = 0
+    is_delivered: bool = True
+    detail: Line = ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from sys import intern
-from typing import Final
+from typing import Final, NamedTuple
 
 from moothall.domain.facts import Entry
 from moothall.domain.replace import copy_fields
@@ -14,8 +14,17 @@ from moothall.memory import breakers, facts, threads
 from moothall.memory.breakers import Breakers, collect_scopes
 from moothall.memory.remembered_decision import ObligationReport, OutcomeReview, RememberedDecision, build_solo_record
 from moothall.memory.threads import Threads
+from moothall.scoring.reliability import ReliabilityTable
 
 MAX_SHARED: Final = 4_096
+
+
+class ImportNote(NamedTuple):
+    """When a session was imported, who signed it, and whether the owner adopted what it decided."""
+
+    at: datetime
+    source: str
+    is_adopted: bool
 
 
 class MemoryState:
@@ -35,7 +44,9 @@ class MemoryState:
         self.obliged: dict[str, None] = {}
         self.asked: dict[tuple[str, str], facts.SoloDecided | facts.SoloBlocked] = {}
         self.keys: dict[tuple[str, str, str], facts.KeyUsed] = {}
+        self.imports: dict[str, ImportNote] = {}
         self.alone = 0
+        self.reliability = ReliabilityTable()
         self.breakers = Breakers()
         self.threads = Threads()
 
@@ -68,6 +79,8 @@ def evolve(book: MemoryState, entry: Entry) -> MemoryState:
             book.breakers = breakers.with_policy(book.breakers, policy, entry.at)
         case facts.CircuitReset(scope=scope):
             book.breakers = breakers.reset_circuit(book.breakers, scope)
+        case facts.ImportNoted(session=session, source=source, is_adopted=is_adopted):
+            book.imports.setdefault(session, ImportNote(entry.at, source, is_adopted))
         case facts.KeyUsed() as fact:
             book.keys.setdefault((fact.call, fact.by, fact.key), fact)
         case _:
@@ -95,9 +108,11 @@ def _slim_record(record: facts.DecisionRecorded) -> facts.DecisionRecorded:
     What was argued is nearly all of a record, and only search reads it, from the ledger, as `verify` does the head. The same
     minds sit in most meetings.
     """
-    kind, worth, kin = intern(record.protocol), intern(record.strength), intern(record.consensus_type)
+    kind, worth, kin, how = map(intern, (record.protocol, record.strength, record.consensus_type, record.agreement))
     members = tuple(map(_share_member, record.members))
-    return replace(record, search_text="", head="", protocol=kind, strength=worth, consensus_type=kin, members=members)
+    return replace(
+        record, search_text="", head="", protocol=kind, strength=worth, consensus_type=kin, agreement=how, members=members
+    )
 
 
 @lru_cache(maxsize=MAX_SHARED)
@@ -112,26 +127,31 @@ def _remember_ask(book: MemoryState, fact: facts.SoloDecided | facts.SoloBlocked
 
 
 def _apply_review(book: MemoryState, entry: Entry, fact: facts.OutcomeReviewed) -> None:
-    kept = book.decisions.get(fact.decision_id)
-    if kept is None:
+    reviewed = book.decisions.get(fact.decision_id)
+    if reviewed is None:
         return
     review = copy_fields(OutcomeReview, fact, at=entry.at)
-    book.decisions[fact.decision_id] = replace(kept, reviews=(*kept.reviews, review))
-    for source in kept.sources:
+    book.decisions[fact.decision_id] = replace(reviewed, reviews=(*reviewed.reviews, review))
+    _count_outcome(book.reliability, reviewed, fact.outcome)
+    for source in reviewed.sources:
         book.reviewed.setdefault(source, {})[fact.decision_id] = None
-    sources = kept.backers
-    record = kept.record
+    sources = reviewed.backers
+    record = reviewed.record
     book.breakers = breakers.apply_review(
         book.breakers,
         decision=fact.decision_id,
         scopes=collect_scopes(
-            category=record.category,
-            stakes=record.stakes,
-            tags=record.tags,
-            source=sources[0] if len(sources) == 1 else "",
+            category=record.category, stakes=record.stakes, tags=record.tags, source=sources[0] if len(sources) == 1 else ""
         ),
         sources=sources,
-        before=kept.outcome,
+        before=reviewed.outcome,
         outcome=fact.outcome,
         at=entry.at,
     )
+
+
+def _count_outcome(table: ReliabilityTable, decision: RememberedDecision, outcome: facts.Outcome) -> None:
+    """Count the outcome of a decision in place of the one that was reviewed before."""
+    for reviewed, times in ((decision.outcome, -1), (outcome, 1)):
+        if reviewed in {"success", "failure"} and decision.record.text is not None:
+            table.add(decision.kind, decision.record.confidence, is_right=reviewed == "success", times=times)

@@ -76,6 +76,12 @@ class Register(Generic[S]):
             await self._read_new_records()
             return self._state
 
+    async def load_last(self, count: int) -> list[Entry]:
+        """Return the last entries, the oldest of them first."""
+        await self.state()
+        records = await self._ledger.read(self._name, max(0, self._seq - count), count)
+        return [decode_entry(self._codec, record) for record in records]
+
     @property
     def position(self) -> "RegisterPosition":
         """Where the state stands in the ledger."""

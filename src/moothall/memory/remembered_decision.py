@@ -7,9 +7,10 @@ from typing import Final
 
 from moothall.domain.facts import Fact
 from moothall.domain.replace import copy_fields
-from moothall.errors import BadSetting, KeyReused
+from moothall.errors import BadSetting
 from moothall.memory.facts import DecisionRecorded, Member, ObligationSettled, ObligationState, Outcome, SoloDecided
 from moothall.scoring.positions import VotePosition
+from moothall.scoring.reliability import DecisionKind, name_agreement
 from moothall.scoring.strength import rate_strength
 
 BACKING: Final[frozenset[VotePosition | None]] = frozenset({"support", "conditional_support"})
@@ -26,7 +27,6 @@ class OutcomeReview:
     choice: str = ""
     note: str = ""
     by: str = ""
-    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,13 @@ class RememberedDecision:
     @property
     def outcome(self) -> Outcome | None:
         return self.reviews[-1].outcome if self.reviews else None
+
+    @property
+    def kind(self) -> DecisionKind:
+        """What it is counted with, when it is held against its outcome."""
+        families = {member.family for member in self.record.members if member.family and not member.is_neutral}
+        agreement = name_agreement(self.record.agreement, self.record.consensus_type)
+        return DecisionKind(self.record.protocol, agreement, "mixed" if len(families) > 1 else "".join(families))
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -126,17 +133,11 @@ def list_obligations(kept: RememberedDecision) -> tuple[RememberedObligation, ..
 
 
 def build_obligation_facts(kept: RememberedDecision, fact: ObligationSettled) -> Sequence[Fact]:
-    """Return the fact, or nothing if it says what is recorded already; raises BadSetting, KeyReused."""
+    """Return the fact, or nothing if it says what is recorded already; raises BadSetting when there is no such obligation."""
     listed = list_obligations(kept)
     if not 1 <= fact.number <= len(listed):
         has = f"it has 1 to {len(listed)}" if listed else "it has none"
         raise BadSetting(f"{fact.decision_id!r} has no obligation {fact.number}; {has}")
-    for settled in kept.settlements:
-        earlier = settled.fact
-        if fact.key and earlier.key == fact.key:
-            if (earlier.number, earlier.state, earlier.note) != (fact.number, fact.state, fact.note):
-                raise KeyReused(f"key {fact.key!r} came before with other words on {fact.decision_id!r}; use a new key")
-            return ()
     now = listed[fact.number - 1]
     return () if (now.state, now.note) == (fact.state, fact.note) else (fact,)
 

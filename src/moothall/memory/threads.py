@@ -15,8 +15,6 @@ ThreadEventKind = Literal["created", "joined", "decided", "reviewed", "status", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadEvent:
-    """One event of a thread."""
-
     seq: int
     at: datetime
     kind: ThreadEventKind
@@ -175,11 +173,7 @@ def build_catch_up(thread: Thread, seat: str, decisions: Mapping[str, Remembered
 
 
 def build_catch_up_since(
-    thread: Thread,
-    seat: str,
-    decisions: Mapping[str, RememberedDecision],
-    visit: ThreadVisit | None,
-    most: int | None = None,
+    thread: Thread, seat: str, decisions: Mapping[str, RememberedDecision], visit: ThreadVisit | None, most: int | None = None
 ) -> ThreadCatchUp:
     """Return the state of a thread, and the first `most` events in it since one visit of the seat's; None: all."""
     # By number and not by time: several entries can have the same time.

@@ -202,7 +202,7 @@ class TokenStore:
         await self._register.append(choose_facts)
         return issued[-1]
 
-    async def log_in(self, secret: str) -> IssuedToken | AccessDenied:
+    async def log_in(self, secret: str, address: str = "") -> IssuedToken | AccessDenied:
         """Start a login for whoever brings an unused ticket, or a token; its secret, or why there is none."""
         found: list[IssuedToken | AccessDenied] = []
 
@@ -216,7 +216,7 @@ class TokenStore:
             found.append(drawn)
             expires = min(token.expires, self._clock.now() + MAX_LOGIN)
             started = facts.LoginStarted(
-                id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket
+                id=drawn.id, digest=_digest(drawn.secret), token=token.id, expires=expires, ticket=ticket, address=address
             )
             # In the order in which they began: the oldest ends where there would be too many.
             live = [name for name, login in state.logins.items() if login.token == token.id]
@@ -275,6 +275,13 @@ class TokenStore:
     async def mark_owner(self, session: str, seat: str, door: str) -> str:
         """The door of a word that an owner speaks for a seat: marked as the owner's if another holds the seat's token."""
         return f"{OWNER_ORIGIN}{door}" if await self.is_invited(session, seat) else door
+
+    async def record_refusals(self, refusals: Sequence[facts.Refusal]) -> None:
+        await self._register.append(lambda state: (facts.SecretsRefused(refusals=tuple(refusals)),))
+
+    async def load_log(self, count: int) -> list[Entry]:
+        """Return the last entries: who was let in, who was refused, which tokens were issued and revoked."""
+        return await self._register.load_last(count)
 
     async def tokens(self) -> list[Token]:
         """Return all tokens in the order in which they were issued."""

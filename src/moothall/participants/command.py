@@ -2,38 +2,340 @@
 
 Each ask is one run. The prompt contains everything, so that a run needs no memory of the previous one. An answer that cannot be
 used gets one correction, in the same session of the agent if it has sessions.
+
+A recipe says how an agent is called, and where its answer is in what it prints. A custom agent is a file:
+
+    argv = ["my-agent", "--quiet", "{prompt}"]      # {prompt}: the whole prompt; {session}: the session to continue
+    words = "{prompt}"                              # optional: what it gets on standard input
+    output = "text"                                 # text, json (one document) or jsonl (one document per line)
+    text = "result"                                 # where the answer is; with several lines, the last that has it
+    session = "session_id"                          # optional: where its session's id is
+    resume = ["my-agent", "--resume", "{session}", "{prompt}"]      # optional
+    environ = { MY_AGENT_QUIET = "1" }              # optional
+    passes = ["OPENAI_", "MY_AGENT_"]               # optional: prefixes of the variables that it may see beside PATH and HOME
+
+A program that judges at a gate of a pipeline has `argv` and `judges = true`, perhaps `words`, `environ` and `passes`. It runs in
+the folder of its file; its exit status is the verdict (0 approves), and what it prints are the reasons.
 """
 
 import asyncio
+import json
 import os
 import shutil
+import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 from uuid import uuid4
 
-from moothall.codec.answers import read_answer
-from moothall.codec.schemas import build_correction, build_user_prompt
+from moothall.codec.answers import Reading, parse_answer, read_answer
+from moothall.codec.schemas import build_correction, build_user_prompt, get_own_schema
 from moothall.disk.private import make_private_folder, write_atomically
 from moothall.domain.budget import FREE, Usage
 from moothall.domain.effects import Brief
+from moothall.domain.facts import Loss
 from moothall.domain.safe_text import fix_surrogates, one_line
-from moothall.errors import BadAnswer
-from moothall.participants.agent_recipes import FAILED, MAX_ARGUMENT_LENGTH, AgentOutput, Recipe, fill_arguments, parse_output
+from moothall.errors import BadAnswer, BadPanel, UnknownPlatform
 from moothall.participants.subprocess_runner import ProcessResult, run_program
 from moothall.ports.participant import Answer, NoAnswer, OnText
+
+Output = Literal["text", "json", "jsonl"]
+
+FAILED: Final = "it failed"
+MAX_STARTS: Final = 200
+MAX_TOKENS: Final = 10**9
+MAX_DOLLARS: Final = 10**6
+MAX_SESSION_LENGTH: Final = 200
+MAX_ARGUMENT_LENGTH: Final = 120_000
+"""The most bytes of one argument (Linux accepts 128 KiB)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How an agent is run.
+
+    `texts`, `sessions`, `models` and `faults` are paths into its output, in the order in which they are tried; a fault that is
+    found means that there is no answer. `models` say which model answered: as a text, or as the keys of a table. `model` are the
+    arguments that choose a model; `passes` are prefixes of the variables that it may see; `files` are texts that it needs as
+    files: `{file:NAME}` among its arguments stands for the path of one.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    words: str | None = None
+    output: Output = "text"
+    texts: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    tokens_in: str = ""
+    tokens_out: str = ""
+    dollars: str = ""
+    faults: tuple[str, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    passes: tuple[str, ...] = ()
+    version: tuple[str, ...] = ("--version",)
+    install: str = ""
+    models: tuple[str, ...] = ()
+    judges: bool = False
+    """Whether its exit status is a verdict."""
+    folder: Path | None = None
+    """Where it runs; None for a folder of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOutput:
+    """The parsed output of an agent."""
+
+    text: str
+    session: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    dollars: float | None = None
+    model: str = ""
+
+
+def fill_arguments(argv: tuple[str, ...], prompt: str, session: str, files: Mapping[str, str]) -> list[str]:
+    """Fill the placeholders; each argument stays one argument, whatever it contains. `files` are paths by name."""
+    known = {"{prompt}": prompt, **{f"{{file:{name}}}": path for name, path in files.items()}}
+    # Prompts and files replace whole arguments only: text of a participant can never become a second argument.
+    return [known[word] if word in known else word.replace("{session}", session) for word in argv]
+
+
+def parse_output(recipe: Recipe, out: bytes) -> AgentOutput:
+    """Parse the answer from an agent's output; raises ValueError with what was expected."""
+    text = out.decode("utf-8", "replace").strip()
+    if recipe.output == "text":
+        if not text:
+            raise ValueError("it printed nothing")
+        return AgentOutput(text=text)
+    documents = _parse_documents(recipe.output, text)
+    fault = _find_last_value(documents, recipe.faults)
+    if fault is not None:
+        raise ValueError(f"{FAILED}: {str(fault)[:200]}")
+    answer = _find_last_value(documents, recipe.texts)
+    if not isinstance(answer, str) or not answer.strip():
+        raise ValueError(f"no answer at {' or '.join(recipe.texts)}; it printed {text[:120]!r}")
+    session = _find_last_value(documents, recipe.sessions)
+    return AgentOutput(
+        text=answer.strip(),
+        # The id is passed back as an argument on resume, so an odd one is not used.
+        session=session if isinstance(session, str) and session.isprintable() and len(session) <= MAX_SESSION_LENGTH else "",
+        tokens_in=_read_count(documents, recipe.tokens_in),
+        tokens_out=_read_count(documents, recipe.tokens_out),
+        dollars=_read_dollars(documents, recipe.dollars),
+        model=_read_model(documents, recipe.models),
+    )
+
+
+def _parse_documents(output: Output, text: str) -> list[Any]:
+    if output == "json":
+        return _find_json_document(text)
+    documents = []
+    # Not `splitlines`: other line separators may occur inside a JSON string.
+    for line in text.split("\n"):
+        if line.lstrip().startswith("{"):
+            try:
+                documents.append(json.loads(line))
+            except (ValueError, RecursionError):
+                continue
+    if not documents:
+        raise ValueError(f"it printed no JSON lines: {text[:120]!r}")
+    return documents
+
+
+def _find_json_document(text: str) -> list[Any]:
+    """Return the first JSON document in a text, whatever is logged around it; raises ValueError."""
+    decoder = json.JSONDecoder()
+    starts = [at for at, char in enumerate(text) if char in "{["][:MAX_STARTS]
+    other: list[Any] = []
+    for start in starts:
+        try:
+            document = decoder.raw_decode(text, start)[0]
+        except ValueError:
+            continue
+        except RecursionError:
+            break
+        documents = document if isinstance(document, list) else [document]
+        if documents and all(isinstance(each, dict) for each in documents):
+            return documents
+        # A list of other values may be log output such as `[12:00]`: it is only used if no object follows.
+        other = other or [documents]
+    if other:
+        return other
+    raise ValueError(f"it printed no JSON: {text[:120]!r}")
+
+
+def _find_last_value(documents: list[Any], paths: tuple[str, ...]) -> Any:
+    """Return the last document's value at the first path that any has; with a `+`, the values of all of them joined."""
+    for path in paths:
+        values = [value for document in documents if (value := _find_value(document, path.removeprefix("+"))) is not None]
+        if values:
+            return "".join(map(str, values)) if path.startswith("+") else values[-1]
+    return None
+
+
+def _find_value(document: Any, path: str) -> Any:
+    """Return a value by its path, `a.b`, with optional conditions before it: `type=text:part.text`."""
+    *conditions, wanted = path.split(":")
+    for condition in conditions:
+        where, _, value = condition.partition("=")
+        if _format_value(_find_value(document, where)) != value:
+            return None
+    node = document
+    for name in wanted.split("."):
+        if isinstance(node, list) and name.lstrip("-").isdecimal() and -len(node) <= int(name) < len(node):
+            node = node[int(name)]
+        elif isinstance(node, dict):
+            node = node.get(name)
+        else:
+            return None
+    return node
+
+
+def _format_value(value: Any) -> str:
+    """Format a value as conditions write it: strings bare, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _read_count(documents: list[Any], path: str) -> int:
+    count = _find_last_value(documents, (path,)) if path else None
+    # Bounded: the numbers come from another program and are added to a budget.
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MAX_TOKENS else 0
+
+
+def _read_dollars(documents: list[Any], path: str) -> float | None:
+    amount = _find_last_value(documents, (path,)) if path else None
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount < MAX_DOLLARS:
+        return None
+    return float(amount)
+
+
+def _read_model(documents: list[Any], paths: tuple[str, ...]) -> str:
+    found = _find_last_value(documents, paths)
+    names = list(found) if isinstance(found, dict) else [found]
+    return one_line(", ".join(name for name in names if isinstance(name, str)))[:MAX_SESSION_LENGTH]
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Load a custom recipe; raises BadPanel with what is wrong with it."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as cause:
+        raise BadPanel(f"the agent file {path} cannot be read: {cause.strerror}") from cause
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as cause:
+        raise BadPanel(f"the agent file {path} is no TOML: {cause}") from cause
+    known = {"argv", "words", "output", "text", "session", "resume", "environ", "passes", "judges"}
+    unknown = sorted(set(document) - known)
+    if unknown:
+        raise BadPanel(f"the agent file {path}: {unknown[0]!r} is no key here; known: {', '.join(sorted(known))}")
+    argv = _parse_argv(path, "argv", document.get("argv"))
+    resume = _parse_argv(path, "resume", document["resume"]) if "resume" in document else ()
+    words, output, text, session = (document.get(key) for key in ("words", "output", "text", "session"))
+    output = "text" if output is None else output
+    if not isinstance(output, str) or output not in {"text", "json", "jsonl"}:
+        raise BadPanel(f"the agent file {path}: output = {output!r}; known: text, json, jsonl")
+    if output != "text" and not isinstance(text, str):
+        raise BadPanel(f"the agent file {path}: 'text' must say where in its {output} the answer is")
+    for key, value in (("words", words), ("text", text), ("session", session)):
+        if value is not None and (not isinstance(value, str) or not value or "\0" in value):
+            raise BadPanel(f"the agent file {path}: {key} must be a text")
+    for key, value, what in (("text", text, "the answer"), ("session", session, "its id")):
+        if output == "text" and value is not None:
+            raise BadPanel(f"the agent file {path}: {key!r} says where in json or jsonl {what} is, and only there")
+    if words is not None and "{prompt}" not in words:
+        raise BadPanel(f"the agent file {path}: words must hold {{prompt}}")
+    judges = document.get("judges", False)
+    if not isinstance(judges, bool) or (judges and {"output", "session", "resume"} & document.keys()):
+        raise BadPanel(f"the agent file {path}: judges must be true or false, without output, session and resume")
+    for key, line in (("argv", argv), ("resume", resume)):
+        if line and words is None and "{prompt}" not in line and not judges:
+            raise BadPanel(f"the agent file {path}: neither {key} nor words holds {{prompt}}")
+    named = session is not None or any("{session}" in word for word in argv)
+    if resume and not (named and any("{session}" in word for word in resume)):
+        raise BadPanel(f"the agent file {path}: resume needs {{session}}, and 'session' or argv must say which that is")
+    return Recipe(
+        name=path.stem,
+        argv=argv,
+        words=words,
+        output=output,  # type: ignore[arg-type]  # one of the three, as was checked
+        texts=(text,) if isinstance(text, str) else (),
+        sessions=(session,) if isinstance(session, str) else (),
+        resume=resume,
+        **_parse_variables(path, document),
+        judges=judges,
+        folder=path.absolute().parent if judges else None,
+    )
+
+
+def _parse_variables(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    environ, passes = document.get("environ", {}), document.get("passes", [])
+    if not isinstance(environ, dict) or not all(_is_variable(name, value) for name, value in environ.items()):
+        raise BadPanel(f"the agent file {path}: environ must be a table of texts")
+    if not isinstance(passes, list) or not all(isinstance(name, str) and name and "\0" not in name for name in passes):
+        raise BadPanel(f"the agent file {path}: passes must be a list of the beginnings of variables' names")
+    return {"environ": environ, "passes": tuple(passes)}
+
+
+def _is_variable(name: str, value: object) -> bool:
+    return bool(name) and "=" not in name and isinstance(value, str) and "\0" not in name + value
+
+
+def _parse_argv(path: Path, key: str, value: object) -> tuple[str, ...]:
+    is_list = isinstance(value, list) and all(isinstance(word, str) and "\0" not in word for word in value)
+    if not isinstance(value, list) or not is_list or not value or not value[0]:
+        raise BadPanel(f"the agent file {path}: {key} must be a list of words, the program first")
+    program = Path(value[0])
+    # A relative program path is resolved against its recipe, so that it is found from any working directory.
+    here = str((path.parent / program).absolute()) if len(program.parts) > 1 and not program.is_absolute() else value[0]
+    return (here, *value[1:])
+
+
+def find_recipe(name: str) -> Recipe:
+    """Return the recipe of a known agent (`claude`, or `claude:MODEL`), or of a file; raises UnknownPlatform or BadPanel."""
+    if name.endswith(".toml"):
+        return load_recipe(Path(name))
+    agent, colon, model = name.partition(":")
+    recipe = load_agents().get(agent)
+    if recipe is None:
+        raise UnknownPlatform(f"no agent is called {agent!r}; known: {', '.join(sorted(load_agents()))}, or give a .toml file")
+    if not colon:
+        return recipe
+    if not model or not recipe.model:
+        raise UnknownPlatform(f"command:{name}: expected command:{agent} or command:{agent}:MODEL")
+    chosen = tuple(word.replace("{model}", model) for word in recipe.model)
+    return replace(recipe, argv=(*recipe.argv, *chosen), resume=(*recipe.resume, *chosen))
+
+
+@cache
+def load_agents() -> Mapping[str, Recipe]:
+    """Return the recipes of the agents that Moot knows, by name."""
+    rows = tomllib.loads((files(__package__) / "agents.toml").read_text(encoding="utf-8"))
+    return {name: _build_recipe(name, row) for name, row in rows.items()}
+
+
+def _build_recipe(name: str, row: dict[str, Any]) -> Recipe:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    argv, first, resume = (values.pop(key) for key in ("argv", "first", "resume"))
+    return Recipe(name=name, argv=argv + first, resume=argv + resume, **values)
+
 
 READY_SECONDS: Final = 60.0
 MAX_COMPLAINT_LENGTH: Final = 300
 MAX_VERSION_LENGTH: Final = 80
+MAX_REASONS_LENGTH: Final = 10_000
+"""How many characters of what a program printed, the last ones, are the reasons of its verdict."""
 
 PASSED: Final = frozenset(
     {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"}
     | {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"}
 )
 """The environment variables that every program needs; a recipe names further ones."""
-
 
 _CALL: Final = Usage(calls=1)
 
@@ -43,7 +345,7 @@ class CommandParticipant:
 
     def __init__(self, recipe: Recipe, folder: Path, environ: Mapping[str, str], kept: Path) -> None:
         self._recipe = recipe
-        self._folder = folder
+        self._folder = recipe.folder or folder
         self._kept = kept
         self._environ = _build_environ(recipe, environ)
 
@@ -58,7 +360,7 @@ class CommandParticipant:
         """Return the program's version in one line; None if it is not installed."""
         if await self.ready() is not None:
             return None
-        make_private_folder(self._folder)
+        self._make_folder()
         argv = [self._recipe.argv[0], *self._recipe.version]
         try:
             async with asyncio.timeout(READY_SECONDS):
@@ -68,6 +370,8 @@ class CommandParticipant:
         return one_line(done.out.decode("utf-8", "replace"))[:MAX_VERSION_LENGTH] or "does not say its version"
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
+        if self._recipe.judges:
+            return await self._judge(brief)
         usage, session, fault = FREE, str(uuid4()), BadAnswer()
         for attempt in range(2):
             # With a session the agent still knows the question, so the correction alone is enough.
@@ -89,22 +393,33 @@ class CommandParticipant:
             return Answer(said=read.said, corrections=read.mends, usage=usage, model=output.model, origin=door)
         return NoAnswer(reason=fault.loss, detail=str(fault), usage=usage)
 
+    async def _judge(self, brief: Brief) -> Answer | NoAnswer:
+        """Let the program judge: its exit status closes the gate, and opens it unless what it printed is another verdict."""
+        name = self._recipe.name
+        if "verdict" not in get_own_schema(brief).get("properties", {}):
+            return NoAnswer(reason="refused", detail=f"{name} judges; it cannot {brief.form.kind}")
+        done = await self._start(self._recipe.argv, self._build_prompt(brief, ""), "")
+        if isinstance(done, NoAnswer):
+            return done
+        if done.code < 0:
+            return NoAnswer(reason="error", detail=f"{name} was ended by signal {-done.code}", usage=_CALL)
+        out = done.out.decode("utf-8", "replace").strip()
+        printed = fix_surrogates("\n".join(filter(None, (out, done.err.strip()))))
+        given = {"verdict": "REJECTED" if done.code else "APPROVED", "content": printed[-MAX_REASONS_LENGTH:]}
+        read = Reading(parse_answer(brief.form, given), (f"read verdict exit status {done.code}",))
+        with suppress(BadAnswer):
+            read = read_answer(brief, out) if not done.code and "REJECTED" in out else read
+        return Answer(said=read.said, corrections=read.mends, usage=_CALL, origin=f"program:{name}")
+
     async def run_prompt(self, prompt: str) -> tuple[str, Usage] | NoAnswer:
         """Run the program with a prompt of the caller; returns its output and the usage."""
         output = await self._run_once(self._recipe.argv, fix_surrogates(prompt).replace("\0", ""), str(uuid4()))
         return output if isinstance(output, NoAnswer) else (output.text, Usage(calls=1) + _build_usage(output))
 
     async def _run_once(self, argv: tuple[str, ...], prompt: str, session: str) -> AgentOutput | NoAnswer:
-        try:
-            done = await self._run(argv, prompt, session)
-        except OSError as cause:
-            # A program that is not there, or may not be run: nothing that was said is at fault.
-            is_out = isinstance(cause, FileNotFoundError | PermissionError)
-            return NoAnswer(
-                reason="unreachable" if is_out else "error", detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}"
-            )
-        if done.is_flooded:
-            return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=_CALL)
+        done = await self._start(argv, prompt, session)
+        if isinstance(done, NoAnswer):
+            return done
         if done.code != 0:
             return NoAnswer(
                 reason="error", detail=f"{self._recipe.name} ended with {done.code}{self._explain_failure(done)}", usage=_CALL
@@ -116,25 +431,39 @@ class CommandParticipant:
                 reason="malformed", detail=f"{self._recipe.name}: {cause} {_format_complaint(done)}".strip(), usage=_CALL
             )
 
+    async def _start(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult | NoAnswer:
+        try:
+            done = await self._run(argv, prompt, session)
+        except OSError as cause:
+            # A program that is not there, or may not be run: nothing that was said is at fault.
+            reason: Loss = "unreachable" if isinstance(cause, FileNotFoundError | PermissionError) else "error"
+            return NoAnswer(reason=reason, detail=f"{self._recipe.argv[0]} cannot be run: {cause.strerror}")
+        if done.is_flooded:
+            return NoAnswer(reason="error", detail=f"{self._recipe.name} printed too much and was stopped", usage=_CALL)
+        return done
+
     def _explain_failure(self, done: ProcessResult) -> str:
         """Return the program's own explanation of its failure, from its output or its errors."""
+        explanation = _format_complaint(done)
         try:
             parse_output(self._recipe, done.out)
-            explanation = ""
         except ValueError as cause:
-            explanation = str(cause) if str(cause).startswith(FAILED) else ""
-        explanation = explanation or _format_complaint(done)
+            explanation = str(cause) if str(cause).startswith(FAILED) else explanation
         return f": {explanation}" if explanation else ""
 
     def _build_prompt(self, brief: Brief, complaint: str) -> str:
         # A C string ends at NUL, and a lone surrogate cannot be encoded.
         return fix_surrogates(f"{brief.system}\n\n{build_user_prompt(brief, complaint or None)}").replace("\0", "")
 
+    def _make_folder(self) -> None:
+        if self._recipe.folder is None:  # else it is the user's own, and stays as it is
+            make_private_folder(self._folder)
+
     async def _run(self, argv: tuple[str, ...], prompt: str, session: str) -> ProcessResult:
         words = self._recipe.words
-        if words is None and len(prompt.encode()) > MAX_ARGUMENT_LENGTH:
+        if words is None and "{prompt}" in argv and len(prompt.encode()) > MAX_ARGUMENT_LENGTH:
             raise OSError(7, f"the prompt has more than {MAX_ARGUMENT_LENGTH} bytes, and the agent takes it as an argument")
-        make_private_folder(self._folder)
+        self._make_folder()
         said = None if words is None else words.replace("{prompt}", prompt).encode()
         files = {name: str(_ensure_file(self._kept, name, text)) for name, text in self._recipe.files.items()}
         return await run_program(

@@ -75,7 +75,7 @@ class EmbeddedParticipant:
         try:
             if not small:
                 return await self._answer_in_full(brief, on_text)
-            is_speech = brief.form.form == "text" and not _has_choice(get_own_schema(brief))
+            is_speech = brief.form.form == "text" and not any("enum" in field for field in _list_required(get_own_schema(brief)))
             said, usage = await (self._generate_speech(brief, on_text) if is_speech else self._fill_form(brief))
             read = read_answer(brief, said)
         except BadAnswer as error:
@@ -252,10 +252,6 @@ def _list_required(shape: Schema) -> list[Schema]:
 
 def _is_prose(field: Schema) -> bool:
     return field.get("type") == "string" and "enum" not in field
-
-
-def _has_choice(shape: Schema) -> bool:
-    return any("enum" in field for field in _list_required(shape))
 
 
 def _discard_text(text: str) -> None:

@@ -101,40 +101,37 @@ def scrub_secret(text: str, secret: str | None) -> str:
     return text.replace(secret, "[key]")
 
 
+_EXPLANATIONS: Final[Mapping[FailureKind, str]] = {
+    FailureKind.NO_KEY: "{name} needs a key: set {variable} or choose another --seat",
+    FailureKind.NO_PACKAGE: "models of {name} need another package: {message}",
+    FailureKind.AUTH: "{name} rejected the key in {variable}{status}: {message}; set a valid key or choose another --seat",
+    FailureKind.QUOTA: "{name} says that the account is out of credit{status}: {message}; top it up or choose another --seat",
+    FailureKind.NOT_FOUND: "{name} has no such model or address{status}: {message}; check the model's name",
+    FailureKind.REJECTED: "{name} would not take the request{status}: {message}",
+    FailureKind.RATE_LIMITED: "{name} is over its rate limit{status}: {message}{wait}",
+    FailureKind.REFUSED: "the model declined: {message}",
+    FailureKind.UNREACHABLE: "{name} cannot be reached: {message}; check the network or choose another --seat",
+    FailureKind.BROKEN: "the connection to {name} broke off: {message}",
+    FailureKind.SERVER: "{name} failed{status}: {message}",
+}
+"""What went wrong; of any other failure the message says it."""
+
+
 def _explain_unscrubbed(failure: ModelFailure, whom: ModelEndpoint) -> str:
-    name, status = whom.name, f" ({failure.status})" if failure.status is not None else ""
-    # Scrubbed before it is cut: half a key would not be recognised any more.
-    message = scrub_secret(failure.message, whom.secret)[:MAX_MESSAGE_LENGTH].rstrip(". ")
-    match failure.kind:
-        case FailureKind.NO_KEY:
-            return f"{name} needs a key: set {whom.variable} or choose another --seat"
-        case FailureKind.NO_PACKAGE:
-            return f"models of {name} need another package: {message}"
-        case FailureKind.AUTH if whom.variable is None:
-            return f"{name} wants a key{status}: {message}; name the variable that holds it with ?key=VARIABLE"
-        case FailureKind.AUTH:
-            return f"{name} rejected the key in {whom.variable}{status}: {message}; set a valid key or choose another --seat"
-        case FailureKind.QUOTA:
-            return f"{name} says that the account is out of credit{status}: {message}; top it up or choose another --seat"
-        case FailureKind.NOT_FOUND:
-            return f"{name} has no such model or address{status}: {message}; check the model's name"
-        case FailureKind.REJECTED:
-            return f"{name} would not take the request{status}: {message}"
-        case FailureKind.RATE_LIMITED:
-            wait = "" if failure.retry_after is None else f"; it asks for {failure.retry_after:g} s of patience"
-            return f"{name} is over its rate limit{status}: {message}{wait}"
-        case FailureKind.REFUSED:
-            return f"the model declined: {message}"
-        case FailureKind.UNREACHABLE if whom.address is not None:
-            return f"nothing answers at {whom.address}: is the server running?"
-        case FailureKind.UNREACHABLE:
-            return f"{name} cannot be reached: {message}; check the network or choose another --seat"
-        case FailureKind.BROKEN:
-            return f"the connection to {name} broke off: {message}"
-        case FailureKind.SERVER:
-            return f"{name} failed{status}: {message}"
-        case FailureKind.TIMEOUT | FailureKind.MALFORMED | FailureKind.DECLINED:
-            return message
+    text = _EXPLANATIONS.get(failure.kind, "{message}")
+    if failure.kind == FailureKind.AUTH and whom.variable is None:
+        text = "{name} wants a key{status}: {message}; name the variable that holds it with ?key=VARIABLE"
+    elif failure.kind == FailureKind.UNREACHABLE and whom.address is not None:
+        text = "nothing answers at {address}: is the server running?"
+    return text.format(
+        name=whom.name,
+        address=whom.address,
+        variable=whom.variable,
+        status="" if failure.status is None else f" ({failure.status})",
+        # Scrubbed before it is cut: half a key would not be recognised any more.
+        message=scrub_secret(failure.message, whom.secret)[:MAX_MESSAGE_LENGTH].rstrip(". "),
+        wait="" if failure.retry_after is None else f"; it asks for {failure.retry_after:g} s of patience",
+    )
 
 
 def translate_error(error: Exception) -> ModelFailure:

@@ -3,19 +3,12 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from moothall.codec.answers import Reading, read_answer
-from moothall.codec.person_asks import (
-    KeptWords,
-    build_person_ask,
-    find_alternative,
-    find_command,
-    is_read_from_words,
-    read_step,
-    suggest_choice,
-)
+from moothall.codec import person_asks
+from moothall.codec.answers import Reading, WordedAnswer, read_answer
+from moothall.codec.non_answers import is_blank
 from moothall.domain.context import Utterance
 from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
@@ -63,38 +56,49 @@ AskPerson = Callable[[PersonQuestion], Awaitable[str | None]]
 """Asks the person; None if nobody is there any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class TypedAnswers:
+    """What a person has typed at the questions of one ask."""
+
+    answers: dict[str, str] = field(default_factory=dict)
+    worded: dict[str, str] = field(default_factory=dict)
+    """The sentences from which a choice was taken."""
+
+
 class PersonInterview:
     """Asks one person for the answers to its briefs, and remembers what it has seen and said."""
 
     def __init__(self) -> None:
         # Keyed by seat and seed: the seed tells sessions apart.
         self._seen: dict[tuple[SeatId, int], int] = {}
-        self._kept: dict[tuple[SeatId, int], KeptWords] = {}
+        self._kept: dict[tuple[SeatId, int], person_asks.KeptWords] = {}
 
-    def find_kept_words(self, brief: Brief) -> KeptWords | None:
+    def find_kept_words(self, brief: Brief) -> person_asks.KeptWords | None:
         """Return the words that this brief's person typed and that also answer a later ask."""
         return self._kept.get((brief.seat.id, brief.seed))
 
     async def ask_for_answer(self, ask: AskPerson, brief: Brief) -> object | None:
         """Return an answer that `read_answer` accepts; None if the person left."""
-        person = self._add_unsaid(build_person_ask(brief), brief)
+        person = self._add_unsaid(person_asks.build_person_ask(brief), brief)
         kept = self._take_kept_words(brief)
         if kept is not None:
             return kept
         first = self._introduce(person, brief)
-        answers: dict[str, str] = {}
+        typed = TypedAnswers()
         while True:
-            given = await self._ask_steps(ask, person, brief, first, answers)
+            given = await self._ask_steps(ask, person, brief, first, typed)
             if given is None:
                 return None
             try:
-                raw = person.build(answers) if given is answers else given
+                raw: object = person.build(typed.answers) if given is typed.answers else given
+                if given is typed.answers and typed.worded:
+                    raw = WordedAnswer(fields=raw, words=tuple(typed.worded.values()), is_confirmed=True)
                 read_answer(brief, raw)
             except BadAnswer as error:
                 # What was typed stands in the prompts again, so that no words are lost.
                 first = replace(first, news="", spoken="", about="", complaint=str(error))
                 continue
-            self._keep_words(person, brief, answers if given is answers else {})
+            self._keep_words(person, brief, typed.answers if given is typed.answers else {})
             return raw
 
     def _introduce(self, person: PersonAsk, brief: Brief) -> PersonQuestion:
@@ -124,10 +128,10 @@ class PersonInterview:
         )
 
     async def _ask_steps(
-        self, ask: AskPerson, person: PersonAsk, brief: Brief, first: PersonQuestion, answers: dict[str, str]
+        self, ask: AskPerson, person: PersonAsk, brief: Brief, first: PersonQuestion, typed_in: TypedAnswers
     ) -> object | None:
-        """Fill `answers` and return it; or return a whole answer that was given in its place, or None if the person left."""
-        question, asked = first, set[str]()
+        """Fill the answers and return them; or return a whole answer given in their place, or None if the person left."""
+        question, asked, answers, worded = first, set[str](), typed_in.answers, typed_in.worded
         for step in person.steps:
             if step.only_after is not None and answers.get(step.only_after[0]) not in step.only_after[1]:
                 # Steps after different choices may share a key: what was just typed at another one is kept.
@@ -153,11 +157,11 @@ class PersonInterview:
                 text = strip_control(fix_surrogates(typed)).strip()
                 question = replace(question, news="", spoken="", about="", complaint="", is_first=False)
                 try:
-                    instead = find_command(person, text)
+                    instead = person_asks.find_command(person, text)
                     if instead is not None and any(each.kind == "text" and each.key in answers for each in person.steps):
                         # A command takes nothing back that was said: it skips this question, and its plain word answers it.
                         instead, text = None, "" if text.startswith("/") else text
-                    instead = find_alternative(brief, text) if instead is None else instead
+                    instead = person_asks.find_alternative(brief, text) if instead is None else instead
                     if instead is not None:
                         return instead
                     # An empty line confirms what was understood.
@@ -166,11 +170,12 @@ class PersonInterview:
                     question = replace(question, complaint=str(error), default=text if step.kind == "text" else "")
                     understood = ""
                     continue
-                if value != understood and is_read_from_words(step, text):
-                    shown = next(each.text for each in step.choices if each.value == value)
-                    question = replace(question, complaint=INTERVIEW[brief.language].understood.format(choice=shown))
-                    understood = value
+                if value != understood and person_asks.is_read_from_words(step, text):
+                    question = replace(question, complaint=_describe_understood(step, value, brief))
+                    understood, worded[step.key] = value, text
                     continue
+                if value != understood:
+                    worded.pop(step.key, None)
                 if value:
                     answers[step.key] = value
                 break
@@ -209,11 +214,16 @@ class PersonInterview:
         kept, text = self._kept.pop(key, None), answers.get(person.steps[0].key, "")
         if text or (kept is not None and not answers):
             words = text or (kept.text if kept is not None else "")
-            self._kept[key] = KeptWords(person.keeps_for, brief.ask.turn, words)
+            self._kept[key] = person_asks.KeptWords(person.keeps_for, brief.ask.turn, words)
 
 
 def _format_news(words: InterviewText, each: Utterance) -> str:
     return f"{words.said.format(speaker=each.speaker, number=each.id)}\n{quote_lines(each.text)}"
+
+
+def _describe_understood(step: PersonStep, value: str, brief: Brief) -> str:
+    shown = next(each.text for each in step.choices if each.value == value)
+    return INTERVIEW[brief.language].understood.format(choice=shown)
 
 
 def _read_typed(person: PersonAsk, step: PersonStep, text: str, words: InterviewText) -> str:
@@ -221,15 +231,15 @@ def _read_typed(person: PersonAsk, step: PersonStep, text: str, words: Interview
     if _COMMAND.fullmatch(text):
         known = ", ".join([command.word for command in person.commands] + ["/leave"])
         raise BadAnswer(words.command.format(typed=text, known=known))
-    if not text:
-        if step.is_needed:
+    if is_blank(text):
+        if text or step.is_needed:
             raise BadAnswer(words.choose if step.choices else words.needed)
         return ""
-    value = read_step(step, text)
+    value = person_asks.read_step(step, text)
     if value is not None:
         return value
     if step.choices:
-        near = suggest_choice(text, step.choices)
+        near = person_asks.suggest_choice(text, step.choices)
         raise BadAnswer(words.nearest.format(typed=text[:60], near=near) if near else words.choose)
     example = next((f"#{number}" for number in range(1, 1_000) if number in step.numbers), "#1")
     raise BadAnswer(words.number.format(example=example))

@@ -13,15 +13,13 @@ from moothall.domain.facts import Language
 from moothall.domain.roster import COMMAND, DEMO, EMBEDDED, HUMAN, MAILBOX, MEASURE, SCRIPT, Seat, parse_kind
 from moothall.errors import MissingExtra, describe_install
 from moothall.participants import local_model, semantic_similarity
-from moothall.participants.agent_recipes import find_recipe
-from moothall.participants.command import CommandParticipant
-from moothall.participants.demo import make_demo
+from moothall.participants.command import CommandParticipant, find_recipe
 from moothall.participants.embedded import EmbeddedParticipant
 from moothall.participants.human import AskPerson, HumanParticipant
 from moothall.participants.local_model import LocalModel
 from moothall.participants.model import ModelParticipant
 from moothall.participants.platforms import list_providers, parse_platform
-from moothall.participants.script import ScriptParticipant
+from moothall.participants.script import ScriptParticipant, make_demo
 from moothall.participants.semantic_similarity import MeasureParticipant
 from moothall.ports.participant import Participant, ProviderLimits
 
@@ -158,7 +156,8 @@ class KindTable:
         kind = self.find(platform.strip())
         if kind.name == MODEL:
             # What names no kind at all is not a model either: only providers that are known by name are.
-            parse_platform(platform, self.usages)
+            # A local server is on the server's own machine, where other programs have its port too.
+            return not parse_platform(platform, self.usages).is_local
         return "://" not in platform and kind.is_remote
 
     @property

@@ -14,6 +14,7 @@ from moothall.domain.facts import OUTAGES
 from moothall.domain.safe_text import one_line
 from moothall.errors import DISTRIBUTION, AnswerRefused, BadAnswer
 from moothall.locale.catalogues import PARTICIPANT_PROMPT
+from moothall.participants import model_request, provider_limits
 from moothall.participants.failures import (
     FailureKind,
     ModelEndpoint,
@@ -23,26 +24,7 @@ from moothall.participants.failures import (
     translate_error,
     translate_sdk_error,
 )
-from moothall.participants.model_request import (
-    DEFAULT_RETRY_POLICY,
-    Attempt,
-    BriefRequest,
-    PrefixCache,
-    RetryPolicy,
-    Sampling,
-    TokenProbe,
-    extract_text,
-    send_trial,
-)
 from moothall.participants.platforms import SERVER, Platform, find_address, find_key, find_key_variable
-from moothall.participants.provider_limits import (
-    LIMITS,
-    LocalLimits,
-    ProviderAccount,
-    hook_client,
-    name_account,
-    parse_limits,
-)
 from moothall.ports.participant import Allowance, Answer, NoAnswer, OnText, ProviderLimits
 
 if TYPE_CHECKING:
@@ -79,7 +61,7 @@ class ModelParticipant:
         platform: Platform,
         environ: Mapping[str, str] = os.environ,
         *,
-        pace: RetryPolicy = DEFAULT_RETRY_POLICY,
+        pace: model_request.RetryPolicy = model_request.DEFAULT_RETRY_POLICY,
         limits: ProviderLimits | None = None,
     ) -> None:
         self._platform = platform
@@ -88,16 +70,16 @@ class ModelParticipant:
         self._name = platform.model
         self._line: _Connection | None = None
         self._takes_schema = True
-        self._prefixes = PrefixCache()
+        self._prefixes = model_request.PrefixCache()
         self._tells_tokens = platform.intents == "token"
         key = find_key(platform, environ).value
-        account = name_account(platform.provider, find_address(platform, environ), key)
-        allowance = parse_limits(environ.get(LIMITS, "")).get(platform.provider, Allowance())
-        self._account = ProviderAccount(limits or LocalLimits(), account, allowance)
+        account = provider_limits.name_account(platform.provider, find_address(platform, environ), key)
+        allowance = provider_limits.parse_limits(environ.get(provider_limits.LIMITS, "")).get(platform.provider, Allowance())
+        self._account = provider_limits.ProviderAccount(limits or provider_limits.LocalLimits(), account, allowance)
 
     async def respond(self, brief: Brief, on_text: OnText) -> Answer | NoAnswer:
-        sampling = Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
-        asking = BriefRequest(brief, on_text, self._pace, sampling, self._prefixes, account=self._account)
+        sampling = model_request.Sampling(temperature=self._platform.temperature, is_seeded=self._platform.is_local)
+        asking = model_request.BriefRequest(brief, on_text, self._pace, sampling, self._prefixes, account=self._account)
         try:
             read = await self._probe_intent(asking, brief)
             if read is None:
@@ -114,9 +96,7 @@ class ModelParticipant:
             # Each request has its deadline. Importing a provider's client has none, because it may take long on a busy machine.
             names = await self._list_models(await self._open_model())
         except ModelFailure as failure:
-            if failure.kind is FailureKind.TIMEOUT:
-                return f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
-            return explain_failure(failure, self._describe_endpoint())
+            return self._explain_unready(failure)
         return self._explain_unknown_model(names)
 
     async def probe(self) -> str | None:
@@ -125,12 +105,16 @@ class ModelParticipant:
         if why is not None:
             return why
         try:
-            await send_trial(await self._open_model(), self._pace.preflight)
+            await model_request.send_trial(await self._open_model(), self._pace.preflight)
         except ModelFailure as failure:
-            if failure.kind is FailureKind.TIMEOUT:
-                return f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
-            return explain_failure(failure, self._describe_endpoint()) if to_loss(failure.kind) in OUTAGES else None
+            is_out = failure.kind is FailureKind.TIMEOUT or to_loss(failure.kind) in OUTAGES
+            return self._explain_unready(failure) if is_out else None
         return None
+
+    def _explain_unready(self, failure: ModelFailure) -> str:
+        if failure.kind is FailureKind.TIMEOUT:
+            return f"no answer from {self._describe_endpoint().name} within {self._pace.preflight:g} s"
+        return explain_failure(failure, self._describe_endpoint())
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; another question opens new ones."""
@@ -139,7 +123,7 @@ class ModelParticipant:
         if line is not None and line.model is not None and line.loop is asyncio.get_running_loop():
             await line.model.__aexit__(None, None, None)
 
-    async def _attempt_answer(self, asking: BriefRequest, brief: Brief, now: Attempt) -> Reading:
+    async def _attempt_answer(self, asking: model_request.BriefRequest, brief: Brief, now: model_request.Attempt) -> Reading:
         user = build_user_prompt(brief, now.complaint)
         model = await self._open_model()
         if brief.form.form == "text":
@@ -148,7 +132,9 @@ class ModelParticipant:
             response = await self._request_json(asking, model, brief, user, now.room)
         return _parse_response(brief, response)
 
-    async def _request_json(self, asking: BriefRequest, model: "Model", brief: Brief, user: str, room: int) -> "ModelResponse":
+    async def _request_json(
+        self, asking: model_request.BriefRequest, model: "Model", brief: Brief, user: str, room: int
+    ) -> "ModelResponse":
         from pydantic_ai.models import ModelRequestParameters
         from pydantic_ai.output import OutputObjectDefinition
 
@@ -166,14 +152,14 @@ class ModelParticipant:
         self._takes_schema = False
         return response
 
-    async def _probe_intent(self, asking: BriefRequest, brief: Brief) -> Reading | None:
+    async def _probe_intent(self, asking: model_request.BriefRequest, brief: Brief) -> Reading | None:
         """Derive an intent from the probability of one token; None if it must be asked in full."""
         if not self._tells_tokens or not brief.probe or brief.form.kind != "intent":
             return None
         seat = PARTICIPANT_PROMPT[brief.language].seated.format(seat=brief.seat.id, stance=one_line(brief.seat.stance))
         user = "\n\n".join(filter(None, [brief.shared, seat, brief.seat.instructions.strip(), brief.probe]))
 
-        async def attempt(now: Attempt) -> TokenProbe:
+        async def attempt(now: model_request.Attempt) -> model_request.TokenProbe:
             return await asking.probe(await self._open_model(), user)
 
         try:
@@ -181,7 +167,7 @@ class ModelParticipant:
         except ModelFailure as failure:
             if failure.kind is not FailureKind.REJECTED:
                 raise
-            probe = TokenProbe(is_told=False)
+            probe = model_request.TokenProbe(is_told=False)
         self._tells_tokens = probe.is_told
         if probe.yes is None:
             return None
@@ -197,7 +183,7 @@ class ModelParticipant:
         async with line.lock:
             if line.model is None:
                 provider = await asyncio.to_thread(_build_provider, self._platform, self._environ)
-                hook_client(provider.client)
+                provider_limits.hook_client(provider.client)
                 if self._name is None:
                     self._name = await self._find_first_model(provider)
                 model = await asyncio.to_thread(_build_model, self._platform, self._name, provider)
@@ -250,7 +236,7 @@ class ModelParticipant:
 def _parse_response(brief: Brief, response: "ModelResponse") -> Reading:
     """Parse the answer from a response; raises ModelFailure with what is wrong with it."""
     try:
-        return read_answer(brief, extract_text(response))
+        return read_answer(brief, model_request.extract_text(response))
     except BadAnswer as error:
         is_cut = response.finish_reason == "length"
         kind = FailureKind.DECLINED if isinstance(error, AnswerRefused) else FailureKind.MALFORMED

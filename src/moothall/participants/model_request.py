@@ -5,8 +5,8 @@ Built on `pydantic_ai.direct`, which is imported at the first call, because the 
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from decimal import ROUND_CEILING
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -236,18 +236,12 @@ class BriefRequest:
         self, model: "Model", user: str, settings: "ModelSettings", parameters: "ModelRequestParameters | None"
     ) -> "ModelResponse":
         from pydantic_ai.direct import model_request
-        from pydantic_ai.exceptions import AgentRunError, UserError
 
         message = self._build_message(model, user)
-        try:
+        with _translate_failures():
             async with self._take_turn(user, settings) as call:
                 response = await model_request(model, [message], model_settings=settings, model_request_parameters=parameters)
                 call.tokens = response.usage.total_tokens
-        except (AgentRunError, UserError) as error:
-            raise translate_error(error) from error
-        except (AttributeError, IndexError, KeyError, TypeError) as error:
-            # pydantic-ai 2.66 fails on some well-formed JSON that is not a completion, such as `"choices": []`.
-            raise ModelFailure(FailureKind.SERVER, "its answer is not a completion") from error
         self.usage += _build_usage(response)
         self._prefixes.note_answer(self._brief.shared)
         self.model = response.model_name or self.model
@@ -342,22 +336,32 @@ class ThinkFilter:
         return "" if self._end is not None else held.lstrip()
 
 
+@contextmanager
+def _translate_failures() -> Iterator[None]:
+    """Raise what goes wrong in a whole request as ModelFailure."""
+    from pydantic_ai.exceptions import AgentRunError, UserError
+
+    try:
+        yield
+    except (AgentRunError, UserError) as error:
+        raise translate_error(error) from error
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        # pydantic-ai 2.66 fails on some well-formed JSON that is not a completion, such as `"choices": []`.
+        raise ModelFailure(FailureKind.SERVER, "its answer is not a completion") from error
+
+
 async def send_trial(model: "Model", seconds: float) -> None:
     """Request an answer of a few tokens; raises ModelFailure."""
     from pydantic_ai.direct import model_request
-    from pydantic_ai.exceptions import AgentRunError, UserError
     from pydantic_ai.messages import ModelRequest
 
     settings: ModelSettings = {"max_tokens": TRIAL_TOKENS, "timeout": seconds, "max_retries": 0}
     try:
-        async with asyncio.timeout(seconds):
-            await model_request(model, [ModelRequest.user_text_prompt("Say OK.")], model_settings=settings)
+        with _translate_failures():
+            async with asyncio.timeout(seconds):
+                await model_request(model, [ModelRequest.user_text_prompt("Say OK.")], model_settings=settings)
     except TimeoutError as error:
         raise ModelFailure(FailureKind.TIMEOUT, f"no answer within {seconds:g} s") from error
-    except (AgentRunError, UserError) as error:
-        raise translate_error(error) from error
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ModelFailure(FailureKind.SERVER, "its answer is not a completion") from error
 
 
 def extract_text(response: "ModelResponse") -> str:

@@ -13,15 +13,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from moothall.errors import BadSetting, WorldError
-from moothall.ports.participant import (
-    ASKED_IN,
-    CAPACITY_SHARE,
-    PLACE_SECONDS,
-    Allowance,
-    LimitReport,
-    ProviderLimits,
-    note_waiting,
-)
+from moothall.ports import participant
 
 LIMITS: Final = "MOOT_LIMITS"
 """The variable that sets limits: `openai=500r,200000t,20c,5s;anthropic=50r` (requests and tokens a minute, calls and sessions
@@ -34,9 +26,9 @@ _SPAN: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|d|h|m|s)")
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
-def parse_limits(text: str) -> dict[str, Allowance]:
+def parse_limits(text: str) -> dict[str, participant.Allowance]:
     """The allowances that a user sets, by provider; raises BadSetting."""
-    found: dict[str, Allowance] = {}
+    found: dict[str, participant.Allowance] = {}
     for word in filter(None, (each.strip() for each in text.split(";"))):
         provider, _, limits = word.partition("=")
         parts = [_PART.fullmatch(part.strip().lower()) for part in limits.split(",")]
@@ -46,7 +38,7 @@ def parse_limits(text: str) -> dict[str, Allowance]:
                 "calls at once, sessions at once; each may be left out), several apart by semicolons"
             )
         numbers = {part[2]: int(part[1]) for part in parts if part is not None}
-        found[provider.strip().lower()] = Allowance(
+        found[provider.strip().lower()] = participant.Allowance(
             requests=numbers.get("r"), tokens=numbers.get("t"), at_once=numbers.get("c"), sessions=numbers.get("s")
         )
     return found
@@ -58,7 +50,7 @@ def name_account(provider: str, address: str | None, key: str | None) -> str:
     return f"{provider}/{secret}"
 
 
-def read_headers(headers: Mapping[str, str], status: int, now: datetime) -> LimitReport | None:
+def read_headers(headers: Mapping[str, str], status: int, now: datetime) -> participant.LimitReport | None:
     """What an answer says of limits, in OpenAI's or Anthropic's words; None if it says nothing."""
     told: dict[str, float] = {}
     closed = [0.0]
@@ -76,7 +68,7 @@ def read_headers(headers: Mapping[str, str], status: int, now: datetime) -> Limi
         closed.append(_parse_span(headers.get("retry-after") or "1s", now))
     if not told and max(closed) <= 0:
         return None
-    return LimitReport(**told, closed_for=min(max(closed), 10 * MINUTE))
+    return participant.LimitReport(**told, closed_for=min(max(closed), 10 * MINUTE))
 
 
 def _parse_span(text: str, now: datetime) -> float:
@@ -105,7 +97,7 @@ class _Bucket:
     """What is left for an account at a moment. `places` says of each call whose it is, and until when that has a place."""
 
     at: float
-    learned: Allowance = field(default_factory=Allowance)
+    learned: participant.Allowance = field(default_factory=participant.Allowance)
     requests: float | None = None
     tokens: float | None = None
     closed_until: float = 0.0
@@ -120,7 +112,9 @@ class LocalLimits:
         self._clock = clock
         self._buckets: dict[str, _Bucket] = {}
 
-    async def take(self, account: str, call: str, *, tokens: int, allowance: Allowance, lasts: float, session: str = "") -> float:
+    async def take(
+        self, account: str, call: str, *, tokens: int, allowance: participant.Allowance, lasts: float, session: str = ""
+    ) -> float:
         now = self._clock()
         bucket = self._buckets.setdefault(account, _Bucket(now))
         limits = narrow_allowance(allowance, bucket.learned)
@@ -133,7 +127,7 @@ class LocalLimits:
             held = {name for name, _ in bucket.places.values()}
             if session not in held and len(held) >= limits.sessions:
                 return 1.0
-            bucket.places[call] = (session, now + PLACE_SECONDS)
+            bucket.places[call] = (session, now + participant.PLACE_SECONDS)
         if limits.at_once is not None and len(bucket.calls) >= limits.at_once:
             return 1.0
         wait = max(
@@ -156,12 +150,12 @@ class LocalLimits:
             return
         bucket.tokens = None if bucket.tokens is None else bucket.tokens - tokens
         if (place := bucket.places.get(call)) is not None:
-            bucket.places[call] = (place[0], self._clock() + PLACE_SECONDS)
+            bucket.places[call] = (place[0], self._clock() + participant.PLACE_SECONDS)
 
-    async def report(self, account: str, report: LimitReport) -> None:
+    async def report(self, account: str, report: participant.LimitReport) -> None:
         now = self._clock()
         bucket = self._buckets.setdefault(account, _Bucket(now))
-        bucket.learned = Allowance(
+        bucket.learned = participant.Allowance(
             requests=report.requests or bucket.learned.requests, tokens=report.tokens or bucket.learned.tokens
         )
         if bucket.requests is not None and report.requests_left is not None:
@@ -171,8 +165,8 @@ class LocalLimits:
         bucket.closed_until = max(bucket.closed_until, now + report.closed_for)
 
 
-def narrow_allowance(one: Allowance, other: Allowance) -> Allowance:
-    return Allowance(
+def narrow_allowance(one: participant.Allowance, other: participant.Allowance) -> participant.Allowance:
+    return participant.Allowance(
         requests=min((each for each in (one.requests, other.requests) if each is not None), default=None),
         tokens=min((each for each in (one.tokens, other.tokens) if each is not None), default=None),
         at_once=min((each for each in (one.at_once, other.at_once) if each is not None), default=None),
@@ -184,22 +178,22 @@ def refill(left: float | None, limit: float | None, seconds: float) -> float | N
     """What is left after a while: the share that may be spent at once, and the rest of a minute's allowance evenly."""
     if limit is None:
         return None
-    most = max(1.0, limit * CAPACITY_SHARE)
-    return most if left is None else min(most, left + limit * (1 - CAPACITY_SHARE) * seconds / MINUTE)
+    most = max(1.0, limit * participant.CAPACITY_SHARE)
+    return most if left is None else min(most, left + limit * (1 - participant.CAPACITY_SHARE) * seconds / MINUTE)
 
 
 def compute_wait(left: float | None, limit: float | None, wanted: float) -> float:
     """In how many seconds there is enough; a call that is larger than what may be spent at once needs a full bucket."""
     if left is None or limit is None:
         return 0.0
-    missing = min(wanted, max(1.0, limit * CAPACITY_SHARE)) - left
-    return missing * MINUTE / (limit * (1 - CAPACITY_SHARE)) if missing > 0 else 0.0
+    missing = min(wanted, max(1.0, limit * participant.CAPACITY_SHARE)) - left
+    return missing * MINUTE / (limit * (1 - participant.CAPACITY_SHARE)) if missing > 0 else 0.0
 
 
 class ProviderAccount:
     """One key of one provider: waits until a call is allowed, and learns from the answers."""
 
-    def __init__(self, limits: ProviderLimits, account: str, allowance: Allowance) -> None:
+    def __init__(self, limits: participant.ProviderLimits, account: str, allowance: participant.Allowance) -> None:
         self._limits = limits
         self._account = account
         self._allowance = allowance
@@ -209,7 +203,7 @@ class ProviderAccount:
         """Wait for the turn, which is no part of the seat's time, and count the call while it is under way."""
         name, began = uuid4().hex, asyncio.get_running_loop().time()
         if (pause := await self._take(name, tokens, lasts)) > 0:
-            with note_waiting():
+            with participant.note_waiting():
                 while pause > 0:
                     await asyncio.sleep(min(pause, MAX_LOOK))
                     pause = await self._take(name, tokens, lasts)
@@ -228,7 +222,7 @@ class ProviderAccount:
     async def _take(self, name: str, tokens: int, lasts: float) -> float:
         try:
             return await self._limits.take(
-                self._account, name, tokens=tokens, allowance=self._allowance, lasts=lasts, session=ASKED_IN.get()
+                self._account, name, tokens=tokens, allowance=self._allowance, lasts=lasts, session=participant.ASKED_IN.get()
             )
         except WorldError:
             return 0.0
@@ -240,7 +234,7 @@ class MeteredCall:
 
     waited: float = 0.0
     tokens: int = 0
-    report: LimitReport | None = None
+    report: participant.LimitReport | None = None
 
 
 _METER: ContextVar[MeteredCall | None] = ContextVar("moot_metered_call", default=None)

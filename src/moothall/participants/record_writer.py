@@ -61,8 +61,6 @@ class RecorderParticipant:
 
 @dataclass(frozen=True, slots=True)
 class ManifestLine:
-    """One line of the manifest."""
-
     number: int
     is_written: bool
     key: str

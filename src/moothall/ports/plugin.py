@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from moothall.domain.budget import Budget, ExpectedCalls
 from moothall.domain.facts import Entry, Language, Opened
 from moothall.domain.ids import SessionId
+from moothall.domain.replace import copy_fields
 from moothall.domain.roster import Seat
 from moothall.domain.rulebook import Rulebook
 from moothall.domain.topic import Topic
@@ -36,17 +37,7 @@ class Plan:
 
     def opening(self, opened: type[O], *, seats: tuple[Seat, ...] | None = None, **own: object) -> O:
         """Build the opening fact of a session from the shared fields and the protocol's `own` fields."""
-        return opened(
-            topic=self.topic,
-            language=self.language,
-            seed=self.seed,
-            seats=self.seats if seats is None else seats,
-            budget=self.budget,
-            outside_patience=self.outside_patience,
-            subject=self.subject,
-            hosted=self.hosted,
-            **own,  # type: ignore[arg-type]  # the fields of the protocol's own opening, which its dataclass checks
-        )
+        return copy_fields(opened, self, seats=self.seats if seats is None else seats, **own)
 
 
 class ImportedSession(Protocol):

@@ -218,6 +218,8 @@ class Report:
     known: int = 0
     names: Mapping[str, str] = field(default_factory=dict)
     timeline: str = "timeline"
+    replies: tuple[Card, ...] = ()
+    """What a timeline ends with and the report says in its decision."""
 
 
 def build_section(title: str, blocks: Iterable[Block], level: int = 2) -> tuple[Block, ...]:
@@ -256,7 +258,6 @@ def join_spans(text: object) -> str:
 
 
 def split_spans(text: object) -> tuple[Span, ...]:
-    """The spans of a text."""
     if isinstance(text, tuple):
         return text
     return (text,) if isinstance(text, References | Strong | Muted | Mark) else (join_spans(text),)

@@ -1,6 +1,7 @@
 """The decision that a session hands back, whatever its protocol."""
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -10,7 +11,9 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.protocol_state import LostSeat
 from moothall.domain.safe_text import strip_control
 from moothall.reports.json_text import encode_fields
-from moothall.scoring.strength import Strength, StrengthReason, rate_strength
+from moothall.scoring.posterior import Agreement
+from moothall.scoring.reliability import TrackShare
+from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason, rate_strength
 
 ObligationState = Literal["open", "met", "waived", "failed"]
 Status = Literal["thinking", "parked", "concluded", "cancelled"]
@@ -43,6 +46,17 @@ class Obligation:
     due: str = ""
     entries: tuple[int, ...] = ()
     state: ObligationState = "open"
+
+
+def number_obligations(
+    conditions: Iterable[tuple[SeatId, str, str, tuple[int, ...]]], settled: Mapping[int, ObligationState]
+) -> tuple[Obligation, ...]:
+    """Return the obligations of conditions, each a seat, what must hold, by when, and where it says so; empty ones are none."""
+    listed = [each for each in conditions if each[1].strip()]
+    return tuple(
+        Obligation(seat=seat, text=text.strip(), due=due.strip(), entries=entries, state=settled.get(number, "open"))
+        for number, (seat, text, due, entries) in enumerate(listed, 1)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +104,11 @@ class Decision:
     author: SeatId | None = None
     """Who wrote it."""
     confidence: float | None = None
-    """The group's confidence that it is right, 0 to 1."""
+    """The chance that it is right, 0 to 1, by what the seats thought before they read each other; None if there is no figure."""
+    confidence_from: ConfidenceBasis | None = None
+    """What this figure comes from."""
+    author_confidence: float | None = None
+    """How sure its author says it is: the author's own figure, which nothing else rests on."""
     support: float | None = None
     """The supporting side's share of the weight that took a side."""
     turnout: float | None = None
@@ -107,12 +125,20 @@ class Decision:
     """How often a seat spoke."""
     spent: Spent = Spent()
     consensus_type: str | None = None
+    agreement: Agreement | None = None
+    """Where nobody is against it: whether all had answered so before they read each other, or agreed after that."""
+    track_record: TrackShare | None = None
+    """How often decisions of this protocol and this kind of agreement were right, once enough of them are reviewed."""
     choice: str = ""
     """The decision in a word or two, where it has one."""
     voters: int = 0
     """How many seats took a side."""
     effective: float | None = None
     """How many independent votes these seats are worth."""
+    spared: int = 0
+    """How many answers were not asked for, because what the seats answered blind was clear."""
+    minds: int = 0
+    """How many model families and people took part; 0 if that is not known."""
     open_challenges: tuple[SourcedClaim, ...] = ()
     overturned: bool = False
     """Whether it is not what most had written blind, and nobody who changed named a reason."""
@@ -139,7 +165,10 @@ class Decision:
             support=self.support,
             turnout=self.backing if self.turnout is None else self.turnout,
             confidence=self.confidence,
+            basis=self.confidence_from,
             voters=self.voters or self.backers,
+            effective=self.effective,
+            minds=self.minds,
             # Where an owner decides, nobody votes: what stands for a vote is in the positions alone.
             opposed=any(voice.kind == "oppose" for voice in self.dissent)
             or any(position.verdict == "oppose" for position in self.positions),
@@ -147,6 +176,7 @@ class Decision:
             open_challenges=bool(self.open_challenges),
             overturned=self.overturned,
             outcome_uncertain=self.outcome_uncertain,
+            unanswered=any(each.answer is None for each in self.answers),
         )
         # The class is frozen: this is the one place that may write, before anybody has seen the value.
         object.__setattr__(self, "strength", rating.strength)

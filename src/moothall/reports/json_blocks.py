@@ -29,7 +29,6 @@ def encode_blocks(content: Iterable[Block]) -> list[Json]:
 
 
 def encode_block(block: Block) -> Json:
-    """One block as JSON."""
     match block:
         case blocks.Heading(text=text, level=level):
             return {"kind": "heading", "text": clean(text), "level": level}

@@ -59,7 +59,8 @@ def build_outline(report: Report, timeline: SessionTimeline, cache: OutlineCache
             timeline_blocks = lens.blocks
         else:
             lenses.append(lens)
-    return Outline(tuple(_list_items(timeline_blocks or (), timeline, cache or OutlineCache())), tuple(lenses))
+    blocks = (*(timeline_blocks or ()), *report.replies)
+    return Outline(tuple(_list_items(blocks, timeline, cache or OutlineCache())), tuple(lenses))
 
 
 def _split_sections(report: Report) -> Iterator[Lens]:

@@ -1,18 +1,20 @@
 """Reports as one self-contained HTML page: no script, nothing loaded from elsewhere, everything said is escaped."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from importlib.resources import files
 from itertools import chain
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final, assert_never
+from urllib.parse import urlsplit
 
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import strip_control
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, is_empty, join_spans, split_spans
-from moothall.reports.page_style import STYLE
 
 WIDTH: Final = 720
 HEIGHT: Final = 220
@@ -21,6 +23,14 @@ MAX_TICKS: Final = 20
 ROOM: Final = 14
 """A part of a column that is at least so wide and high says its count."""
 COLORS: Final = ("#0b63ce", "#c8452d", "#2c8a4b", "#8a4bc8", "#b58a00", "#1a9aa8", "#c82d86", "#5c6570")
+
+_ADDRESS: Final = re.compile(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
+"""What looks like a host in the words of a link."""
+
+
+@cache
+def _load_style() -> str:
+    return (files(__package__) / "page.css").read_text("utf-8")
 
 
 def render_line_chart(chart: blocks.LineChart) -> str:
@@ -57,11 +67,11 @@ def render_column_chart(chart: blocks.ColumnChart) -> str:
 
 def _render_frame(inner: str, label: str, series: Sequence[blocks.Series]) -> str:
     keys = "".join(
-        f'<span><i style="background:{COLORS[at % len(COLORS)]}"></i>{_escape(each.name)}</span>'
+        f'<span><i style="background:{COLORS[at % len(COLORS)]}"></i>{escape_text(each.name)}</span>'
         for at, each in enumerate(series)
     )
     return (
-        f'<div class="card"><div class="chart"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_escape(label)}">'
+        f'<div class="card"><div class="chart"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape_text(label)}">'
         f'{inner}</svg></div><div class="key">{keys}</div></div>'
     )
 
@@ -86,7 +96,7 @@ def _render_axes(labels: Sequence[str]) -> str:
 
 
 def _render_label(x: float, label: str) -> str:
-    return f'<text x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{_escape(label)}</text>'
+    return f'<text x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="middle">{escape_text(label)}</text>'
 
 
 def _render_line(values: Sequence[float | None], count: int, color: str) -> str:
@@ -98,10 +108,6 @@ def _render_line(values: Sequence[float | None], count: int, color: str) -> str:
 
 def _render_bound(value: float) -> str:
     return f'<line class="bound" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{_scale_y(value):.1f}" y2="{_scale_y(value):.1f}"/>'
-
-
-def _escape(text: str) -> str:
-    return escape(strip_control(text))
 
 
 if TYPE_CHECKING:
@@ -146,20 +152,14 @@ def iterate_report(report: Report) -> Iterator[str]:
 
 
 def iterate_document(
-    language: Language,
-    title: str,
-    body: Iterable[str],
-    *,
-    policy: str = STATIC_POLICY,
-    head: str = "",
-    after: Iterable[str] = (),
+    language: Language, title: str, body: Iterable[str], *, policy: str = STATIC_POLICY, head: str = "", after: Iterable[str] = ()
 ) -> Iterator[str]:
     """The frame of a page; `title` is anybody's text; `body`, `head` (after the style) and `after` (behind it all) are markup."""
     yield (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f"<title>{escape_text(title)}</title>\n<style>{STYLE}</style>\n{head}</head>\n<body>\n<main>"
+        f"<title>{escape_text(title)}</title>\n<style>\n{_load_style()}</style>\n{head}</head>\n<body>\n<main>"
     )
     yield from (f"\n{part}" for part in body if part)
     yield "\n</main>\n"
@@ -203,12 +203,24 @@ def _build_parser() -> "MarkdownIt":
     parser.add_render_rule("heading_open", lambda *_: '<p class="heading">')
     parser.add_render_rule("heading_close", lambda *_: "</p>\n")
     parser.add_render_rule("link_open", _render_link_open)
+    parser.add_render_rule("link_close", _render_link_close)
     return parser
 
 
 def _render_link_open(renderer: object, tokens: Sequence[object], index: int, options: object, env: object) -> str:
     address = getattr(tokens[index], "attrs", {}).get("href", "")
     return f'<a href="{escape(str(address))}" rel="noopener noreferrer nofollow">'
+
+
+def _render_link_close(renderer: object, tokens: Sequence[Any], index: int, options: object, env: object) -> str:
+    """End a link, and show where it leads if its words are another address."""
+    begin = max(at for at in range(index) if tokens[at].type == "link_open")
+    parts = urlsplit(str(tokens[begin].attrs.get("href", "")))
+    host = (parts.hostname or parts.path).removeprefix("www.")
+    words = "".join(token.content for token in tokens[begin:index])
+    shown = [each.lower().removeprefix("www.") for each in _ADDRESS.findall(words) if each.rpartition(".")[2].isalpha()]
+    is_other = bool(shown) and shown[0] != host
+    return f"</a> <small>({escape(host)})</small>" if is_other else "</a>"
 
 
 def _render_span(page: _PageContext, span: blocks.Span) -> str:
@@ -258,7 +270,7 @@ def _render_block(page: _PageContext, block: Block) -> str:
         case blocks.Preformatted(lines=lines):
             return f'<pre class="card">{escape_text(chr(10).join(lines))}</pre>'
         case blocks.Bars(bars=bars):
-            return _render_bars(page, bars)
+            return f'<div class="bars">{"".join(_render_bar(page, bar) for bar in bars)}</div>'
         case blocks.Shares(parts=parts):
             label = ", ".join(f"{part.name} {part.value * 100:.0f} %" for part in parts)
             inner = "".join(f'<i class="{part.tone}" style="flex:{part.value * 100:.2f}"></i>' for part in parts)
@@ -289,18 +301,13 @@ def _render_table(page: _PageContext, heads: Sequence[str], rows: Sequence[Seque
 
 def _render_card(page: _PageContext, card: blocks.Card) -> str:
     hue = page.hues.get(card.seat) if card.seat is not None else None
-    kind = {"plain": "card", "decision": "card decision", "turn": "card turn" if hue is not None else "card turn asker"}[
-        card.kind
-    ]
+    turn = "card turn" if hue is not None else "card turn asker"
+    kind = {"plain": "card", "decision": "card decision", "turn": turn}[card.kind]
     place = f' id="entry-{card.entry}"' if card.entry is not None else ""
     style = f' style="--hue:{hue}"' if hue is not None else ""
     head = "".join(f"<span>{_render_text(page, text)}</span>" for text in card.head if text)
     inner = "\n".join(_render_block(page, block) for block in card.blocks)
     return f'<article class="{kind}"{place}{style}>{f"<header>{head}</header>" if head else ""}{inner}</article>'
-
-
-def _render_bars(page: _PageContext, bars: Iterable[blocks.Bar]) -> str:
-    return f'<div class="bars">{"".join(_render_bar(page, bar) for bar in bars)}</div>'
 
 
 def _render_bar(page: _PageContext, bar: blocks.Bar) -> str:

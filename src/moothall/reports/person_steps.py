@@ -31,26 +31,22 @@ def split_lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def build_position_choices(language: Language, values: Sequence[str]) -> tuple[PersonChoice, ...]:
-    """Return positions to choose from."""
-    texts = PERSON_STEPS[language].verdicts
-    return tuple(PersonChoice(value=value, text=texts[value]) for value in values)
+def ask_which(text: str, choices: Mapping[str, str], *, group: str = "") -> PersonStep:
+    """Return the question that one of these positions answers, given with their words; it has to be answered."""
+    offered = tuple(PersonChoice(value=value, text=words) for value, words in choices.items())
+    return PersonStep(name=POSITION, text=text, choices=offered, kind="position", is_needed=True, group=group)
+
+
+def ask_which_and_why(language: Language, text: str, choices: Mapping[str, str], group: str) -> list[PersonStep]:
+    """Return that question about one of several items, and the one after the reason."""
+    return [ask_which(text, choices, group=group), PersonStep(name=WHY, text=PERSON_STEPS[language].why, group=group)]
 
 
 def ask_position(language: Language, values: Sequence[str], *, text: str = "", group: str = "") -> tuple[PersonStep, ...]:
     """Return the questions of a vote: the position, its condition where it has one, and the reason."""
     words = PERSON_STEPS[language]
     conditional = tuple(value for value in values if value.startswith("conditional"))
-    steps = [
-        PersonStep(
-            name=POSITION,
-            text=text or words.position,
-            choices=build_position_choices(language, values),
-            kind="position",
-            is_needed=True,
-            group=group,
-        )
-    ]
+    steps = [ask_which(text or words.position, {value: words.verdicts[value] for value in values}, group=group)]
     if conditional:
         after = (build_key(POSITION, group), conditional)
         steps.append(PersonStep(name=CONDITION, text=words.condition, is_needed=True, only_after=after, group=group))

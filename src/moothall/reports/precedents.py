@@ -9,17 +9,10 @@ from moothall.domain.effects import Brief
 from moothall.domain.facts import Language
 from moothall.domain.person import PersonAsk
 from moothall.domain.safe_text import one_line, quote_lines
-from moothall.domain.topic import ContextFile, Precedent, Topic
-from moothall.locale.catalogues import CONTEXT_FILES, PRECEDENTS, PrecedentsText
-
-
-@lru_cache(maxsize=16)
-def format_context(language: Language, context: tuple[ContextFile, ...]) -> str:
-    """The files below each other, every line of them behind a mark."""
-    words = CONTEXT_FILES[language]
-    parts = [f"{words.file.format(name=each.name)}\n{quote_lines(each.text)}" for each in context]
-    return "\n".join((words.heading, *parts))
-
+from moothall.domain.topic import Precedent, Topic
+from moothall.locale.catalogues import PRECEDENTS, PrecedentsText
+from moothall.reports.given import format_context
+from moothall.reports.quotations import format_faults
 
 MAX_MEMORY_LENGTH: Final = 3_000
 """The most characters that memory takes in a brief."""
@@ -45,10 +38,11 @@ def add_background(brief: Brief, subject: Topic) -> Brief:
     is_told = (subject.context or subject.precedents) and brief.file_request is None and brief.form.kind != "compare"
     if not is_told:
         return brief
-    given = [format_context(brief.language, subject.context)] if subject.context else []
+    given = [format_context(brief.language, subject.context, brief.perception.goal)] if subject.context else []
     given += [format_precedents(brief.language, subject.precedents)] if subject.precedents else []
     given_text = "\n\n".join(given)
-    shared = f"{given_text}\n\n{brief.shared}" if brief.shared else given_text
+    faults = format_faults(brief.language, subject.context, brief.perception.memory.recent) if subject.context else ""
+    shared = "\n\n".join(part for part in (given_text, brief.shared, faults) if part)
     person = brief.person
     # A person has read it once it has spoken; a model forgets from ask to ask.
     if person is not None and not brief.perception.own_words:

@@ -4,7 +4,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN, Fact, Language, SeatsSwapped, SessionCancelled, SessionParked
+from moothall.domain.facts import (
+    OWNER_ORIGIN,
+    RELAY_ORIGIN,
+    Fact,
+    Language,
+    SeatsSwapped,
+    SessionCancelled,
+    SessionParked,
+    list_worded_choices,
+)
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.roster import MEASURE, Seat, parse_kind
@@ -14,6 +23,8 @@ from moothall.locale.texts import map_names
 from moothall.reports import blocks
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent, SourcedClaim, summarize_choice
+from moothall.reports.given import build_given, summarize_given
+from moothall.reports.quotations import build_quotations
 from moothall.reports.timeline import ReplyOrigin, SessionTimeline, TimelineLine, format_time
 from moothall.reports.wording import explain_detail, format_mends, format_money, format_parking, format_percent
 from moothall.scoring.strength import Strength
@@ -35,7 +46,7 @@ def add_origins(timeline: SessionTimeline, record: Iterable[Block], words: Share
     """The record with a note under each line that came in through a door or was mended, and how each seat answered."""
     content = tuple(record)
     # What was changed in an answer may quote it, and how many answered so far says who failed: sealed with the answers.
-    if not timeline.origins or getattr(getattr(timeline, "state", None), "is_sealed", False):
+    if not timeline.origins or timeline.shared_state.is_sealed:
         return content
     by_line = {line.id: timeline.origins[line.seq] for line in timeline.lines if line.seq in timeline.origins}
     noted: set[int] = set()
@@ -81,14 +92,23 @@ def _build_mended(timeline: SessionTimeline, noted: set[int], words: SharedRepor
         for one in timeline.origins.values()
         if one.mends and one.seq not in noted
     ]
-    return build_section(words.mended, (build_table(words.mended_heads, rows),))
+    # What was taken from a sentence is listed with the sentence, also where its line has a card.
+    worded = [
+        (one.seq, one.seat, words.asked_for.get(one.asked_for, one.asked_for), format_mends(words, notes))
+        for one in timeline.origins.values()
+        if (notes := list_worded_choices(one.mends))
+    ]
+    return (
+        *build_section(words.mended, (build_table(words.mended_heads, rows),)),
+        *build_section(words.worded, (build_table(words.mended_heads, worded),)),
+    )
 
 
 STRENGTH_TONES: Final[dict[Strength, blocks.Tone]] = {
     "strong": "good",
     "fair": "plain",
     "weak": "warn",
-    "contested": "warn",
+    "disputed": "warn",
     "overruled": "bad",
     "none": "plain",
 }
@@ -109,6 +129,7 @@ def start_decision(timeline: SessionTimeline) -> Decision:
         lost=list_lost_seats(timeline.shared_state, {line.speaker for line in timeline.lines}),
         turns=sum(line.speaker != USER for line in timeline.lines),
         spent=timeline.spent,
+        track_record=timeline.track_record,
     )
 
 
@@ -125,7 +146,7 @@ def build_default_report(timeline: SessionTimeline, decision: Decision) -> Repor
             *build_claims(words.open_questions, decision.open_questions, words),
             *build_positions(decision, words),
             *build_section(words.timeline, [build_line_card(line) for line in timeline.lines]),
-            *build_losses(timeline, words),
+            *build_losses(timeline, words, sealed=words.sealed if timeline.shared_state.is_sealed else ""),
             *build_seats(timeline.session_state.seats, words),
             *build_costs(timeline, words),
         ),
@@ -149,14 +170,17 @@ def build_report(
     `section` is the name of the words that are the title of its timeline.
     """
     times = f"{format_time(timeline.opened_at)} – {format_time(timeline.last_at)}"
+    opened = timeline.session_state.opened
+    heads = (words.demo if opened.demo else "", summarize_given(timeline.language, opened.subject))
+    given = timeline.build_once("given", (opened.subject,), lambda: build_given(timeline.language, opened.subject))
     return Report(
         session=timeline.session,
         language=timeline.language,
         title=title or words.minutes,
         topic=decision.topic,
         decision=put_answer_first(decision, (*decision_blocks, *explain_refusals(timeline, words)), words, undecided),
-        record=add_origins(timeline, record, words),
-        subtitle=(timeline.session, times, *([words.demo] if timeline.session_state.opened.demo else []), *subtitle),
+        record=(*add_origins(timeline, record, words), *build_quotations(timeline, opened.subject), *given),
+        subtitle=(timeline.session, times, *filter(None, heads), *subtitle),
         seats=tuple(seat.id for seat in timeline.session_state.seats),
         known=max((line.id for line in timeline.lines), default=0),
         names=map_names(words),
@@ -193,6 +217,7 @@ def build_decision_blocks(timeline: SessionTimeline, decision: Decision, words: 
     """What was decided, how sure it is, who dissents, who was lost, what it cost."""
     return (
         *build_section(words.decision, (build_outcome(timeline, decision, words),)),
+        *build_obligations(decision, words),
         *build_dissent(decision, words),
         *build_lost_seats(decision, words),
         build_spent(decision, words),
@@ -204,8 +229,7 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
     if decision.decision is None:
         return blocks.Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
     rows: list[tuple[str, blocks.Cell]] = [(words.author, decision.author)] if decision.author is not None else []
-    if decision.confidence is not None:
-        rows.append((words.confidence, format_percent(decision.confidence)))
+    rows += list_confidence_rows(decision, words)
     if decision.support is not None:
         rows.append((words.support, format_support(decision, words)))
     if decision.ended_by is not None:
@@ -215,6 +239,27 @@ def build_outcome(timeline: SessionTimeline, decision: Decision, words: SharedRe
         blocks=(blocks.Quote(claim.text, "strong"), blocks.Line(format_sources(claim, words)), blocks.Fields(tuple(rows))),
         kind="decision",
     )
+
+
+def list_confidence_rows(decision: Decision, words: SharedReportText) -> list[tuple[str, blocks.Cell]]:
+    """How likely the decision is right and what that rests on, and how sure its author says it is."""
+    has_sides = decision.decision is not None and (decision.support is not None or decision.author_confidence is not None)
+    if decision.confidence is None and not has_sides:
+        return []
+    rows: list[tuple[str, blocks.Cell]] = [(words.confidence, describe_confidence(decision, words))]
+    if decision.author_confidence is not None:
+        rows.append((words.author_confidence, format_percent(decision.author_confidence)))
+    return rows
+
+
+def describe_confidence(decision: Decision, words: SharedReportText) -> str:
+    """How likely a decision is right, with what the figure comes from."""
+    if decision.confidence is None:
+        return words.no_figure
+    share, track = format_percent(decision.confidence), decision.track_record
+    if decision.confidence_from is not None:
+        share = words.confidence_bases[decision.confidence_from].format(share=share)
+    return share if track is None else f"{share} · {words.track_record.format(cases=track.cases, right=track.right)}"
 
 
 def explain_no_decision(timeline: SessionTimeline, decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
@@ -291,6 +336,15 @@ def build_claims(title: str, claims: Iterable[SourcedClaim], words: SharedReport
     )
 
 
+def build_obligations(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
+    """The conditions that the decision was supported on: who set them, what must hold, by when, what became of them."""
+    rows = [
+        (number, each.seat, each.text, each.due or "–", words.obligation_states[each.state])
+        for number, each in enumerate(decision.obligations, 1)
+    ]
+    return build_section(words.obligations, (build_table(words.obligation_heads, rows),))
+
+
 def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, ...]:
     """Who does not go along, and with what words; nothing where there is nothing to dissent from."""
     has_sides = decision.dissent or decision.positions or decision.support is not None
@@ -304,7 +358,6 @@ def build_dissent(decision: Decision, words: SharedReportText) -> tuple[Block, .
 
 
 def format_dissent(voice: Dissent, words: SharedReportText) -> blocks.Text:
-    """One voice of dissent."""
     who = words.reported if voice.seat is None else f"{voice.seat}"
     kind = "" if voice.seat is None else f" ({words.verdicts.get(voice.kind, voice.kind)})"
     sources = (" ", blocks.References(voice.entries, f"({words.rests_on} {{line}})")) if voice.entries else ()

@@ -4,7 +4,7 @@ A timeline grows with its session, unlike the state that a rulebook folds: it ke
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
@@ -15,7 +15,9 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.protocol_state import ProtocolState
 from moothall.domain.rulebook import Rulebook
 from moothall.domain.session_state import SessionState, apply, build_session_state
+from moothall.locale.catalogues import SHARED_REPORT
 from moothall.reports.decision import ObligationState, Status
+from moothall.scoring.reliability import TrackShare
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -82,12 +84,15 @@ class Costs:
 class SessionTimeline:
     """What all protocols share: what is spent, who was lost, who spoke how, when it was. Entries come in order.
 
-    `settled` is what became of the decision's obligations, by number, as memory knows it. `lost_since` is the entry of the first
+    `settled` is what became of the decision's obligations, by number, and `track_record` how often decisions like it were right,
+    as memory knows it. `lost_since` is the entry of the first
     loss after which the session got no further, 0 if the last asks were answered. `asked_at` says when each ask was put,
     `answered_at` which entry is the last answer of each seat, `forked` where the session was copied from.
     """
 
     lines: Sequence[TimelineLine] = ()
+    hides_sealed: bool = False
+    """Whether its lines leave out what is sealed. If not, a live view waits until it may be read."""
 
     def __init__(self, session: SessionId) -> None:
         self.session = session
@@ -97,6 +102,7 @@ class SessionTimeline:
         self._first_doors: dict[tuple[SeatId, str], str] = {}
         self.costs = Costs()
         self.settled: Mapping[int, ObligationState] = {}
+        self.track_record: TrackShare | None = None
         self.seq = 0
         self.closed: facts.Closed | None = None
         self.lost_since = 0
@@ -255,6 +261,36 @@ class TimelineBase(SessionTimeline, Generic[S]):
 
     def follow(self, before: S, entry: Entry) -> None:
         """One more entry came: keep what is said in it. `before` is the state before it, `self.state` the one after it."""
+
+
+P = TypeVar("P", bound=ProtocolState)
+
+
+class SpokenTimeline(TimelineBase[P]):
+    """The timeline of what seats said, for protocols whose lines are no more than that: `follow` calls `say`.
+
+    While the state is sealed (`ProtocolState.is_sealed`), a line says who wrote, and not what.
+    """
+
+    hides_sealed = True
+
+    def __init__(self, session: SessionId, rules: Rulebook[P]) -> None:
+        super().__init__(session, rules)
+        self.lines: list[TimelineLine] = []
+        self._sealed: dict[int, str] = {}
+
+    def say(self, entry: Entry, speaker: SeatId, text: str) -> None:
+        """Add a line with these words of an entry."""
+        number, at, words = len(self.lines) + 1, format_time(entry.at), SHARED_REPORT[self.language].sealed
+        self._sealed[number] = text
+        self.lines.append(TimelineLine(id=number, seq=entry.seq, timestamp=at, speaker=speaker, content=words))
+
+    def add(self, entry: Entry) -> None:
+        super().add(entry)
+        state = self.state
+        is_open = self.closed is not None or not state.is_sealed
+        for number in [each for each in self._sealed if is_open or self.lines[each - 1].seq <= state.sealed_after]:
+            self.lines[number - 1] = replace(self.lines[number - 1], content=self._sealed.pop(number))
 
 
 def format_time(at: datetime) -> str:

@@ -5,8 +5,10 @@ votes and is higher within a family; the shared track record of two seats replac
 """
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from importlib.resources import files
 from typing import Final
 
 from moothall.domain.ids import SeatId
@@ -22,37 +24,8 @@ OTHER_FAMILY: Final = 0.25
 STRENGTH: Final = 30.0
 """How many shared reviewed cases weigh as much as the presumed correlation."""
 
-_PREFIXES: Final[Mapping[str, str]] = {
-    "gpt": "gpt",
-    "chatgpt": "gpt",
-    "codex": "gpt",
-    "o1": "gpt",
-    "o3": "gpt",
-    "o4": "gpt",
-    "claude": "claude",
-    "gemini": "gemini",
-    "gemma": "gemini",
-    "llama": "llama",
-    "qwen": "qwen",
-    "qwq": "qwen",
-    "mistral": "mistral",
-    "mixtral": "mistral",
-    "ministral": "mistral",
-    "magistral": "mistral",
-    "codestral": "mistral",
-    "devstral": "mistral",
-    "deepseek": "deepseek",
-    "phi": "phi",
-    "grok": "grok",
-    "command": "cohere",
-    "c4ai": "cohere",
-    "aya": "cohere",
-    "kimi": "kimi",
-    "moonshot": "kimi",
-    "glm": "glm",
-    "chatglm": "glm",
-    "smollm": "smollm",
-}
+_FAMILIES: Final = tomllib.loads((files(__package__) / "model_families.toml").read_text("utf-8"))
+_PREFIXES: Final[Mapping[str, str]] = {prefix: family for family, prefixes in _FAMILIES.items() for prefix in prefixes}
 """Prefixes of model names, with their families."""
 
 _SINGULAR: Final = 1e-9
@@ -78,6 +51,11 @@ def detect_family(platform: str, seat: str) -> str:
 def find_seat_family(seat: Seat) -> str:
     """Return the model family of a seat: the one that it states (a family, or the name of a model), else that of its platform."""
     return detect_family(f"stated:{seat.family}", seat.id) if seat.family else detect_family(seat.platform, seat.id)
+
+
+def count_minds(seats: Iterable[Seat]) -> int:
+    """Return how many model families and people these seats are."""
+    return len({find_seat_family(seat) for seat in seats})
 
 
 def is_same_family(one: str, other: str) -> bool:

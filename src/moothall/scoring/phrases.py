@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from moothall.scoring.sides import DENYING, IDLE, MAX_WORD_LENGTH, SIDED_WORDS, AxisSide, stem
+from moothall.scoring.sides import COMMON, DENYING, IDLE, MAX_WORD_LENGTH, SIDED_WORDS, AxisSide, stem
 
 # From two on: "one" and "一" are mostly articles, not numbers.
 _SMALL: Final = "two three four five six seven eight nine ten eleven twelve"
@@ -68,23 +68,11 @@ _CONTRASTS: Final = re.compile(
 )
 """Phrases that look like a negation but exclude an alternative, or bound a number."""
 
-_COMMON: Final = (
-    "a about also an and any are as at be because been being but by can could did do does for from had has have how i if in"
-    " into is it its itself may might of off on or our out over shall should so some such than that the their them themselves"
-    " then there these they this those to us was we were what when where which while who why will with would you your ought"
-    " rather each only mainly mostly chiefly just even still again through per via up down not no never very much too quite"
-    " almost already instead however therefore thus hence within upon onto every both either other others another own same way"
-    " ways thing things something anything make makes making made let lets get gets getting got put puts place placed belong"
-    " hold held give given gives take takes taken taking become becomes come comes go goes going find found show shows shown"
-    " apply applied like well able one ones now here he she his her him"
-)
-COMMON: Final = frozenset(stem(word) for word in _COMMON.split())
-"""Stems of English words that do not say what a statement is about."""
 _COMMON_HAN: Final = frozenset("的了是在和与把被也就又而但之其这那让使会")
 _EMPTY_HAN: Final = re.compile(
     "可以|(?<!不)应[该当]|因此|因为|由于|而且|以及|一个|一种|一些|这[个种些样]|那[个种些样]|[它他我]们|通过|从而|所以|并且|或者|还是|以便|对于|关于|例如|比如"
 )
-"""Their Chinese counterparts: characters, and words that would otherwise be cut into pairs."""
+"""The Chinese counterparts of COMMON: characters, and words that would otherwise be cut into pairs."""
 
 
 class Unit(NamedTuple):

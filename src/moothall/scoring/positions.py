@@ -44,9 +44,6 @@ VoteSide = Literal["support", "conditional", "oppose", "abstain"]
 VotePosition = Literal["support", "conditional_support", "oppose", "abstain"]
 """The same sides, by their names in votes on a motion."""
 
-_FOR: dict[VoteSide, float] = {"support": 1.0, "conditional": 0.5, "oppose": 0.0, "abstain": 0.0}
-_AGAINST: dict[VoteSide, float] = {"support": 0.0, "conditional": 0.5, "oppose": 1.0, "abstain": 0.0}
-
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -68,11 +65,11 @@ def compute_weight(bias: float, confidence: float, trust: float) -> float:
 
 
 def compute_balance(positions: Iterable[tuple[VoteSide, float]]) -> Balance:
-    """Sum the positions into the two sides."""
+    """Sum the positions into the two sides. A conditional support is support: its condition is an obligation."""
     listed = list(positions)
     return Balance(
-        support=sum(_FOR[side] * value for side, value in listed),
-        oppose=sum(_AGAINST[side] * value for side, value in listed),
+        support=sum(value for side, value in listed if side in {"support", "conditional"}),
+        oppose=sum(value for side, value in listed if side == "oppose"),
     )
 
 

@@ -1,86 +1,92 @@
-"""The result of a vote on a motion: its consensusType (D-11) and the group's confidence (D-12).
+"""The result of a vote on a motion: what is decided and its consensusType (D-11), and how likely that is right (D-12).
 
-One number decides: the posterior probability that the motion is right (`scoring/posterior.py`). A vote adds the log-odds that
-it is worth to its side; a conditional support is a support, its condition an obligation. The support is the first side's share of
-all log-odds, so that it is above one half exactly where the posterior is. To take a side is to support, to support conditionally
-or to oppose; an abstention or a missing vote takes none. Quorum: those who took a side hold more than half of all seats' bias
-weight.
+These are two figures. What is decided follows the votes: each weighs what its seat's record is worth in log-odds, beside the
+others that err with it, times its bias weight; what a seat says of its own sureness weighs nothing. A conditional support is a
+support, its condition an obligation. To take a side is to support, to support conditionally or to oppose; an abstention or a
+missing vote takes none. The support is the share of the weight that took a side. Quorum: the seats that support it hold more
+bias weight than those that took no side; an opponent never brings a quorum about.
 
-unanimous        every seat voted, every vote is an unconditional support, and the posterior is above one half
-convergent       quorum, nobody opposes, the posterior is above one half, and it is not unanimous: there are conditions,
-                 abstentions or missing votes
-majority         quorum, a seat opposes, the posterior is at least CLEAR_MAJORITY, and more seats support than oppose
-contested        quorum, a seat opposes, and the posterior is above one half, but it is not a majority: too close,
-                 or the number of seats and the weights disagree
+How likely it is right comes from what the seats answered before they read each other (`scoring/posterior.py`). Votes after
+reading are not fresh evidence: without blind answers they are one voice, worth at most what one vote is.
+
+unanimous        every seat voted, and every vote is an unconditional support
+convergent       quorum, nobody opposes, and it is not unanimous: there are conditions, abstentions or missing votes
+majority         quorum, a seat opposes, the support is at least CLEAR_MAJORITY, and more seats support than oppose
+contested        quorum, the support is above one half, but it is not a majority: too close, or the number of seats and the
+                 weights disagree; or the two figures part: what was decided is less likely right than not, or it is not what most
+                 had answered before they read each other
 owner_decision   the owner decided, whatever the others advised
-no_consensus     no quorum, nobody took a side, or the posterior is not above one half; an abstention never wins
+no_consensus     no quorum, nobody took a side, the support is not above one half, or the confidence is below the one that the
+                 opener demands (`carry_at`); an abstention never wins
 
 A motion is carried under each of them except `no_consensus`; an owner's decision is carried unless the owner opposes it or has
-not voted. The `consensus` protocol reaches agreement if every seat supports, with or without a condition, at the threshold or
-above; the result is then unanimous or convergent, otherwise `no_consensus`. With a `quorum` so many seats are enough, if none of
-the others opposes or supports below the threshold.
-
-Votes on the ideas of a swarm are counted by another rule, `measure_in_proportion`: a vote weighs bias weight × confidence ×
-trust, a conditional one half on each side, the support decides in place of the posterior, and the confidence is that of
-`moothall.scoring.confidence`.
+not voted. The `consensus` protocol reaches agreement if every seat supports, with or without a condition, and states the
+threshold or more. With a `quorum` so many seats are enough, if none of the others opposes or supports below the threshold.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
-from moothall.scoring.confidence import ORDINARY_CONFIDENCE, compute_leaning, compute_probability
-from moothall.scoring.independence import compute_independence, count_effective_votes, presume_correlation
-from moothall.scoring.positions import VotePosition, VoteSide, compute_balance, compute_weight
-from moothall.scoring.posterior import WeighedVote, compute_motion_posterior, compute_record_weight, compute_vote_weights
-from moothall.scoring.trust import NEUTRAL_TRUST, PRIOR_ACCURACY
+from moothall.domain.roster import Seat
+from moothall.scoring.independence import compute_independence, count_effective_votes, find_seat_family, presume_correlation
+from moothall.scoring.positions import VotePosition
+from moothall.scoring.posterior import MOTION_OPTIONS, compute_posterior, compute_record_weight
+from moothall.scoring.trust import PRIOR_ACCURACY, find_accuracy
 
 ConsensusType = Literal["unanimous", "convergent", "majority", "owner_decision", "contested", "no_consensus"]
 Correlations = Callable[[str, str], float]
 
 CLEAR_MAJORITY: Final = 0.6
-"""The posterior from which an opposed motion has a majority."""
+"""The support from which an opposed motion has a majority."""
 
 CONSENSUS_THRESHOLD: Final = 0.7
 """The default confidence that the `consensus` protocol requires of every vote."""
 
-_QUORUM: Final = 0.5
-_EVEN: Final = 0.5
+ORDINARY_CONFIDENCE: Final = 0.8
+"""The confidence that is presumed of a vote that states none."""
+
+SIDES: Final[tuple[VotePosition, ...]] = ("support", "conditional_support", "oppose")
+_FOR: Final = SIDES[:2]
+_HALF: Final = 0.5
 _ROUNDING: Final = 1e-9
 """Shares that differ by less are equal: the order in which weights are summed must not decide."""
 
-# The weight of one ordinary vote: dividing by it gives the unit that `moothall.scoring.confidence` counts in.
-_ORDINARY: Final = compute_weight(1.0, ORDINARY_CONFIDENCE, NEUTRAL_TRUST)
-
-_SIDES: Final[dict[VotePosition, VoteSide]] = {
-    "support": "support",
-    "conditional_support": "conditional",
-    "oppose": "oppose",
-    "abstain": "abstain",
-}
+Choice = TypeVar("Choice")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatVote:
-    """The vote of one seat."""
-
     seat: str
     position: VotePosition | None
     """None if the seat did not vote."""
     confidence: float = 0.0
-    """The stated confidence, 0 to 1."""
+    """The stated confidence, 0 to 1. It weighs nothing; the `consensus` protocol compares it with its threshold."""
     weight: float = 1.0
     """The bias weight, positive."""
-    trust: float = NEUTRAL_TRUST
-    """0 to 1; neutral without a track record."""
     family: str = ""
     """The model family behind the seat; an empty one makes the seat a family of its own."""
     accuracy: float = PRIOR_ACCURACY
     """How often the seat is right, by its track record."""
     stated: bool = True
     """Whether the seat itself said how sure it is; otherwise `confidence` is presumed."""
+
+
+def build_vote(seat: Seat, position: VotePosition | None, confidence: float | None) -> SeatVote:
+    """Build the vote of a seat as it is counted; a confidence that is not stated is presumed, and marked so."""
+    presumed = ORDINARY_CONFIDENCE if position in SIDES else 0.0
+    return SeatVote(
+        seat=seat.id,
+        position=position,
+        confidence=presumed if confidence is None else confidence,
+        weight=seat.weight,
+        family=find_seat_family(seat),
+        accuracy=find_accuracy(seat),
+        stated=confidence is not None,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +101,7 @@ class Resolution:
     turnout: float
     """The share of the total bias weight whose seats took a side."""
     confidence: float | None
-    """The group's calibrated confidence that the motion is right; None if nobody took a side."""
+    """The chance that the motion is right; None if there is no figure."""
     voters: int
     """How many seats took a side."""
     effective: float
@@ -106,17 +112,6 @@ class Resolution:
     """What each vote that took a side weighed, by seat."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
-    """The figures of the votes that took a side. `lead` is the one that decides; None if nobody took a side."""
-
-    weights: tuple[float, ...]
-    support: float | None
-    confidence: float | None
-    lead: float | None
-    effective: float
-
-
 PairCorrelations = Callable[[int, int], float]
 
 
@@ -124,7 +119,7 @@ class CorrelationTable(tuple[tuple[float, ...], ...]):
     """The error correlation of every two of some votes, by their positions in a list."""
 
     __slots__ = ()
-    # It is large, and kept: whoever keeps something by it compares the table itself.
+    # It is large, and cached: a cache compares the table itself.
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
@@ -134,73 +129,30 @@ class CorrelationTable(tuple[tuple[float, ...], ...]):
         return self[one][other]
 
 
-Rule = Callable[[Sequence[SeatVote], PairCorrelations], Measure]
+def weigh_votes(
+    votes: Sequence[SeatVote], correlations: Correlations | None = None, options: int = MOTION_OPTIONS
+) -> list[float]:
+    """Return what each of these votes weighs, whatever its position: record in log-odds, independence, bias weight."""
+    return list(_weigh_records(_list_sources(votes, options), _build_pair_correlations(votes, correlations)))
 
 
-def measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
-    """Measure votes by the log-odds that they are worth; the posterior decides."""
-    silent = [at for at, vote in enumerate(siding) if not vote.stated]
-    if not silent or len(silent) == len(siding):
-        return _measure_log_odds(siding, pairs)
-    voices = [siding[at] for at in silent]
-    worths = _solve_independence(_list_records(voices), lambda i, j: pairs(silent[i], silent[j]))
-    return _measure_log_odds(siding, pairs, math.fsum(_list_sources(voices, worths)))
+def _list_sources(votes: Sequence[SeatVote], options: int = MOTION_OPTIONS) -> tuple[float, ...]:
+    heaviest = max([vote.weight for vote in votes], default=1.0)
+    return tuple([vote.weight / heaviest * compute_record_weight(vote.accuracy, options) for vote in votes])
 
 
-def _measure_log_odds(siding: Sequence[SeatVote], pairs: PairCorrelations, presumed: float | None = None) -> Measure:
-    if not siding:
-        return Measure(weights=(), support=None, confidence=None, lead=None, effective=0.0)
-    weights = _weigh_log_odds(siding, _compute_worths(siding, pairs), presumed)
-    support = math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position != "oppose"])
-    oppose = math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position == "oppose"])
-    posterior = compute_motion_posterior(support, oppose)
-    return Measure(
-        weights=tuple(weights),
-        # Nobody is any surer than chance: both sides are even.
-        support=support / (support + oppose) if support + oppose > 0 else _EVEN,
-        confidence=posterior,
-        lead=posterior,
-        effective=_count_effective(tuple([v.weight for v in siding]), pairs),
-    )
-
-
-def weigh_votes(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
-    """Return the log-odds of each of these votes, whichever side it is on, 0 for one on none; `worths` as `compute_worths`.
-
-    What a vote weighs beside others does not depend on who of them states a confidence: it is the same for every candidate.
-    """
-    weights = _weigh_log_odds(voices, worths)
-    return [0.0 if v.position in (None, "abstain") else weight for v, weight in zip(voices, weights, strict=True)]
-
-
-def compute_worths(voices: Sequence[SeatVote], correlations: Correlations | None = None) -> Sequence[float]:
-    """Return what each vote is worth beside the others that err with it, whatever its position."""
-    return _compute_worths(voices, _build_pair_correlations(voices, correlations))
-
-
-def _compute_worths(voices: Sequence[SeatVote], pairs: PairCorrelations) -> tuple[float, ...]:
-    return _solve_worths(_list_records(voices), pairs)
-
-
-def _list_records(voices: Sequence[SeatVote]) -> tuple[float, ...]:
-    return tuple([v.weight * compute_record_weight(v.accuracy) for v in voices])
-
-
-# The candidates of one ballot are voted on by the same seats: what these are worth beside each other is computed once for all.
+# The candidates of one ballot are voted on by the same seats: what these weigh is computed once for all.
 @lru_cache(maxsize=16)
-def _solve_worths(records: tuple[float, ...], pairs: PairCorrelations) -> tuple[float, ...]:
-    return tuple(_solve_independence(records, pairs))
-
-
-def _solve_independence(records: Sequence[float], pairs: PairCorrelations) -> Sequence[float]:
+def _weigh_records(sources: tuple[float, ...], pairs: PairCorrelations) -> tuple[float, ...]:
     def correlate(i: int, j: int) -> float:
-        less, more = records[i], records[j]
+        less, more = sources[i], sources[j]
         if less > more:
             less, more = more, less
         # A vote that weighs little takes little from those that err with it.
         return pairs(i, j) * less / more if more > 0 else 0.0
 
-    return compute_independence(len(records), correlate)
+    worths = compute_independence(len(sources), correlate)
+    return tuple([source * worth for source, worth in zip(sources, worths, strict=True)])
 
 
 @lru_cache(maxsize=16)
@@ -208,35 +160,34 @@ def _count_effective(weights: tuple[float, ...], pairs: PairCorrelations) -> flo
     return count_effective_votes(weights, pairs)
 
 
-def _weigh_log_odds(voices: Sequence[SeatVote], worths: Sequence[float], presumed: float | None = None) -> list[float]:
-    votes = zip(voices, _list_sources(voices, worths), strict=True)
-    return compute_vote_weights([WeighedVote(source, v.confidence if v.stated else None) for v, source in votes], presumed)
+def pool_one_voice(ballots: Mapping[Choice, Sequence[SeatVote]], options: int = MOTION_OPTIONS) -> dict[Choice, float]:
+    """Return how likely each of several choices is right by the votes on it, taken as one voice: they were cast after reading.
+
+    The choices exclude each other and share one probability. A seat divides its voice among those that it supports; one that
+    only opposes speaks for none of them.
+    """
+    named = Counter(vote.seat for votes in ballots.values() for vote in votes if vote.position in _FOR)
+    siding = {vote.seat: vote for votes in ballots.values() for vote in votes if vote.position in SIDES}
+    count = max(options, len(ballots) + 1)
+    total = math.fsum(vote.weight for vote in siding.values())
+
+    def score(seats: Mapping[str, int]) -> float:
+        parts = [compute_record_weight(siding[seat].accuracy, count) * siding[seat].weight / n for seat, n in seats.items()]
+        return math.fsum(parts) / total if total else 0.0
+
+    scores: dict[Choice | None, float] = {None: score({seat: 1 for seat in siding if seat not in named})}
+    for choice, votes in ballots.items():
+        scores[choice] = score({vote.seat: named[vote.seat] for vote in votes if vote.position in _FOR})
+    return {choice: share for choice, share in compute_posterior(scores, count).items() if choice is not None}
 
 
-def _list_sources(voices: Sequence[SeatVote], worths: Sequence[float]) -> list[float]:
-    # Relative to the heaviest: a group is never surer than if all its seats weighed alike.
-    heaviest = max([v.weight for v in voices], default=1.0)
-    return [v.weight / heaviest * compute_record_weight(v.accuracy) * worth for v, worth in zip(voices, worths, strict=True)]
-
-
-def measure_in_proportion(siding: Sequence[SeatVote], pairs: PairCorrelations) -> Measure:
-    """Measure votes by bias weight, confidence and trust, multiplied; the support decides."""
-    weights = _compute_weights(siding)
-    support = compute_balance((_find_side(v), value) for v, value in zip(siding, weights, strict=True)).share
-    confidence = _compute_confidence(siding, pairs) if siding else None
-    effective = count_effective_votes(weights, pairs)
-    return Measure(weights=tuple(weights), support=support, confidence=confidence, lead=support, effective=effective)
-
-
-def resolve_open_vote(
-    voices: Sequence[SeatVote], *, correlations: Correlations | None = None, rule: Rule = measure_log_odds
-) -> Resolution:
+def resolve_open_vote(votes: Sequence[SeatVote], *, correlations: Correlations | None = None) -> Resolution:
     """Resolve an open vote; `correlations` replaces the presumed error correlation of two seats."""
-    return _resolve_votes(voices, _classify_open_vote, correlations, rule)
+    return _resolve_votes(votes, _classify_open_vote, correlations)
 
 
 def resolve_consensus(
-    voices: Sequence[SeatVote],
+    votes: Sequence[SeatVote],
     *,
     threshold: float = CONSENSUS_THRESHOLD,
     quorum: int | None = None,
@@ -244,109 +195,124 @@ def resolve_consensus(
 ) -> Resolution:
     """Resolve a vote under the `consensus` protocol; `quorum` is how many seats must agree, None for all."""
 
-    def classify_consensus(voices: Sequence[SeatVote], lead: float | None) -> ConsensusType:
-        siding = _list_siding(voices)
+    def classify_consensus(votes: Sequence[SeatVote], support: float | None) -> ConsensusType:
+        siding = _list_siding(votes)
         if not all(v.position != "oppose" and v.confidence >= threshold - _ROUNDING for v in siding):
             return "no_consensus"
-        enough = len(siding) >= (len(voices) if quorum is None else quorum)
-        return _classify_unopposed(voices) if enough and _is_above_half(lead) else "no_consensus"
+        enough = len(siding) >= (len(votes) if quorum is None else quorum)
+        return _classify_unopposed(votes) if enough and _is_above_half(support) else "no_consensus"
 
-    return _resolve_votes(voices, classify_consensus, correlations)
+    return _resolve_votes(votes, classify_consensus, correlations)
 
 
-def resolve_advisory(voices: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None) -> Resolution:
-    """Resolve a vote under the `advisory` protocol: the owner decides, and the confidence is that of all seats."""
-    own = next((v.position for v in voices if v.seat == owner), None)
-    resolution = _resolve_votes(voices, _classify_open_vote, correlations)
+def resolve_advisory(votes: Sequence[SeatVote], *, owner: str, correlations: Correlations | None = None) -> Resolution:
+    """Resolve a vote under the `advisory` protocol: the owner decides."""
+    own = next((v.position for v in votes if v.seat == owner), None)
+    resolution = _resolve_votes(votes, _classify_open_vote, correlations)
     return replace(
         resolution, consensus_type="owner_decision", carried=own not in (None, "oppose"), outcome_uncertain=own is None
     )
 
 
-def _resolve_votes(
-    voices: Sequence[SeatVote],
-    kind: Callable[[Sequence[SeatVote], float | None], ConsensusType],
-    correlations: Correlations | None,
-    rule: Rule = measure_log_odds,
+def apply_confidence(
+    resolution: Resolution, confidence: float | None, *, left_majority: bool = False, carry_at: float | None = None
 ) -> Resolution:
-    def measure(votes: Sequence[SeatVote]) -> Measure:
-        return rule(votes, _build_pair_correlations(votes, correlations))
+    """Return the resolution with the confidence in it; `left_majority`: it is not what most had answered blind."""
+    resolution = replace(resolution, confidence=confidence)
+    if not resolution.carried:
+        return resolution
+    if carry_at is not None and (confidence or 0.0) < carry_at - _ROUNDING:
+        return replace(resolution, consensus_type="no_consensus", carried=False)
+    has_parted = left_majority or (confidence is not None and confidence < _HALF - _ROUNDING)
+    if has_parted and resolution.consensus_type != "owner_decision":
+        return replace(resolution, consensus_type="contested")
+    return resolution
 
-    siding = _list_siding(voices)
-    measured = measure(siding)
-    outcome = kind(voices, measured.lead)
+
+def _resolve_votes(
+    votes: Sequence[SeatVote],
+    classify: Callable[[Sequence[SeatVote], float | None], ConsensusType],
+    correlations: Correlations | None,
+) -> Resolution:
+    siding = _list_siding(votes)
+    weights = weigh_votes(siding, correlations)
+    support = _compute_support(siding, weights)
+    outcome = classify(votes, support)
     carried = outcome != "no_consensus"
-    # The worst case: every missing vote goes, with full confidence, against the outcome as it is.
-    turned = [
-        replace(v, position="oppose" if carried else "support", confidence=1.0, stated=True) if v.position is None else v
-        for v in voices
-    ]
     return Resolution(
         consensus_type=outcome,
         carried=carried,
-        support=measured.support,
-        turnout=_compute_turnout(voices),
-        confidence=measured.confidence,
+        support=support,
+        turnout=_compute_turnout(votes),
+        confidence=pool_one_voice({"motion": siding})["motion"] if siding else None,
         voters=len(siding),
-        effective=measured.effective,
-        outcome_uncertain=any(v.position is None for v in voices)
-        and (kind(turned, measure(_list_siding(turned)).lead) != "no_consensus") != carried,
-        weights={v.seat: weight for v, weight in zip(siding, measured.weights, strict=True)},
+        effective=_count_effective(tuple([v.weight for v in siding]), _build_pair_correlations(siding, correlations)),
+        outcome_uncertain=any(v.position is None for v in votes) and _can_turn(votes, classify, correlations, carried=carried),
+        weights={v.seat: weight for v, weight in zip(siding, weights, strict=True)},
     )
 
 
-def _is_above_half(lead: float | None) -> bool:
+def _can_turn(
+    votes: Sequence[SeatVote],
+    classify: Callable[[Sequence[SeatVote], float | None], ConsensusType],
+    correlations: Correlations | None,
+    *,
+    carried: bool,
+) -> bool:
+    """Whether the outcome would be another one if every missing vote went against it, with full confidence."""
+    against: VotePosition = "oppose" if carried else "support"
+    turned = [replace(v, position=against, confidence=1.0) if v.position is None else v for v in votes]
+    siding = _list_siding(turned)
+    return (classify(turned, _compute_support(siding, weigh_votes(siding, correlations))) != "no_consensus") != carried
+
+
+def _compute_support(siding: Sequence[SeatVote], weights: Sequence[float]) -> float | None:
+    total = math.fsum(weights)
+    if not siding:
+        return None
+    # No vote weighs anything: both sides are even.
+    return math.fsum([w for v, w in zip(siding, weights, strict=True) if v.position in _FOR]) / total if total > 0 else _HALF
+
+
+def _is_above_half(support: float | None) -> bool:
     # Strictly above one half: a tie does not carry a motion.
-    return lead is not None and lead > _EVEN + _ROUNDING
+    return support is not None and support > _HALF + _ROUNDING
 
 
-def _classify_open_vote(voices: Sequence[SeatVote], lead: float | None) -> ConsensusType:
-    if lead is None or not _is_above_half(lead) or _compute_turnout(voices) <= _QUORUM + _ROUNDING:
+def _classify_open_vote(votes: Sequence[SeatVote], support: float | None) -> ConsensusType:
+    if support is None or not _is_above_half(support) or not _has_quorum(votes):
         return "no_consensus"
-    against = sum(v.position == "oppose" for v in voices)
+    against = sum(v.position == "oppose" for v in votes)
     if not against:
-        return _classify_unopposed(voices)
+        return _classify_unopposed(votes)
     # Seats are counted as well as weights: a few heavy seats must not overrule the number without being marked as contested.
-    outnumbered = len(_list_siding(voices)) - against > against
-    return "majority" if outnumbered and lead >= CLEAR_MAJORITY - _ROUNDING else "contested"
+    outnumbered = len(_list_siding(votes)) - against > against
+    return "majority" if outnumbered and support >= CLEAR_MAJORITY - _ROUNDING else "contested"
 
 
-def _classify_unopposed(voices: Sequence[SeatVote]) -> ConsensusType:
-    return "unanimous" if all(v.position == "support" for v in voices) else "convergent"
+def _has_quorum(votes: Sequence[SeatVote]) -> bool:
+    silent = math.fsum([v.weight for v in votes if v.position not in SIDES])
+    return math.fsum([v.weight for v in votes if v.position in _FOR]) > silent * (1 + _ROUNDING)
 
 
-def _list_siding(voices: Sequence[SeatVote]) -> list[SeatVote]:
-    return [v for v in voices if v.position not in (None, "abstain")]
+def _classify_unopposed(votes: Sequence[SeatVote]) -> ConsensusType:
+    return "unanimous" if all(v.position == "support" for v in votes) else "convergent"
 
 
-def _compute_turnout(voices: Sequence[SeatVote]) -> float:
-    everyone = math.fsum([v.weight for v in voices])
-    return math.fsum([v.weight for v in _list_siding(voices)]) / everyone if everyone > 0 else 0.0
+def _list_siding(votes: Sequence[SeatVote]) -> list[SeatVote]:
+    return [v for v in votes if v.position in SIDES]
 
 
-def _compute_weights(siding: Sequence[SeatVote]) -> list[float]:
-    """Return the weight of each vote. If all are 0, confidence is ignored; if trust is 0 as well, only the bias weights count."""
-    stated = [compute_weight(v.weight, v.confidence, v.trust) for v in siding]
-    unsure = [compute_weight(v.weight, 1.0, v.trust) for v in siding]
-    return stated if any(stated) else unsure if any(unsure) else [v.weight for v in siding]
+def _compute_turnout(votes: Sequence[SeatVote]) -> float:
+    everyone = math.fsum([v.weight for v in votes])
+    return math.fsum([v.weight for v in _list_siding(votes)]) / everyone if everyone > 0 else 0.0
 
 
-def _find_side(voice: SeatVote) -> VoteSide:
-    return _SIDES[voice.position or "abstain"]
-
-
-def _build_pair_correlations(siding: Sequence[SeatVote], correlations: Correlations | None) -> PairCorrelations:
-    names = tuple([v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in siding])
+def _build_pair_correlations(votes: Sequence[SeatVote], correlations: Correlations | None) -> PairCorrelations:
+    names = tuple([v.seat if correlations is not None else v.family or f"seat:{v.seat}" for v in votes])
     return _correlate_all(correlations or presume_correlation, names)
 
 
 @lru_cache(maxsize=16)
 def _correlate_all(correlations: Correlations, names: tuple[str, ...]) -> PairCorrelations:
     return CorrelationTable(tuple(correlations(one, other) for other in names) for one in names)
-
-
-def _compute_confidence(siding: Sequence[SeatVote], pairs: Callable[[int, int], float]) -> float:
-    # Per seat and not per side: a conditional vote contributes half of its strength to each side.
-    parts = [compute_balance([(_find_side(v), compute_weight(v.weight, v.confidence, v.trust) / _ORDINARY)]) for v in siding]
-    heads = math.fsum(v.weight for v in siding)
-    return compute_probability(compute_leaning([part.support for part in parts], [part.oppose for part in parts], heads, pairs))

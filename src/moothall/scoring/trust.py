@@ -15,13 +15,11 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from moothall.domain.roster import NEUTRAL_TRUST, Seat
 from moothall.scoring.positions import VotePosition
 
 NEUTRAL_BRIER: Final = 0.25
 """The score of a source that always says one half; the prior of every record."""
-
-NEUTRAL_TRUST: Final = 0.5
-"""The trust that follows from this score."""
 
 STRENGTH: Final = 10.0
 """How many cases a record needs to count as much as the prior."""
@@ -93,13 +91,8 @@ def compute_forecast(position: VotePosition | None, confidence: float) -> float 
 
 def compute_rightness(position: VotePosition | None, came_true: float) -> float | None:
     """Return how far a position proved right: 1, 0, or a half where the outcome is; None if it took no side."""
-    match position:
-        case "support" | "conditional_support":
-            return came_true
-        case "oppose":
-            return 1.0 - came_true
-        case _:
-            return None
+    # What a vote against it says of the motion, it says of the outcome too.
+    return compute_forecast(position, came_true)
 
 
 def compute_trust(record: TrackRecord, prior: float = NEUTRAL_BRIER, strength: float = STRENGTH) -> float:
@@ -129,6 +122,11 @@ def compute_category_accuracy(category_record: TrackRecord, overall_record: Trac
 def presume_accuracy(trust: float) -> float:
     """Return the accuracy that stands for a trust that was set by hand: linear, 0.65 where the trust is neutral."""
     return PRIOR_ACCURACY + (trust - NEUTRAL_TRUST) * 2 * (1 - PRIOR_ACCURACY)
+
+
+def find_accuracy(seat: Seat) -> float:
+    """Return how often a seat is right: by its record, or by the trust that was set by hand."""
+    return presume_accuracy(seat.trust) if seat.accuracy is None else seat.accuracy
 
 
 def _limit_others(category_record: TrackRecord, overall_record: TrackRecord) -> TrackRecord:

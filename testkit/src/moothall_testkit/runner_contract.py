@@ -94,7 +94,7 @@ def build_debate(
         language="en",
         seed=1,
         seats=tuple(seats),
-        settings=CouncilSettings(early_stop=False, order="open", patience=patience_inside),
+        settings=CouncilSettings(debate="always", order="open", patience=patience_inside),
         budget=Budget(),
         outside_patience=patience,
         hosted=hosted,

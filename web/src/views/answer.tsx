@@ -1,13 +1,15 @@
 // A person's seat: what is asked in plain words, and a form for the answer. What is typed survives a reload.
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { collectWords } from "../blocks";
 import { formatExact, shortenText } from "../format";
+import { submitByKey } from "../keys";
 import { say } from "../language";
 import type { Meeting } from "../meeting";
 import { Action, Loading, Notice, useLoad } from "../parts";
-import { call, newKey } from "../rpc";
+import { call, describeError, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
-import type { Ask, Item, PersonAsk, PersonStep, View } from "../wire";
+import type { Item, PersonAsk, PersonStep, View } from "../wire";
 
 /** Answers are of now, wherever the timeline stands. */
 export function AnswerPanel({ meeting, seat }: { meeting: Meeting; seat: string }) {
@@ -25,11 +27,11 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
   );
   const [sent, setSent] = useState("");
   const person = value?.asks.find((each) => each.ask.ask !== sent) ?? null;
-  useTurnNotice(view, seat, person?.ask ?? null);
   const own = view.seats.find((each) => each.id === seat);
+  const title = useRef<HTMLHeadingElement>(null);
   return (
     <section aria-label={say("your_seat")}>
-      <h2 class={own ? `seat-title hue-${own.hue}` : ""}>
+      <h2 class={own ? `seat-title hue-${own.hue}` : ""} ref={title} tabIndex={-1}>
         {say("you_sit_as")}
         {seat}
       </h2>
@@ -44,7 +46,10 @@ function OpenAsk({ meeting, view, seat }: { meeting: Meeting; view: View; seat: 
           person={person}
           items={meeting.liveItems.all.value}
           view={view}
+          title={title}
           onSent={() => {
+            // The form is gone in a moment: the keyboard goes on where it was.
+            title.current?.focus();
             setSent(person.ask.ask);
             void again();
             void meeting.load();
@@ -84,24 +89,10 @@ function NotifyButton() {
   );
 }
 
-/** Tell the person by a notification, once for each ask, unless they look at the page. */
-function useTurnNotice(view: View, seat: string, ask: Ask | null): void {
-  const told = useRef("");
-  useEffect(() => {
-    if (ask === null || told.current === ask.ask) return;
-    told.current = ask.ask;
-    if (document.hidden && "Notification" in window && Notification.permission === "granted") {
-      const notice = new Notification(say("it_is_your_turn_seat", { seat }), { body: shortenText(view.topic, 120), tag: ask.ask });
-      notice.onclick = () => window.focus();
-    }
-  }, [ask?.ask]);
-}
-
 /** The questions are also asked at a terminal, where Enter leaves one out and /pass is typed: here they are buttons. */
 function adaptText(text: string): string {
   return text
-    .replace(/\s*[(（](?:[^()（）]*[;；] ?)?(?:Enter|直接回车)[^()（）]*[)）]/g, (found) => (/[;；]/.test(found) ? `${found.split(/[;；]/)[0]}${found.includes("（") ? "）" : ")"}` : ""))
-    .replace(/\s*[(（][^()（）]*\/pass[^()（）]*[)）]/g, "")
+    .replace(/\s*[(（][^()（）]*(?:Enter|直接回车|\/pass)[^()（）]*[)）]/g, "")
     .replace("type /pass", "pass")
     .replace("输入 /pass 跳过", "可以跳过")
     .replace("press Enter", "send it empty")
@@ -109,13 +100,66 @@ function adaptText(text: string): string {
     .trim();
 }
 
-function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: View; items: Item[]; onSent: () => void }) {
+interface Understood {
+  question: string;
+  choice: string;
+}
+
+/** What was understood, before it counts: Enter sends it, Escape takes it back. */
+function Confirm({ understood, onSend, onChange }: { understood: Understood[]; onSend: () => Promise<void>; onChange: () => void }) {
+  const form = useRef<HTMLFormElement>(null);
+  const change = (): void => {
+    onChange();
+    requestAnimationFrame(() => document.getElementById("answer")?.focus({ preventScroll: true }));
+  };
+  // Before it is painted: the next Enter is meant for it.
+  useLayoutEffect(() => form.current?.querySelector("button")?.focus(), []);
+  return (
+    <form class="form ask" data-test="confirm" ref={form} onSubmit={(event) => event.preventDefault()} onKeyDown={(event) => event.key === "Escape" && change()}>
+      <Notice tone="turn">
+        <b>{say("this_is_what_will_count")}</b>
+      </Notice>
+      <dl class="understood">
+        {understood.map(({ question, choice }, index) => (
+          <div key={index}>
+            <dt class="soft">{question}</dt>
+            <dd dir="auto">{choice}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="row">
+        <Action class="main" type="submit" do={onSend}>
+          {say("yes_send_it")}
+        </Action>
+        <button type="button" class="quiet" onClick={change}>
+          {say("change_it")} <kbd>Esc</kbd>
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface AskFormProps {
+  person: PersonAsk;
+  view: View;
+  items: Item[];
+  title: RefObject<HTMLHeadingElement | null>;
+  onSent: () => void;
+}
+
+function AskForm({ person, view, items, title, onSent }: AskFormProps) {
   const { ask, steps, commands } = person;
   const name = `draft.${view.sessionId}.${ask.ask}`;
   const [answers, setAnswers] = useState<Record<string, string>>(() => readDraft(name, steps));
   const [problem, setProblem] = useState("");
+  const [understood, setUnderstood] = useState<Understood[]>([]);
   const key = useRef(newKey());
   const words = view.waiting.find((each) => each.ask === ask.ask)?.what;
+  useEffect(() => {
+    // Whoever has a keyboard writes at once; who does something else meanwhile is not interrupted.
+    const isFree = document.activeElement === document.body || document.activeElement === title.current;
+    if (isFree && matchMedia("(pointer: fine)").matches) document.getElementById("answer")?.focus({ preventScroll: true });
+  }, []);
   const isAsked = (step: PersonStep): boolean => !step.onlyAfter || step.onlyAfter[1].includes(answers[step.onlyAfter[0]] ?? "");
   const shown = steps.filter(isAsked);
   const write = (step: PersonStep, value: string): void => {
@@ -125,7 +169,10 @@ function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: Vie
     writeStored(name, JSON.stringify(next));
   };
   const send = async (what: object): Promise<void> => {
-    await call("moot.answerAsPerson", { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, idempotencyKey: key.current, ...what });
+    const params = { sessionId: view.sessionId, seat: ask.seat, ask: ask.ask, idempotencyKey: key.current, ...what };
+    await call("moot.answerAsPerson", params).catch((error: unknown) => {
+      throw new Error(adaptText(describeError(error)));
+    });
     writeStored(name, null);
     onSent();
   };
@@ -135,14 +182,21 @@ function AskForm({ person, view, items, onSent }: { person: PersonAsk; view: Vie
       setProblem(say("please_answer_missing", { missing: adaptText(missing.text) }));
       return;
     }
-    await send({ answers: Object.fromEntries(shown.flatMap((step) => (answers[step.key]?.trim() ? [[step.key, answers[step.key]]] : []))) });
+    const given = Object.fromEntries(shown.flatMap((step) => (answers[step.key]?.trim() ? [[step.key, answers[step.key]]] : [])));
+    const chosen = shown.filter((step) => ["position", "option"].includes(step.kind) && answers[step.key]?.trim()).map((step) => ({
+      question: adaptText(step.text),
+      choice: step.choices.find((each) => each.value === answers[step.key])?.text ?? answers[step.key] ?? "",
+    }));
+    if (understood.length === 0 && chosen.length > 0) setUnderstood(chosen);
+    else await send({ answers: given });
   };
+  if (understood.length > 0) return <Confirm understood={understood} onSend={sendAnswers} onChange={() => setUnderstood([])} />;
   const groups = [...new Set(shown.map((step) => step.group))];
   return (
-    <form class="form ask" data-test="ask" onSubmit={(event) => event.preventDefault()}>
+    <form class="form ask" data-test="ask" data-ask={ask.ask} onSubmit={(event) => event.preventDefault()} onKeyDown={submitByKey}>
       <Notice tone="turn">
         <b>{say("it_is_your_turn")}</b>
-        {person.intro ? `. ${person.intro}` : words ? `: ${words}` : ""}
+        {person.intro ? `. ${adaptText(person.intro)}` : words ? `: ${words}` : ""}
         {ask.deadline && (
           <span class="soft">
             {" "}
@@ -235,11 +289,11 @@ function Step({ step, items, id, value, onChange }: StepProps) {
   }
   if (step.choices.length > 0 && step.choices.length <= 8) {
     return (
-      <fieldset id={id} tabIndex={-1}>
+      <fieldset>
         <legend>{adaptText(step.text)}</legend>
         {step.choices.map((choice) => (
           <label class="choice-line" key={choice.value}>
-            <input type="radio" name={`${id}-${step.key}`} checked={value === choice.value} onChange={() => onChange(choice.value)} />
+            <input type="radio" id={choice === (step.choices.find((each) => each.value === value) ?? step.choices[0]) ? id : undefined} name={`${id}-${step.key}`} checked={value === choice.value} onChange={() => onChange(choice.value)} />
             {choice.text}
           </label>
         ))}

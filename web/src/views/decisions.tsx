@@ -345,11 +345,12 @@ function ReviewForm({ trace, onDone }: { trace: DecisionTrace; onDone: () => Pro
   const outcomes = ["success", "partial", "failure", "abandoned"];
   return (
     <form class="form review" onSubmit={(event) => event.preventDefault()}>
-      <div class="row" role="radiogroup" aria-label={say("how_did_it_turn_out")}>
+      <div class="row radios" role="radiogroup" aria-label={say("how_did_it_turn_out")}>
         {outcomes.map((each) => (
-          <button type="button" key={each} role="radio" aria-checked={outcome === each} class={outcome === each ? "chosen" : ""} onClick={() => setOutcome(each)}>
+          <label key={each}>
+            <input type="radio" name="outcome" checked={outcome === each} onChange={() => setOutcome(each)} />
             {nameTerm("outcomes", each)}
-          </button>
+          </label>
         ))}
       </div>
       {outcome && (

@@ -5,19 +5,25 @@ import { useKeys } from "../keys";
 import { language, say } from "../language";
 import { Ago, Loading, Notice, Strength, Action, useLoad } from "../parts";
 import { buildPath, go, route, setQuery } from "../route";
-import { call, describeError, mayDo, me } from "../rpc";
+import { call, describeError, mayDo } from "../rpc";
 import { Header } from "../shell";
-import { readStored } from "../storage";
+import { readStored, writeStored } from "../storage";
 import { connection, listen, watch } from "../stream";
+import { myTurns } from "../turns";
 import type { SessionLine } from "../wire";
 
 const lines = signal<ReadonlyMap<string, SessionLine> | null>(null);
 const failure = signal("");
 
-async function loadLines(): Promise<void> {
+const PAGE = 500;
+/** How many sessions there are on the server; more than one page is loaded when asked for. */
+const total = signal(0);
+
+async function loadLines(after = 0): Promise<void> {
   try {
-    const found = await call("moot.listSessions", { limit: 500 });
-    lines.value = new Map(found.sessions.map((each) => [each.sessionId, each]));
+    const found = await call("moot.listSessions", { limit: PAGE, after });
+    lines.value = new Map([...(after > 0 ? (lines.peek() ?? []) : []), ...found.sessions.map((each) => [each.sessionId, each] as const)]);
+    total.value = found.total;
     failure.value = "";
     void loadAwaited();
   } catch (error) {
@@ -44,17 +50,29 @@ async function loadAwaited(): Promise<void> {
   await Promise.all(open.map(look));
 }
 
-/** The seat at which I am awaited: that of my token, or one at which this browser has sat. */
 function findMySeat(line: SessionLine): string | null {
-  if (line.standing !== "waiting") return null;
-  const own = me.value?.seat || readStored(`sat.${line.sessionId}`);
-  return own && awaited.value.get(line.sessionId)?.seats.includes(own) ? own : null;
+  return myTurns.value.find((each) => each.sessionId === line.sessionId)?.seat ?? null;
 }
 
-type GroupName = "mine" | "running" | "waiting" | "parked" | "decided" | "ended" | "other";
+/** The sessions that were put away in this browser; nothing is lost by it. */
+const AWAY = "away";
+const away = signal<ReadonlySet<string>>(new Set(JSON.parse(readStored(AWAY) ?? "[]") as string[]));
+/** What is selected, to be compared or put away; null while nothing can be. */
+const selected = signal<ReadonlySet<string> | null>(null);
+
+function putAway(sessions: Iterable<string>, isAway: boolean): void {
+  const next = new Set(away.peek());
+  for (const each of sessions) isAway ? next.add(each) : next.delete(each);
+  away.value = next;
+  writeStored(AWAY, next.size > 0 ? JSON.stringify([...next]) : null);
+  selected.value = null;
+}
+
+type GroupName = "mine" | "running" | "waiting" | "parked" | "decided" | "ended" | "other" | "away";
 
 function findGroup(line: SessionLine): GroupName {
   if (findMySeat(line) !== null) return "mine";
+  if (away.value.has(line.sessionId)) return "away";
   switch (line.standing) {
     case "running":
       return "running";
@@ -73,9 +91,15 @@ function findGroup(line: SessionLine): GroupName {
   }
 }
 
+/** Whether a line is of the protocol and the state that the address names. */
+function isWanted(line: SessionLine): boolean {
+  const query = route.value.query;
+  return [line.protocol, null].includes(query.get("protocol")) && [findGroup(line) as string, null].includes(query.get("state"));
+}
+
 const groups = computed(() => {
   const found = new Map<GroupName, SessionLine[]>();
-  for (const line of [...(lines.value?.values() ?? [])].sort((a, b) => b.lastAt.localeCompare(a.lastAt))) {
+  for (const line of [...(lines.value?.values() ?? [])].filter(isWanted).sort((a, b) => b.lastAt.localeCompare(a.lastAt))) {
     const name = findGroup(line);
     found.set(name, [...(found.get(name) ?? []), line]);
   }
@@ -118,13 +142,22 @@ export function Home() {
           <>
             <div class="bar-top">
               <Search query={query} />
+              <Filters />
               {mayRun && (
                 <a class="button main" data-in href="/new">
                   {say("ask_something")}
                 </a>
               )}
             </div>
+            {selected.value !== null && <Selection chosen={[...selected.value]} />}
             {query ? <Found query={query} /> : <AllGroups />}
+            {!query && all.size < total.value && (
+              <p class="row">
+                <Action class="quiet" do={() => loadLines(all.size)}>
+                  {say("load_older_sessions", { count: total.value - all.size })}
+                </Action>
+              </p>
+            )}
             {!query && mayRun && <Demos isSmall={all.size > 3} />}
           </>
         )}
@@ -153,9 +186,52 @@ function Search({ query }: { query: string }) {
   );
 }
 
-function AllGroups() {
-  const found = groups.value;
-  const titles: [GroupName, string, string][] = [
+function Filters() {
+  const query = route.value.query;
+  const protocols = [...new Set([...(lines.value?.values() ?? [])].map((line) => line.protocol))].filter(Boolean).sort();
+  const states = listTitles().map(([name, title]) => [name, title] as const);
+  return (
+    <>
+      <select aria-label={say("protocol")} value={query.get("protocol") ?? ""} onChange={(event) => setQuery({ protocol: event.currentTarget.value || null }, { replace: true })}>
+        <option value="">{say("every_protocol")}</option>
+        {protocols.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+      <select aria-label={say("state")} value={query.get("state") ?? ""} onChange={(event) => setQuery({ state: event.currentTarget.value || null }, { replace: true })}>
+        <option value="">{say("every_state")}</option>
+        {states.map(([name, title]) => (
+          <option key={name} value={name}>
+            {title}
+          </option>
+        ))}
+      </select>
+      <button class="quiet" aria-pressed={selected.value !== null} onClick={() => (selected.value = selected.value === null ? new Set() : null)}>
+        {say("select")}
+      </button>
+    </>
+  );
+}
+
+/** What can be done with the sessions that are selected. */
+function Selection({ chosen }: { chosen: string[] }) {
+  const [first, second] = chosen;
+  const isAway = chosen.length > 0 && chosen.every((each) => away.value.has(each));
+  return (
+    <div class="row selection" role="toolbar" aria-label={say("selected_sessions", { count: chosen.length })}>
+      <span class="soft">{say("selected_sessions", { count: chosen.length })}</span>
+      <button disabled={chosen.length !== 2} title={say("select_two_to_compare")} onClick={() => go(buildPath("compare", first ?? "", second ?? ""))}>
+        {say("compare")}
+      </button>
+      <button disabled={chosen.length === 0} title={say("put_away_in_this_browser")} onClick={() => putAway(chosen, !isAway)}>
+        {isAway ? say("bring_back") : say("put_away")}
+      </button>
+    </div>
+  );
+}
+
+function listTitles(): [GroupName, string, string][] {
+  return [
     ["mine", say("waiting_for_you"), ""],
     ["running", say("running"), ""],
     ["waiting", say("waiting_for_somebody"), ""],
@@ -163,9 +239,17 @@ function AllGroups() {
     ["decided", say("decided"), ""],
     ["ended", say("ended_without_a_decision"), ""],
     ["other", say("cannot_be_read"), say("damaged_or_their_protocol_is_not")],
+    ["away", say("put_away_2"), say("put_away_in_this_browser")],
   ];
+}
+
+function AllGroups() {
+  const found = groups.value;
+  // What was put away is shown to those who ask for it.
+  const titles = listTitles().filter(([name]) => name !== "away" || route.value.query.get("state") === name || found.size === 1);
   return (
     <>
+      {found.size === 0 && <p class="soft">{say("no_session_is_like_that")}</p>}
       {titles.map(([name, title, note]) => {
         const sessions = found.get(name);
         return sessions ? <Group key={name} name={name} title={title} note={note} sessions={sessions} /> : null;
@@ -187,9 +271,7 @@ function Group({ name, title, note, sessions }: { name: string; title: string; n
       {note && <p class="soft">{note}</p>}
       <ul class="lines">
         {shown.map((line) => (
-          <li key={line.sessionId}>
-            <LineView line={line} />
-          </li>
+          <LineRow key={line.sessionId} line={line} />
         ))}
       </ul>
       {shown.length < sessions.length && (
@@ -201,7 +283,23 @@ function Group({ name, title, note, sessions }: { name: string; title: string; n
   );
 }
 
+function LineRow({ line }: { line: SessionLine }) {
+  const chosen = selected.value;
+  const toggle = (isOn: boolean): void => {
+    const next = new Set(chosen ?? []);
+    isOn ? next.add(line.sessionId) : next.delete(line.sessionId);
+    selected.value = next;
+  };
+  return (
+    <li class={chosen ? "selectable" : undefined}>
+      {chosen && <input type="checkbox" aria-label={line.topic || line.sessionId} checked={chosen.has(line.sessionId)} onChange={(event) => toggle(event.currentTarget.checked)} />}
+      <LineView line={line} />
+    </li>
+  );
+}
+
 function findAddress(line: SessionLine): string {
+  if (line.saidEntry != null) return `${buildPath("s", line.sessionId)}?entry=${line.saidEntry}`;
   const seat = findMySeat(line);
   return seat === null ? buildPath("s", line.sessionId) : buildPath("seat", line.sessionId, seat);
 }
@@ -211,6 +309,11 @@ function LineView({ line }: { line: SessionLine }) {
   return (
     <a class={`session-line is-${line.standing}`} data-in href={findAddress(line)} data-test="session-line">
       <span class="line-topic">{line.topic || line.sessionId}</span>
+      {line.said && (
+        <span class="line-said cut" dir="auto">
+          #{line.saidEntry} {line.said}
+        </span>
+      )}
       <span class="line-facts">
         {line.choice ? (
           <span class="line-choice">
@@ -240,17 +343,19 @@ function LineView({ line }: { line: SessionLine }) {
 
 function Found({ query }: { query: string }) {
   const [asked, setAsked] = useState(query);
+  const protocol = route.value.query.get("protocol") ?? "";
   useEffect(() => {
     const timer = setTimeout(() => setAsked(query), 200);
     return () => clearTimeout(timer);
   }, [query]);
-  const { value, error } = useLoad(() => call("moot.listSessions", { query: asked, limit: 50 }), asked);
+  const { value, error } = useLoad(() => call("moot.listSessions", { query: asked, limit: 100, ...(protocol ? { protocol } : {}) }), `${asked} ${protocol}`);
   if (error) return <Notice tone="bad">{error}</Notice>;
   if (value === null) return <Loading />;
+  const shown = value.sessions.filter(isWanted);
   return (
     <section aria-label={say("found")}>
-      <h2>{say("sessions_found", { sessions: value.sessions.length })}</h2>
-      {value.sessions.length === 0 && (
+      <h2>{say("sessions_found", { sessions: shown.length < value.sessions.length ? shown.length : value.total })}</h2>
+      {shown.length === 0 && (
         <p class="soft">
           {say("no_session_is_about_that_other")}
           <a data-in href={`/new?topic=${encodeURIComponent(query)}`}>
@@ -260,10 +365,8 @@ function Found({ query }: { query: string }) {
         </p>
       )}
       <ul class="lines">
-        {value.sessions.map((line) => (
-          <li key={line.sessionId}>
-            <LineView line={line} />
-          </li>
+        {shown.map((line) => (
+          <LineRow key={line.sessionId} line={line} />
         ))}
       </ul>
     </section>
@@ -293,6 +396,12 @@ function FirstVisit() {
           aria-label={say("your_question")}
           placeholder={say("should_a_small_team_rewrite_its")}
           onInput={(event) => setTopic(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            // Enter asks, as in a chat; with Shift it is a line break.
+            if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            event.currentTarget.form?.requestSubmit();
+          }}
         />
         <button class="main">{say("ask_something")}</button>
       </form>

@@ -59,6 +59,34 @@ export function InviteDialog({ view, onClose }: { view: View; onClose: () => voi
   );
 }
 
+/** A link that reads one session and nothing else, until it is revoked. */
+export function ShareLink({ view }: { view: View }) {
+  const [made, setMade] = useState<{ tokenId: string; link: string } | null>(null);
+  return made === null ? (
+    <p class="row">
+      <Action class="quiet" do={async () => setMade(await call("moot.shareSession", { sessionId: view.sessionId, url: location.origin }))}>
+        {say("make_a_read_only_link")}
+      </Action>
+    </p>
+  ) : (
+    <div class="form">
+      <Copyable name={say("read_only_link")} text={made.link} />
+      <p class="soft">{say("whoever_has_the_link_reads")}</p>
+      <p class="row">
+        <Action
+          class="quiet"
+          do={async () => {
+            await call("moot.revokeToken", { tokenId: made.tokenId });
+            setMade(null);
+          }}
+        >
+          {say("revoke_the_link")}
+        </Action>
+      </p>
+    </div>
+  );
+}
+
 function Copyable({ name, text }: { name: string; text: string }) {
   const [isCopied, setCopied] = useState(false);
   return (

@@ -1,13 +1,15 @@
 // A new session: the question, who decides it how, and what it will cost.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatCount, formatMoney, formatRange } from "../format";
+import { submitByKey } from "../keys";
 import { language, say } from "../language";
 import { Action, Loading, Notice, useLoad } from "../parts";
 import { buildPath, go, route } from "../route";
 import { call, describeError, newKey } from "../rpc";
 import { Header } from "../shell";
 import { readStored, writeStored } from "../storage";
-import type { Opening, Option, SessionPlan, Setting } from "../wire";
+import { setTitle } from "../turns";
+import type { Opening, Option, SessionPlan, Setting, View } from "../wire";
 
 interface SeatIn {
   id: string;
@@ -18,7 +20,7 @@ interface ContextFile {
   name: string;
   text: string;
 }
-const MAX_FILE = 200_000;
+const MAX_FILE = 2_000_000;
 const DRAFT = "new";
 const MAILBOX = "mailbox";
 
@@ -43,6 +45,27 @@ function readDraft(): Draft {
   } catch {
     return { ...EMPTY, topic };
   }
+}
+
+/** The form as a session was opened with, to be asked again with changes. */
+function buildAgain(view: View): Draft {
+  const budget = view.budget.limits ?? {};
+  const options = { options: view.options.join("\n"), turns: budget.turns, tokens: budget.tokens, money: budget.usd, time: budget.seconds && `${budget.seconds}s` };
+  const settings = Object.entries(view.settings ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
+  return {
+    topic: view.topic,
+    protocol: view.protocol,
+    panel: "",
+    // The seats of a demo say only what was written for them.
+    seats: view.demo ? [] : view.seats.map(({ id, platform, stance }) => ({ id, platform: platform === MAILBOX ? "" : platform, stance })),
+    options: Object.fromEntries(Object.entries(options).flatMap(([name, value]) => (value ? [[name, String(value)]] : []))),
+    settings: Object.fromEntries(settings.map(([name, value]) => [`${view.protocol}.${name}`, String(value)])),
+  };
+}
+
+/** What opened a session, as a call takes it; without its files. */
+export function buildOpeningParams(view: View, opening: Opening | null): Record<string, unknown> {
+  return buildParams(buildAgain(view), [], opening);
 }
 
 function buildParams(draft: Draft, files: ContextFile[], opening: Opening | null): Record<string, unknown> {
@@ -91,14 +114,23 @@ export function NewSession() {
   const [draft, setDraft] = useState<Draft>(readDraft);
   const [files, setFiles] = useState<ContextFile[]>([]);
   const [problem, setProblem] = useState("");
+  const [own, setOwn] = useState(readPanels);
   const key = useRef(newKey());
   const change = (changes: Partial<Draft>): void => {
     const next = { ...draft, ...changes };
     setDraft(next);
     writeStored(DRAFT, JSON.stringify(next));
   };
+  const source = route.value.query.get("from");
   useEffect(() => {
-    document.title = `${say("new_session")} · Moot`;
+    if (!source) return;
+    call("moot.getView", { sessionId: source, limit: 1 }).then(
+      (view) => change(buildAgain(view)),
+      (why: unknown) => setProblem(describeError(why)),
+    );
+  }, [source]);
+  useEffect(() => {
+    setTitle(`${say("new_session")} · Moot`);
   }, [language.value]);
   const protocol = opening?.protocols.find((each) => each.name === draft.protocol);
   const params = buildParams(draft, files, opening);
@@ -120,7 +152,7 @@ export function NewSession() {
     <>
       <Header />
       <main class="page two">
-        <form class="form" onSubmit={(event) => event.preventDefault()}>
+        <form class="form" onSubmit={(event) => event.preventDefault()} onKeyDown={submitByKey}>
           <h1>{say("ask_something")}</h1>
           {error && <Notice tone="bad">{error}</Notice>}
           <label>
@@ -162,14 +194,32 @@ export function NewSession() {
                     onChoose={() => change({ panel: each.name, seats: [] })}
                   />
                 ))}
+              {Object.entries(own).map(([name, seats]) => (
+                <PanelTile
+                  key={name}
+                  isOn={JSON.stringify(draft.seats) === JSON.stringify(seats)}
+                  title={name}
+                  note={`${seats.map((each) => each.id).join(", ")} · ${say("kept_in_this_browser")}`}
+                  onChoose={() => change({ panel: "", seats })}
+                  onForget={() => {
+                    writeStored(PANELS, JSON.stringify(Object.fromEntries(Object.entries(own).filter(([each]) => each !== name))));
+                    setOwn(readPanels());
+                  }}
+                />
+              ))}
               <PanelTile
-                isOn={draft.seats.length > 0}
+                isOn={draft.seats.length > 0 && !Object.values(own).some((seats) => JSON.stringify(seats) === JSON.stringify(draft.seats))}
                 title={say("seats_of_my_own")}
                 note={say("models_people_agents")}
                 onChoose={() => change({ seats: draft.seats.length > 0 ? draft.seats : buildFirstSeats(opening) })}
               />
             </div>
-            {draft.seats.length > 0 && <SeatEditor seats={draft.seats} opening={opening} onChange={(seats) => change({ seats })} />}
+            {draft.seats.length > 0 && (
+              <>
+                <SeatEditor seats={draft.seats} opening={opening} onChange={(seats) => change({ seats })} />
+                <SavePanel seats={draft.seats} onSaved={() => setOwn(readPanels())} />
+              </>
+            )}
           </fieldset>
           <details class="fold more">
             <summary>{say("possible_answers_stakes_files_budget_settings")}</summary>
@@ -260,7 +310,7 @@ function nameValue(value: string): string {
   return value === "true" ? say("yes") : value === "false" ? say("no") : value;
 }
 
-function PanelTile({ isOn, title, note, onChoose }: { isOn: boolean; title: string; note: string; onChoose: () => void }) {
+function PanelTile({ isOn, title, note, onChoose, onForget }: { isOn: boolean; title: string; note: string; onChoose: () => void; onForget?: () => void }) {
   return (
     <label class="tile">
       <input type="radio" name="panel" checked={isOn} onChange={onChoose} />
@@ -268,7 +318,40 @@ function PanelTile({ isOn, title, note, onChoose }: { isOn: boolean; title: stri
         <b>{title}</b>
         <span class="soft">{note}</span>
       </span>
+      {onForget && (
+        <button type="button" class="quiet" aria-label={say("take_name_away", { name: title })} onClick={onForget}>
+          ✕
+        </button>
+      )}
     </label>
+  );
+}
+
+const PANELS = "panels";
+
+/** The panels that were saved in this browser, by their names. */
+function readPanels(): Record<string, SeatIn[]> {
+  try {
+    return JSON.parse(readStored(PANELS) ?? "{}") as Record<string, SeatIn[]>;
+  } catch {
+    return {};
+  }
+}
+
+function SavePanel({ seats, onSaved }: { seats: SeatIn[]; onSaved: () => void }) {
+  const [name, setName] = useState("");
+  const save = (): void => {
+    writeStored(PANELS, JSON.stringify({ ...readPanels(), [name.trim()]: seats }));
+    setName("");
+    onSaved();
+  };
+  return (
+    <div class="row save-panel">
+      <input type="text" maxLength={60} value={name} aria-label={say("name_of_the_panel")} placeholder={say("name_of_the_panel")} onInput={(event) => setName(event.currentTarget.value)} />
+      <button type="button" class="quiet" disabled={!name.trim()} onClick={save}>
+        {say("save_these_seats")}
+      </button>
+    </div>
   );
 }
 

@@ -2,13 +2,16 @@
 import { useState } from "preact/hooks";
 import { Blocks, collectBars, collectReferences, plainText, Reference } from "../blocks";
 import { Chart } from "../chart";
-import { formatCount, formatExact, formatMoney, formatSeconds, nameTerm } from "../format";
-import { say } from "../language";
+import { formatCount, formatExact, formatMoney, formatRange, formatSeconds, nameTerm } from "../format";
+import { language, say } from "../language";
 import type { Meeting } from "../meeting";
-import { Action, Ago, CopyId, Strength } from "../parts";
+import { Action, Ago, CopyId, copyText, Strength, useLoad } from "../parts";
 import { buildPath, buildQueryUrl, exported, NOTHING_SELECTED, route, setQuery } from "../route";
-import { call } from "../rpc";
-import type { Figure, Item, Seat, View } from "../wire";
+import { call, mayDo, me } from "../rpc";
+import type { Figure, Item, Seat, SessionPlan as Plan, View } from "../wire";
+import { Tools } from "../shell";
+import { ShareLink } from "./invite";
+import { buildOpeningParams } from "./opening";
 import { describeState } from "./seats";
 
 const MAX_TABS = 7;
@@ -85,7 +88,7 @@ export function Panel({ meeting, view }: { meeting: Meeting; view: View }) {
   return <DecisionLens view={view} />;
 }
 
-function DecisionLens({ view }: { view: View }) {
+export function DecisionLens({ view }: { view: View }) {
   const title = view.status === "concluded" || view.status === "cancelled" ? say("decision") : say("decision_so_far");
   const [first, ...rest] = view.decisionBlocks;
   const shown = first?.kind === "heading" ? rest : view.decisionBlocks;
@@ -107,13 +110,127 @@ function DecisionLens({ view }: { view: View }) {
       )}
       {view.numbers.length > 0 && <Figures figures={view.numbers} />}
       <Blocks blocks={blocks} />
+      {view.status !== "concluded" && view.status !== "cancelled" && <StateSoFar view={view} />}
       {view.status === "concluded" && exported === null && (
-        <p>
+        <p class="screen-only row">
           <a data-in href={buildPath("decisions", view.sessionId)}>
             {say("from_the_question_to_the_outcome")}
           </a>
+          <span class="grow" />
+          {mayDo("run") && !me.value?.session && (
+            <a class="button quiet" data-in href={`/new?from=${encodeURIComponent(view.sessionId)}`}>
+              {say("ask_again")}
+            </a>
+          )}
+          <CopyDecision view={view} />
         </p>
       )}
+    </section>
+  );
+}
+
+/** The minutes as Markdown, for a ticket or a mail. */
+function CopyDecision({ view }: { view: View }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <Action
+      class="quiet"
+      do={async () => {
+        const { text } = await call("moot.exportSession", { sessionId: view.sessionId, form: "minutes" });
+        await copyText(text);
+        setCopied(true);
+        setTimeout(() => setCopied(false), 1500);
+      }}
+    >
+      {isCopied ? say("copied_2") : say("copy_as_markdown")}
+    </Action>
+  );
+}
+
+/** The sections of a report that say where a meeting stands, those that say most first. */
+const STATE = ["candidates", "consensus", "positions", "challenges", "steps", "by_round", "consultations", "passed"];
+const MAX_SECTIONS = 4;
+
+/** Where a running meeting stands: what is awaited, the sections of its report that move, what it has used. */
+function StateSoFar({ view }: { view: View }) {
+  const known = STATE.flatMap((id) => view.lenses.filter((lens) => lens.id === id));
+  const sections = (known.length > 0 ? known : view.lenses.filter((lens) => !["seats", "cost", "roles"].includes(lens.id))).slice(0, MAX_SECTIONS);
+  const limits = Object.entries(view.budget.limits ?? {}).flatMap(([name, most]) => {
+    const used = view.budget[name as "turns" | "tokens" | "usd" | "seconds"];
+    return most && typeof used === "number" ? [{ name, used, most }] : [];
+  });
+  const format = (name: string, value: number): string => (name === "usd" ? formatMoney(value) : name === "seconds" ? formatSeconds(value) : formatCount(value));
+  const named: Record<string, string> = { turns: say("turns"), tokens: say("tokens"), usd: say("money"), seconds: say("time") };
+  return (
+    <div class="so-far">
+      {view.waiting.length > 0 && (
+        <section>
+          <h3>{say("awaited")}</h3>
+          <ul class="awaited">
+            {view.waiting.map((each) => (
+              <li key={each.ask} class={`hue-${view.seats.find((seat) => seat.id === each.seat)?.hue ?? 0}`}>
+                <b class="who">{each.seat}</b> <span>{each.what}</span>
+                <span class="soft">
+                  {each.deadline ? `${say("until_2")} ${formatExact(each.deadline)}` : <Ago at={each.since} />}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {sections.map((lens) => (
+        <section key={lens.id}>
+          <h3>{lens.title}</h3>
+          <Blocks blocks={lens.blocks} />
+        </section>
+      ))}
+      <Expected view={view} />
+      {limits.length > 0 && (
+        <section>
+          <h3>{say("used_so_far")}</h3>
+          <dl>
+            {limits.map(({ name, used, most }) => (
+              <div key={name}>
+                <dt>{named[name] ?? name}</dt>
+                <dd>
+                  <meter value={used} max={most} aria-label={named[name] ?? name} /> {format(name, used)}
+                  {say("of_limit", { limit: format(name, most) })}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      )}
+    </div>
+  );
+}
+
+/** What a running meeting has taken, beside what was expected of it. */
+function Expected({ view }: { view: View }) {
+  const mayPlan = mayDo("run") && !me.value?.session && exported === null && !view.demo;
+  const { value } = useLoad(async () => (mayPlan ? call("moot.planSession", buildOpeningParams(view, await call("moot.getOpening", { language: language.peek() }))) : null), `plan ${view.sessionId}`);
+  if (!value || value.calls.most === 0) return null;
+  const rows: [string, number | null, Plan["calls"] | null | undefined, (value: number) => string][] = [
+    [say("calls"), view.budget.calls, value.calls, formatCount],
+    [say("tokens"), view.budget.tokens, value.tokens, formatCount],
+    [say("money"), view.budget.usd, value.usd, formatMoney],
+  ];
+  return (
+    <section>
+      <h3>{say("used_and_expected")}</h3>
+      <dl>
+        {rows.map(([name, used, range, format]) =>
+          used == null || !range ? null : (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                {range.most > 0 && <meter value={Math.min(used, range.most)} max={range.most} high={range.most} aria-label={name} />} {format(used)}{" "}
+                <span class="soft">{say("expected_range", { range: formatRange(range, format) })}</span>
+              </dd>
+            </div>
+          ),
+        )}
+      </dl>
     </section>
   );
 }
@@ -303,8 +420,7 @@ function AboutLens({ view }: { view: View }) {
     const limit = limits[name];
     return limit === null || limit === undefined ? "" : say("of_limit", { limit: format(limit) });
   };
-  const forked = view.forkedFrom;
-  const from = !forked ? null : typeof forked === "string" ? { id: forked, at: null } : { id: forked.sessionId ?? forked.session ?? "", at: forked.at ?? null };
+  const from = view.forkedFrom;
   return (
     <section aria-label={say("about")}>
       <h2>{say("about_this_session")}</h2>
@@ -322,9 +438,8 @@ function AboutLens({ view }: { view: View }) {
         </Row>
         {from && (
           <Row name={say("forked_from")}>
-            <a data-in href={buildPath("s", from.id) + (from.at ? `?at=${from.at}` : "")}>
-              {from.id}
-              {from.at ? ` #${from.at}` : ""}
+            <a data-in href={`${buildPath("s", from.sessionId)}?at=${from.at}`}>
+              {from.sessionId} #{from.at}
             </a>
           </Row>
         )}
@@ -361,6 +476,9 @@ function AboutLens({ view }: { view: View }) {
           </dl>
         </details>
       )}
+      <div class="phone-tools">
+        <Tools />
+      </div>
       {exported === null && (
         <p class="row">
           <Action class="quiet" do={() => saveExport(view.sessionId, "html")}>
@@ -371,11 +489,12 @@ function AboutLens({ view }: { view: View }) {
           </Action>
         </p>
       )}
+      {exported === null && mayDo("own") && <ShareLink view={view} />}
     </section>
   );
 }
 
-function Row({ name, children }: { name: string; children: preact.ComponentChildren }) {
+export function Row({ name, children }: { name: string; children: preact.ComponentChildren }) {
   return (
     <div>
       <dt>{name}</dt>

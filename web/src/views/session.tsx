@@ -1,7 +1,7 @@
 // A session: the timeline, one panel beside it, a scrubber below.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { formatExact, formatMoney, shortenText, countThings } from "../format";
-import { useKeys } from "../keys";
+import { isInput, useKeys } from "../keys";
 import { followLanguage, say } from "../language";
 import { Meeting } from "../meeting";
 import { Action, Ago, Loading, Notice, Strength } from "../parts";
@@ -11,14 +11,18 @@ import { call, newKey } from "../rpc";
 import { readStored, writeStored } from "../storage";
 import { connection } from "../stream";
 import type { Phase, View, Waiting } from "../wire";
+import { rememberSeat, setTitle } from "../turns";
 import { AnswerPanel } from "./answer";
 import { InviteDialog } from "./invite";
 import { Panel, PanelTabs } from "./panel";
+import { isPrinting, PrintView } from "./print";
 import { SeatRow } from "./seats";
 import { scrollToEntry, Timeline } from "./timeline";
 import { Header } from "../shell";
 
 const MAX_PHASES = 10;
+/** More seats than these that wait for an answer are chosen from a list. */
+const MAX_BUTTONS = 4;
 
 export function SessionView({ id, mySeat = null }: { id: string; mySeat?: string | null }) {
   const meeting = useMemo(() => new Meeting(id), [id]);
@@ -93,10 +97,10 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
   useEffect(() => {
     // Whoever is asked should not have to look for the form.
     if (mySeat !== null && turn) setUp(true);
-    if (mySeat !== null) writeStored(`sat.${view.sessionId}`, mySeat);
+    if (mySeat !== null) rememberSeat(view.sessionId, mySeat, view.topic);
   }, [mySeat, turn]);
   useEffect(() => {
-    document.title = `${turn ? say("your_turn") : ""}${shortenText(view.topic, 80)} · Moot`;
+    setTitle(`${turn ? say("your_turn") : ""}${shortenText(view.topic, 80)} · Moot`);
   }, [turn, view.topic]);
   return (
     <PlaceContext.Provider value={place}>
@@ -105,6 +109,16 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
           {view.topic}
         </button>
         <span class="top-facts">
+          {view.demo && (
+            <span class="badge" title={say("a_demo_invented_people")}>
+              {say("demo")}
+            </span>
+          )}
+          {view.forkedFrom && exported === null && (
+            <a class="badge" data-in href={buildPath("compare", view.forkedFrom.sessionId, view.sessionId)} title={say("a_fork_of", { source: view.forkedFrom.sessionId, at: view.forkedFrom.at })}>
+              {say("fork")}
+            </a>
+          )}
           {view.choice && (
             <span class="top-choice">
               <Strength strength={view.strength} />
@@ -156,6 +170,7 @@ function OpenSession({ meeting, view, mySeat }: { meeting: Meeting; view: View; 
           {meeting.announced.value}
         </p>
       </main>
+      {isPrinting.value && <PrintView meeting={meeting} view={view} />}
       {isInviting && <InviteDialog view={view} onClose={() => setInviting(false)} />}
     </PlaceContext.Provider>
   );
@@ -230,11 +245,23 @@ function Notices({ view, meeting, mySeat }: { view: View; meeting: Meeting; mySe
       {!isPast && mySeat === null && mine.length > 0 && (
         <Notice
           tone="turn"
-          action={mine.map((each) => (
-            <a class={each.mine ? "button main" : "button"} data-in href={buildPath("seat", view.sessionId, each.seat)} key={each.ask}>
-              {say("answer_as_seat", { seat: each.seat })}
-            </a>
-          ))}
+          action={
+            <>
+              {mine.slice(0, MAX_BUTTONS).map((each) => (
+                <a class={each.mine ? "button main" : "button"} data-in href={buildPath("seat", view.sessionId, each.seat)} key={each.ask}>
+                  {say("answer_as_seat", { seat: each.seat })}
+                </a>
+              ))}
+              {mine.length > MAX_BUTTONS && (
+                <select class="quiet" aria-label={say("seats")} value="" onChange={(event) => go(buildPath("seat", view.sessionId, event.currentTarget.value))}>
+                  <option value="">{say("count_more", { count: mine.length - MAX_BUTTONS })}</option>
+                  {mine.slice(MAX_BUTTONS).map((each) => (
+                    <option key={each.ask}>{each.seat}</option>
+                  ))}
+                </select>
+              )}
+            </>
+          }
         >
           {mine.length === 1 ? (
             <>
@@ -485,7 +512,7 @@ function useSessionKeys(meeting: Meeting, find: (query: string | null) => void):
       case "i": {
         const input = document.getElementById("answer") ?? document.getElementById("say");
         input?.focus();
-        return input ? "text" : "done";
+        return isInput(input) ? "text" : "done";
       }
       case "Escape":
         if (route.peek().query.size > 0) setQuery(NOTHING_SELECTED);

@@ -38,7 +38,7 @@ interface ItemProps {
   onSelect: (entry: number) => void;
 }
 
-const ItemView = memo(function ItemView(props: ItemProps) {
+export const ItemView = memo(function ItemView(props: ItemProps) {
   const { item } = props;
   const place = useContext(PlaceContext);
   const [block] = item.blocks;

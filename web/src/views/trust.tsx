@@ -7,7 +7,7 @@ import { Ago, Loading, Notice, Table, useLoad } from "../parts";
 import { buildPath } from "../route";
 import { call } from "../rpc";
 import { Header } from "../shell";
-import type { Amplification, TrustCase } from "../wire";
+import type { Amplification, Reliability, TrustCase } from "../wire";
 import { OutcomeMark } from "./decisions";
 
 function TrustShare({ trust }: { trust: number }) {
@@ -29,6 +29,7 @@ function formatBrier(brier: number | null | undefined): string {
 export function TrustList() {
   const { value, error } = useLoad(() => call("cstp.listSources"), "sources");
   const group = useLoad(() => call("cstp.getAmplificationStats"), "amplification");
+  const kept = useLoad(() => call("cstp.getReliability"), "reliability");
   useEffect(() => {
     document.title = `${say("trust")} · Moot`;
   }, []);
@@ -64,6 +65,12 @@ export function TrustList() {
         {value && value.sources.length > 0 && (
           <p class="soft">{say("right_is_how_often_it_was")}</p>
         )}
+        <section aria-label={say("how_often_decisions_were_right")}>
+          <h2>{say("how_often_decisions_were_right")}</h2>
+          {kept.error && <Notice tone="bad">{kept.error}</Notice>}
+          {kept.value && kept.value.groups.length === 0 && <p class="soft">{say("no_decision_has_been_held_against")}</p>}
+          {kept.value && kept.value.groups.length > 0 && <ReliabilityTable found={kept.value} />}
+        </section>
         <section aria-label={say("are_groups_better_than_their_members")}>
           <h2>{say("are_groups_better_than_their_members")}</h2>
           {group.error && <Notice tone="bad">{group.error}</Notice>}
@@ -73,6 +80,38 @@ export function TrustList() {
           {group.value && group.value.protocols.length > 0 && <GroupTable rows={group.value.protocols} />}
         </section>
       </main>
+    </>
+  );
+}
+
+function ReliabilityTable({ found }: { found: Reliability }) {
+  return (
+    <>
+      <Table
+        heads={[say("protocol"), say("kind_of_agreement"), say("model_family"), say("right_of_cases"), say("said_on_average"), "Brier"]}
+        rows={found.groups.map((each) => [
+          each.protocol,
+          nameTerm("agreement_kinds", each.agreement),
+          each.family || "–",
+          say("right_of_all", { right: each.right, all: each.cases, share: formatShare(each.right / each.cases) }),
+          each.said == null ? "–" : formatShare(each.said),
+          formatBrier(each.brier),
+        ])}
+      />
+      {found.bins.length > 0 && (
+        <Chart
+          block={{
+            kind: "lines",
+            label: say("calibration_how_often_it_was_right"),
+            labels: found.bins.map((each) => `${Math.round(each.low * 100)}–${Math.round(each.high * 100)} % (${each.cases})`),
+            series: [
+              { name: say("was_right_2"), values: found.bins.map((each) => each.right / each.cases) },
+              { name: say("if_perfectly_calibrated"), values: found.bins.map((each) => each.said) },
+            ],
+            bounds: [],
+          }}
+        />
+      )}
     </>
   );
 }

@@ -12,25 +12,16 @@ from pathlib import Path
 from typing import Final
 
 from moothall.app.conferences import folder_scan as scan
-from moothall.app.conferences.folder_scan import (
-    AGENDA_KEPT,
-    LOCK,
-    MAX_SPEECH_LENGTH,
-    OWN_FOLDER,
-    QUIET_SECONDS,
-    Damage,
-    FolderScan,
-    SyncState,
-)
 from moothall.app.conferences.quarantine import Quarantine, read_text_if_any
 from moothall.app.conferences.status import AcceptedSpeech, Blocked, ConferenceStatus
+from moothall.codec.non_answers import is_refusal
 from moothall.disk.folder import Folder, UnreadableFile
 from moothall.domain.facts import OWNER_ORIGIN, RELAY_ORIGIN, TOKEN_ORIGIN, Language, Loss
 from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.safe_text import fix_surrogates, one_line
 from moothall.engine.engine import Engine
 from moothall.errors import FolderDamaged, OutOfTurn, SessionClosed, UnknownConference, UnknownSeat
-from moothall.locale.catalogues import ROUNDTABLE_PROMPT
+from moothall.locale.catalogues import FOLDER_DAMAGE, ROUNDTABLE_PROMPT
 from moothall.protocols.roundtable import files
 from moothall.protocols.roundtable.facts import MODERATOR, RoundtableSpeech
 from moothall.protocols.roundtable.files import AGENDA, MINUTES, TURN, BadTurn, TurnFile
@@ -62,9 +53,9 @@ class ConferenceFolder:
                 if make:
                     table.make_folder(path.name)
                 with Folder.open_folder(path, inside=table) as folder:
-                    folder.make_folder(OWN_FOLDER)
-                    with Folder.open_folder(path / OWN_FOLDER, inside=folder) as own:
-                        async with own.lock(LOCK):
+                    folder.make_folder(scan.OWN_FOLDER)
+                    with Folder.open_folder(path / scan.OWN_FOLDER, inside=folder) as own:
+                        async with own.lock(scan.LOCK):
                             # Moot's own notes must not be committed: they belong to this machine and its ledger.
                             if not own.has(".gitignore"):
                                 own.put(".gitignore", "*\n")
@@ -134,12 +125,12 @@ class ConferenceFolder:
                 await self._engine.give_input(self.session, text, key=name)
         return await self.load_conference() if names else conference
 
-    def _is_turn_early(self, seen: FolderScan, conference: Conference) -> bool:
+    def _is_turn_early(self, seen: scan.FolderScan, conference: Conference) -> bool:
         """Whether `turn.json` was just written for the next step, and the file of that step is not there yet."""
         is_fresh = self.is_turn_changed(seen) and not scan.is_settled(self.folder, TURN)
         return is_fresh and seen.turn is not None and scan.is_next_turn(seen.turn, conference)
 
-    def _is_ended_by(self, seen: FolderScan, conference: Conference) -> bool:
+    def _is_ended_by(self, seen: scan.FolderScan, conference: Conference) -> bool:
         """Whether the files end the talk early, and there is reason to accept that.
 
         Accepted if somebody wrote the minutes as well, or if the folder was adopted from people who keep no other record.
@@ -151,7 +142,7 @@ class ConferenceFolder:
         has_minutes = turn.status == "closed" and bool(MINUTES in seen.files and scan.read_normalized(self.folder, MINUTES))
         return has_minutes or self.is_adopted
 
-    def _find_next_file(self, seen: FolderScan, conference: Conference) -> tuple[str, bool]:
+    def _find_next_file(self, seen: scan.FolderScan, conference: Conference) -> tuple[str, bool]:
         """Return the file that would be the next step, if it exists, and whether its author has finished it."""
         if conference.status == "closed":
             return "", False
@@ -171,16 +162,16 @@ class ConferenceFolder:
         if is_open and text in scan.find_texts_without_file(seen, conference):
             # An earlier speech of the same role under another name, not a new one.
             return "", False
-        if text is None or not text or len(text) > MAX_SPEECH_LENGTH:
+        if text is None or not text or len(text) > scan.MAX_SPEECH_LENGTH or (name == MINUTES and is_refusal(text)):
             return ("", False) if is_done else (name, False)
         return name, is_done
 
-    def _is_handed_over(self, seen: FolderScan, name: str) -> bool:
+    def _is_handed_over(self, seen: scan.FolderScan, name: str) -> bool:
         """Whether the author wrote `turn.json` after its text; in the wrong order, the text must have come to rest first."""
         is_in_order = self.folder.read_mtime(TURN) >= self.folder.read_mtime(name)
-        return self.is_turn_changed(seen) and (is_in_order or scan.is_settled(self.folder, name, QUIET_SECONDS))
+        return self.is_turn_changed(seen) and (is_in_order or scan.is_settled(self.folder, name, scan.QUIET_SECONDS))
 
-    async def _record_next_file(self, seen: FolderScan, conference: Conference, name: str) -> Conference:
+    async def _record_next_file(self, seen: scan.FolderScan, conference: Conference, name: str) -> Conference:
         """Where it stands after a file that is the next step was made an entry, or somebody else's word was first."""
         try:
             await self._record_file(seen, conference, name)
@@ -191,19 +182,22 @@ class ConferenceFolder:
                 raise
         return await self.load_conference()
 
-    async def _record_file(self, seen: FolderScan, conference: Conference, name: str) -> None:
+    async def _record_file(self, seen: scan.FolderScan, conference: Conference, name: str) -> None:
         """Record a file that is the next step as an entry."""
         if seen.turn is not None and seen.turn_raw is not None:
             # The turn.json beside the file was written together with it: it may be replaced by ours, also after a crash.
             self._update_sync_state(accepted=scan.compute_digest(seen.turn_raw))
         seat = conference.current if conference.status == "open" else conference.writers[0]
         raw = scan.read_answer(self.folder, seen, conference, name)
+        if isinstance(raw, dict) and name != MINUTES and is_refusal(str(raw["content"])):
+            # An apology is nobody's speech: the turn is taken as refused, with the words in the record.
+            raw = "refused"
         if isinstance(raw, dict):
             await self._engine.contribute(self.session, seat, raw, of_any=True, via=RELAY_ORIGIN)
         else:
             await self._record_skip(seat, raw, one_line(self.folder.read(name) or ""))
 
-    def is_turn_changed(self, seen: FolderScan | None = None) -> bool:
+    def is_turn_changed(self, seen: scan.FolderScan | None = None) -> bool:
         """Whether somebody else has written `turn.json` since it was last correct."""
         seen = seen or scan.scan_folder(self.folder)
         return seen.turn is not None and scan.compute_digest(seen.turn_raw or "") != self.mark.turn
@@ -238,7 +232,7 @@ class ConferenceFolder:
 
     def _publish(self, conference: Conference) -> None:
         """Write the files that the ledger has and the folder lacks: a speech first, then `turn.json`."""
-        published = self._count_published(conference.taken)
+        published = min(self.mark.published, max(conference.taken, scan.scan_folder(self.folder).highest))
         if conference.taken < published or (self.mark.minutes and conference.status != "closed"):
             # Another ledger knows more about this folder than ours: its files must be recorded first.
             return
@@ -285,10 +279,6 @@ class ConferenceFolder:
         is_later = seen.turn.taken > conference.taken or (seen.turn.status == "closed" != conference.status)
         return is_later and bool(self._find_next_file(seen, conference)[0])
 
-    def _count_published(self, taken: int) -> int:
-        """Return how many turns have their files; notes that claim more than exists were not written by us."""
-        return min(self.mark.published, max(taken, scan.scan_folder(self.folder).highest))
-
     def _choose_turn_text(self, wanted: TurnFile) -> str | None:
         """Choose the content of `turn.json`: a prompt that alone differs stays; else the wanted one, if ours was there.
 
@@ -325,7 +315,7 @@ class ConferenceFolder:
         text = files.render_agenda(conference.opened, conference.speakers) if existing is None else existing
         if existing is None:
             self.folder.put(AGENDA, text)
-        self._own.put(AGENDA_KEPT, text)
+        self._own.put(scan.AGENDA_KEPT, text)
         self._update_sync_state(agenda=scan.compute_digest(text), language=conference.opened.language)
 
     def _write_once(self, name: str, text: str, *, is_skip: bool = False) -> None:
@@ -349,7 +339,7 @@ class ConferenceFolder:
 
     def reset_sync_state(self) -> None:
         """Forget the notes: the folder is a copy, or unknown to the ledger here."""
-        self.mark = SyncState()
+        self.mark = scan.SyncState()
 
     async def say(self, role: str, text: str, key: str = "", *, via: str = "") -> AcceptedSpeech:
         """Record a speech (or, as the moderator, the minutes). `via` is the door; an owner's for a seat that Moot asks itself.
@@ -419,38 +409,39 @@ class ConferenceFolder:
             done.append(self._repair_damage(status.damage[0], status.conference))
         raise FolderDamaged(f"{self.folder.path.name} cannot be repaired: {status.damage[0]}")
 
-    def _repair_damage(self, damage: Damage, conference: Conference) -> str:
+    def _repair_damage(self, damage: scan.Damage, conference: Conference) -> str:
+        words = FOLDER_DAMAGE[conference.opened.language]
         texts = dict(files.render_finished_turn(conference, turn) for turn in conference.turns)
         texts |= dict(map(files.render_input_file, conference.inputs))
         if conference.status == "closed":
             texts[MINUTES] = files.render_minutes_file(conference)
         match damage.kind:
             case "aside_blocked":
-                return f"{damage}; renamed to {self.aside.free_folder_name()}"
+                return f"{damage}; {words.renamed_to.format(name=self.aside.free_folder_name())}"
             case "speech_renamed":
                 self.folder.move(damage.rename, damage.file)
-                return f"{damage}; renamed back"
+                return f"{damage}; {words.renamed_back}"
             case "gap" | "misnamed" | "number_taken" | "out_of_turn" if damage.rename and not self.folder.has(damage.rename):
                 self.folder.move(damage.file, damage.rename)
-                return f"{damage}; renamed to {damage.rename}"
+                return f"{damage}; {words.renamed_to.format(name=damage.rename)}"
             case "speech_missing" | "minutes_missing" | "input_missing":
                 self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
-                return f"{damage}; written again from the ledger"
+                return f"{damage}; {words.rewritten}"
         aside = self.aside.move_file(damage.file, damage.said) if self.folder.has(damage.file) else ""
-        where = f"; moved to {aside}" if aside else ""
+        where = f"; {words.moved_to.format(name=aside)}" if aside else ""
         if damage.file == TURN:
             text = files.render_turn_file(files.build_turn_file(conference))
             self.folder.put(TURN, text)
             self._update_sync_state(turn=scan.compute_digest(text), published=conference.taken)
-            return f"{damage}{where}; rebuilt from the speeches"
+            return f"{damage}{where}; {words.rebuilt}"
         if damage.file == AGENDA:
-            text = read_text_if_any(self._own, AGENDA_KEPT) or files.render_agenda(conference.opened, conference.speakers)
+            text = read_text_if_any(self._own, scan.AGENDA_KEPT) or files.render_agenda(conference.opened, conference.speakers)
             self.folder.put(AGENDA, text)
             self._update_sync_state(agenda=scan.compute_digest(text))
-            return f"{damage}{where}; written again as it was"
+            return f"{damage}{where}; {words.restored}"
         if damage.file in texts and damage.kind != "minutes_early":
             self.folder.put(damage.file, texts[damage.file], fresh=True, fixed=True)
-            return f"{damage}{where}; written again from the ledger"
+            return f"{damage}{where}; {words.rewritten}"
         return f"{damage}{where}"
 
     def read_unchanged_turn(self) -> TurnFile | None:
@@ -462,7 +453,7 @@ class ConferenceFolder:
         return seen.turn if is_same else None
 
 
-def describe_damage(name: str, found: tuple[Damage, ...]) -> str:
+def describe_damage(name: str, found: tuple[scan.Damage, ...]) -> str:
     """Damage in a sentence, with the remedy."""
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f"the folder of {name!r} is damaged: {found[0]}{more}. See `moot roundtable check {name}`; fix it with `repair`."

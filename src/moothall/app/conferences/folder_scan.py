@@ -4,15 +4,17 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from typing import Annotated, Final, Literal
 
 from annotated_types import Ge
 from pydantic import TypeAdapter, ValidationError
 
+from moothall.codec.non_answers import is_refusal
 from moothall.disk.folder import Folder, FolderEntry, UnreadableFile, escape_name
 from moothall.domain.facts import Language, Loss
+from moothall.locale.catalogues import FOLDER_DAMAGE, FolderDamageText
 from moothall.protocols.roundtable import files
 from moothall.protocols.roundtable.facts import RoundtableSpeech
 from moothall.protocols.roundtable.files import AGENDA, MINUTES, OWN, QUARANTINE_FOLDER, TURN, BadTurn, SpeechFileName, TurnFile
@@ -28,28 +30,11 @@ SETTLE_SECONDS: Final = 90.0
 QUIET_SECONDS: Final = 5.0
 """After how long a file that does not change counts as written to its end."""
 _MISNAMED: Final = re.compile(r"0*(\d{1,6})[_\- .]+(.+?)\.(?:md|markdown|txt)", re.IGNORECASE)
-DamageKind = Literal[
-    "turn_missing",
-    "turn_torn",
-    "turn_wrong",
-    "speech_missing",
-    "speech_renamed",
-    "speech_altered",
-    "speech_unreadable",
-    "number_taken",
-    "gap",
-    "out_of_turn",
-    "misnamed",
-    "minutes_early",
-    "minutes_altered",
-    "minutes_missing",
-    "minutes_unreadable",
-    "aside_blocked",
-    "agenda_altered",
-    "input_missing",
-    "input_altered",
-    "input_unknown",
-]
+TurnDamage = Literal["turn_missing", "turn_torn", "turn_wrong", "number_taken", "gap", "out_of_turn", "misnamed"]
+SpeechDamage = Literal["speech_missing", "speech_renamed", "speech_altered", "speech_unreadable"]
+MinutesDamage = Literal["minutes_early", "minutes_altered", "minutes_missing", "minutes_unreadable", "aside_blocked"]
+InputDamage = Literal["agenda_altered", "input_missing", "input_altered", "input_unknown"]
+DamageKind = TurnDamage | SpeechDamage | MinutesDamage | InputDamage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,18 +137,18 @@ def find_damage(folder: Folder, seen: FolderScan, conference: Conference, mark: 
 
 
 def _find_turn_damage(seen: FolderScan, conference: Conference, mark: SyncState) -> Iterator[Damage]:
+    words = FOLDER_DAMAGE[conference.opened.language]
     if seen.turn is None:
         assert seen.turn_fault is not None
-        yield seen.turn_fault
+        is_missing = seen.turn_fault.kind == "turn_missing"
+        yield replace(seen.turn_fault, said=words.missing if is_missing else words.torn.format(why=seen.turn_fault.said))
         return
     expected, turn = files.build_turn_file(conference), seen.turn
     for name in ("conference", "status", "round", "max_rounds", "speaker_order", "current_speaker_index", "current_speaker"):
         wanted, said = getattr(expected, name), getattr(turn, name)
         if wanted != said:
             line = files.find_field_line(seen.turn_raw or "", name)
-            fault = (
-                f"{name} does not follow from the speeches: {_format_value(wanted)} was expected, it says {_format_value(said)}"
-            )
+            fault = words.turn_wrong.format(name=name, wanted=_format_value(wanted), said=_format_value(said))
             yield Damage(file=TURN, line=line, kind="turn_wrong", said=fault)
 
 
@@ -173,6 +158,7 @@ def _format_value(value: object) -> str:
 
 def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference) -> Iterator[Damage]:
     """Yield speeches without a place: after the last turn, or in addition to one."""
+    words = FOLDER_DAMAGE[conference.opened.language]
     taken = {turn.number: files.render_finished_turn(conference, turn)[0] for turn in conference.turns}
     coming = files.format_speech_file_name(conference.taken + 1, conference.current) if conference.status == "open" else ""
     # A renamed file is reported once: as the file that is missing.
@@ -180,18 +166,17 @@ def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference
         if name == taken.get(speech.number):
             continue
         if name == coming:
-            yield from _find_unreadable(folder, name)
+            yield from _find_unreadable(folder, name, words)
         elif speech.number in taken:
-            fault = f"the number {speech.number:03d} is {taken[speech.number]}'s"
+            fault = words.number_taken.format(number=f"{speech.number:03d}", owner=taken[speech.number])
             yield Damage(file=name, kind="number_taken", said=fault, rename=_find_missing_name(folder, name, seen, conference))
         elif speech.role == conference.current and conference.status == "open":
-            fault = f"a gap in the numbers: {conference.taken + 1:03d} comes next"
+            fault = words.gap.format(number=f"{conference.taken + 1:03d}")
             home = _find_missing_name(folder, name, seen, conference) or ("" if coming in seen.files else coming)
             yield Damage(file=name, kind="gap", said=fault, rename=home)
         else:
-            fault = f"{speech.role!r} spoke out of turn: it is {conference.current}'s turn"
-            if conference.status != "open":
-                fault = "the speeches are over"
+            is_open = conference.status == "open"
+            fault = words.out_of_turn.format(role=repr(speech.role), current=conference.current) if is_open else words.over
             yield Damage(file=name, kind="out_of_turn", said=fault, rename=_find_missing_name(folder, name, seen, conference))
     for name in seen.misnamed:
         match = _MISNAMED.fullmatch(name)
@@ -200,8 +185,8 @@ def _find_number_damage(folder: Folder, seen: FolderScan, conference: Conference
             continue
         home = files.format_speech_file_name(int(match[1]), match[2])
         fits = home not in seen.files and (home == coming or home in taken.values())
-        told = f"is not the name of a speech; expected {home}"
-        yield Damage(file=name, kind="misnamed", said=told, rename=home if fits else "")
+        fault = words.misnamed.format(home=home)
+        yield Damage(file=name, kind="misnamed", said=fault, rename=home if fits else "")
 
 
 def is_settled(folder: Folder, name: str, seconds: float = SETTLE_SECONDS) -> bool:
@@ -226,17 +211,21 @@ def is_next_turn(turn: TurnFile, conference: Conference) -> bool:
     return conference.status == "open" and turn.status != "closed" and turn.taken in steps
 
 
-def _find_unreadable(folder: Folder, name: str, kind: DamageKind = "speech_unreadable") -> Iterator[Damage]:
+def _find_unreadable(
+    folder: Folder, name: str, words: FolderDamageText, kind: DamageKind = "speech_unreadable"
+) -> Iterator[Damage]:
     """Yield why the next text cannot be recorded, if so."""
     try:
         text = folder.read(name) or ""
     except UnreadableFile as cause:
-        yield Damage(file=name, line=cause.line, kind=kind, said=cause.why)
+        yield Damage(file=name, line=cause.line, kind=kind, said=words.torn.format(why=cause.why))
         return
     if not text.strip() and is_settled(folder, name, QUIET_SECONDS):
-        yield Damage(file=name, kind=kind, said="is empty")
+        yield Damage(file=name, kind=kind, said=words.empty)
+    if name == MINUTES and is_refusal(text):
+        yield Damage(file=name, kind=kind, said=words.refused)
     if len(text) > MAX_SPEECH_LENGTH:
-        yield Damage(file=name, kind=kind, said=f"more than {MAX_SPEECH_LENGTH} characters")
+        yield Damage(file=name, kind=kind, said=words.too_long.format(most=MAX_SPEECH_LENGTH))
 
 
 def _find_missing_name(folder: Folder, name: str, seen: FolderScan, conference: Conference) -> str:
@@ -264,6 +253,7 @@ def _find_renamed(folder: Folder, seen: FolderScan, text: str, recorded: Mapping
 
 
 def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
+    words = FOLDER_DAMAGE[conference.opened.language]
     recorded = dict(files.render_finished_turn(conference, turn) for turn in conference.turns)
     for turn, (name, text) in zip(conference.turns, recorded.items(), strict=True):
         file = seen.files.get(name)
@@ -271,56 +261,57 @@ def _find_old_damage(folder: Folder, seen: FolderScan, conference: Conference, *
             # Comparing contents reads every file, hence only for a full check.
             moved = _find_renamed(folder, seen, text, recorded) if whole else ""
             if moved:
-                yield Damage(file=name, kind="speech_renamed", said=f"was renamed to {moved}", rename=moved)
+                yield Damage(file=name, kind="speech_renamed", said=words.renamed.format(moved=moved), rename=moved)
             else:
-                yield Damage(file=name, kind="speech_missing", said="is missing")
+                yield Damage(file=name, kind="speech_missing", said=words.missing)
         elif file.kind != "file":
-            yield Damage(file=name, kind="speech_unreadable", said=f"is a {file.kind}, not a plain file")
+            yield Damage(file=name, kind="speech_unreadable", said=words.not_plain.format(kind=file.kind))
         elif whole and (line := _find_first_difference(folder, name, text, is_skip=isinstance(turn, SkippedTurn))):
-            yield Damage(file=name, line=line, kind="speech_altered", said="differs from the record from this line on")
+            yield Damage(file=name, line=line, kind="speech_altered", said=words.altered)
 
 
 def _find_other_damage(
     folder: Folder, seen: FolderScan, conference: Conference, mark: SyncState, *, whole: bool
 ) -> Iterator[Damage]:
+    words = FOLDER_DAMAGE[conference.opened.language]
     if conference.status == "open" and MINUTES in seen.files:
-        said = f"minutes before the end: it is {conference.current}'s turn"
+        said = words.early.format(current=conference.current)
         yield Damage(file=MINUTES, kind="minutes_early", said=said)
     if conference.status == "concluding" and MINUTES in seen.files:
-        yield from _find_unreadable(folder, MINUTES, "minutes_unreadable")
+        yield from _find_unreadable(folder, MINUTES, words, "minutes_unreadable")
     if QUARANTINE_FOLDER in seen.files and seen.files[QUARANTINE_FOLDER].kind != "folder":
-        said = f"is a {seen.files[QUARANTINE_FOLDER].kind}; a folder with that name is needed for quarantined texts"
+        said = words.aside_blocked.format(kind=seen.files[QUARANTINE_FOLDER].kind)
         yield Damage(file=QUARANTINE_FOLDER, kind="aside_blocked", said=said)
     if conference.status == "closed":
         if MINUTES not in seen.files:
-            yield Damage(file=MINUTES, kind="minutes_missing", said="is missing")
+            yield Damage(file=MINUTES, kind="minutes_missing", said=words.missing)
         elif whole and (line := _find_first_difference(folder, MINUTES, files.render_minutes_file(conference))):
-            yield Damage(file=MINUTES, line=line, kind="minutes_altered", said="differs from the record from this line on")
+            yield Damage(file=MINUTES, line=line, kind="minutes_altered", said=words.altered)
     yield from _find_input_damage(folder, seen, conference, whole=whole)
     if not mark.agenda:
         return
     try:
         agenda = folder.read(AGENDA)
         if agenda is None:
-            yield Damage(file=AGENDA, kind="agenda_altered", said="is missing")
+            yield Damage(file=AGENDA, kind="agenda_altered", said=words.missing)
         elif compute_digest(agenda) != mark.agenda:
-            said = "was changed after the conference began; address everyone with `moot input` instead"
-            yield Damage(file=AGENDA, kind="agenda_altered", said=said)
+            yield Damage(file=AGENDA, kind="agenda_altered", said=words.agenda_altered)
     except UnreadableFile as cause:
-        yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=cause.why)
+        yield Damage(file=AGENDA, line=cause.line, kind="agenda_altered", said=words.torn.format(why=cause.why))
 
 
 def _find_input_damage(folder: Folder, seen: FolderScan, conference: Conference, *, whole: bool) -> Iterator[Damage]:
+    words = FOLDER_DAMAGE[conference.opened.language]
     recorded = dict(map(files.render_input_file, conference.inputs))
     for name, text in recorded.items():
         if name not in seen.files:
-            yield Damage(file=name, kind="input_missing", said="is missing")
+            yield Damage(file=name, kind="input_missing", said=words.missing)
         elif whole and (line := _find_first_difference(folder, name, text)):
-            yield Damage(file=name, line=line, kind="input_altered", said="differs from the record from this line on")
+            yield Damage(file=name, line=line, kind="input_altered", said=words.altered)
     for name in seen.files:
         if files.is_input_file_name(name) and name not in recorded:
             # The word of the user counts for more than that of an agent: a file alone is not enough for it.
-            said = f"no input of the user's; give one with `moot roundtable input {conference.opened.settings.conference} TEXT`"
+            said = words.input_unknown.format(conference=conference.opened.settings.conference)
             yield Damage(file=name, kind="input_unknown", said=said)
 
 

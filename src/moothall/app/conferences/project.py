@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Required, Unpack
 
-from moothall.app.conferences.briefing import build_briefing
-from moothall.app.conferences.conference import ConferenceFolder, describe_damage
+from moothall.app.conferences.conference import ConferenceFolder, describe_damage, explain_waiting
 from moothall.app.conferences.folder_scan import OWN_FOLDER, Damage, FolderScan, read_sync_state, scan_folder
+from moothall.app.conferences.quarantine import read_text_if_any
 from moothall.app.conferences.status import AcceptedSpeech, ConferenceStatus, TurnBriefing
 from moothall.app.moot import Moot
 from moothall.app.opening import PlannedSession, open_planned
@@ -23,17 +23,61 @@ from moothall.domain.language import detect_language
 from moothall.domain.roster import MAILBOX, Seat, Swap
 from moothall.errors import BadName, FolderDamaged, MootError, SessionExists, UnknownConference, UnknownSession
 from moothall.locale.texts import find_translation
+from moothall.protocols.roundtable import files
 from moothall.protocols.roundtable.facts import MODERATOR, ConferenceOpened
-from moothall.protocols.roundtable.files import (
-    AGENDA,
-    GUIDE,
-    TURN,
-    TurnFile,
-    format_input_file_name,
-    parse_agenda,
-    validate_conference_name,
-    validate_role_name,
-)
+from moothall.protocols.roundtable.prompts import AGENDA_ROOM, MAX_RECORD_LENGTH, MAX_SPEECH_LENGTH
+from moothall.protocols.roundtable.sections import SpeechText, fit_speeches
+from moothall.protocols.roundtable.state import RECENT
+
+NO_LIMIT: Final = 1_000_000_000
+HEAD_ROOM: Final = 100
+"""Characters that are kept free for a file's name above its text."""
+
+
+def build_briefing(conference: ConferenceFolder, role: str, turn: files.TurnFile) -> TurnBriefing:
+    """Build what a role should read now: the agenda, its prompt, the last speeches. Reads no other speech."""
+    folder, language = conference.folder, conference.mark.language
+    is_turn = role == turn.current_speaker and turn.status != "closed"
+    agenda = read_text_if_any(folder, files.AGENDA) or ""
+    if not is_turn:
+        message = explain_waiting(turn, language)
+        return TurnBriefing(is_turn=False, message=message, agenda=agenda, turn=turn, language=language)
+    seen = scan_folder(folder)
+    names = sorted(seen.speeches.items(), key=lambda each: each[1].number)
+    is_open = turn.status == "open"
+    # A speaker reads few speeches, and all of each; the moderator reads all of them, as far as they fit.
+    texts = [
+        SpeechText(each.number, each.role, read_text_if_any(folder, name) or "")
+        for name, each in (names[-RECENT:] if is_open else names)
+    ]
+    inputs = _read_inputs(folder, seen, turn, NO_LIMIT if is_open else MAX_SPEECH_LENGTH // RECENT)
+    agenda = agenda if is_open or len(agenda) <= AGENDA_ROOM else f"{agenda[:AGENDA_ROOM]}…\n({files.AGENDA})"
+    room = MAX_RECORD_LENGTH - len(agenda) - files.MAX_PROMPT_LENGTH - sum(len(text) + HEAD_ROOM for _, text in inputs)
+    fitted = fit_speeches(texts, NO_LIMIT if is_open else room, HEAD_ROOM, language)
+    speeches = [(files.format_speech_file_name(each.number, each.seat), each) for each in fitted.shown]
+    return TurnBriefing(
+        is_turn=True,
+        message="",
+        agenda=agenda,
+        turn=turn,
+        language=language,
+        speeches=tuple((name, each.text) for name, each in speeches),
+        earlier=len(names) - len(speeches),
+        kept=conference.aside.list_texts(role),
+        inputs=inputs,
+        shortened=tuple(name for name, each in speeches if each.how != "whole"),
+    )
+
+
+def _read_inputs(folder: Folder, seen: FolderScan, turn: files.TurnFile, room: int) -> tuple[tuple[str, str], ...]:
+    """Return name and text of the newest inputs of the user's that `turn.json` names, each with so many characters."""
+    told = " ".join(files.extract_notes(turn.prompt_for_speaker))
+    names = [name for name in seen.files if files.is_input_file_name(name)]
+    named = [name for name in names if name in told]
+    # Of many files a note names only the first and the last.
+    between = [name for name in names if named and named[0] <= name <= named[-1]][-RECENT:]
+    return tuple((name, (read_text_if_any(folder, name) or "")[:room]) for name in between)
+
 
 TABLE: Final = ".roundtable"
 DEFAULT_ROUNDS: Final = 3
@@ -79,7 +123,6 @@ class ConferenceProject:
         self.table = root / TABLE
 
     def names(self) -> list[str]:
-        """Return the names of the conferences."""
         try:
             with Folder.open_folder(self.table) as table:
                 return [each.name for each in table.list_entries() if each.kind == "folder" and _is_name(each.name)]
@@ -97,7 +140,7 @@ class ConferenceProject:
         assert session is not None
         self._make_conferences_folder(plan.opened.language)
         async with ConferenceFolder.open_locked(path, self._moot.engine, make=True) as conference:
-            if conference.folder.has(TURN):
+            if conference.folder.has(files.TURN):
                 raise SessionExists(f"the conference {name!r} exists already; choose another name")
             conference.reset_sync_state()
             # The folder notes its session before the session exists: after a crash in between, the conference can be created
@@ -108,7 +151,7 @@ class ConferenceProject:
 
     async def plan_conference(self, name: str, topic: str, **options: Unpack[ConferenceOptions]) -> PlannedSession:
         """Return what `create_conference` would record, after all of its checks; raises as it does."""
-        validate_conference_name(name)
+        files.validate_conference_name(name)
         shared: Options = {key: value for key, value in options.items() if key not in OWN_OPTIONS}  # type: ignore[assignment]  # the other keys
         refuse_options(shared, "roundtable")
         own = {
@@ -116,7 +159,7 @@ class ConferenceProject:
             "agenda": options.get("agenda", ""),
             "prompt": options.get("prompt", ""),
         }
-        seats = [replace(role, id=validate_role_name(role.id)) for role in options["roles"]]
+        seats = [replace(role, id=files.validate_role_name(role.id)) for role in options["roles"]]
         seats.append(Seat(id=MODERATOR, platform=options.get("moderator", MAILBOX)))
         patience = options.get("role_patience")
         if patience is not None:
@@ -137,8 +180,8 @@ class ConferenceProject:
         except FileExistsError as cause:
             raise BadName(f"{self.table} is a link or a file; it must be a folder") from cause
         with Folder.open_folder(self.table) as table:
-            if not table.has(GUIDE):
-                table.put(GUIDE, read_guide(language))
+            if not table.has(files.GUIDE):
+                table.put(files.GUIDE, read_guide(language))
 
     def _check_free(self, name: str) -> None:
         """Raise SessionExists for names that differ only by case: some file systems treat them as one."""
@@ -155,7 +198,7 @@ class ConferenceProject:
         With a `session` it is that session's folder, whatever happened to it.
         """
         try:
-            path = self.table / validate_conference_name(name)
+            path = self.table / files.validate_conference_name(name)
         except BadName as cause:
             raise UnknownConference(str(cause)) from cause
         async with ConferenceFolder.open_locked(path, self._moot.engine, make=session is not None) as conference:
@@ -191,7 +234,7 @@ class ConferenceProject:
         try:
             with (
                 Folder.open_folder(self.table) as table,
-                Folder.open_folder(self.table / validate_conference_name(name), inside=table) as folder,
+                Folder.open_folder(self.table / files.validate_conference_name(name), inside=table) as folder,
             ):
                 if not folder.has(OWN_FOLDER):
                     return None
@@ -206,15 +249,15 @@ class ConferenceProject:
         """Open a session for a folder that others made. The next `sync` records its speeches."""
         seen = scan_folder(conference.folder)
         try:
-            agenda = conference.folder.read(AGENDA) or ""
+            agenda = conference.folder.read(files.AGENDA) or ""
         except UnreadableFile as cause:
-            raise FolderDamaged(f"{AGENDA}:{cause.line}: {cause.why}") from cause
+            raise FolderDamaged(f"{files.AGENDA}:{cause.line}: {cause.why}") from cause
         order, rounds, prompt = _parse_course(name, seen, agenda)
         try:
-            seats = [Seat(id=validate_role_name(role), platform=MAILBOX) for role in order]
+            seats = [Seat(id=files.validate_role_name(role), platform=MAILBOX) for role in order]
         except BadName as cause:
             raise FolderDamaged(f"the speaking order of {name!r}: {cause}") from cause
-        title = parse_agenda(agenda).title or name
+        title = files.parse_agenda(agenda).title or name
         language = detect_language(agenda or name)
         session = await self._moot.open(
             title,
@@ -258,7 +301,7 @@ class ConferenceProject:
             return build_briefing(conference, role, turn)
 
     @asynccontextmanager
-    async def _open_with_turn(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, TurnFile]]:
+    async def _open_with_turn(self, name: str) -> AsyncIterator[tuple[ConferenceFolder, files.TurnFile]]:
         """Open a conference with its turn: from the folder alone if it is unchanged; only otherwise is the ledger read."""
         path = self.table / name
         if _is_name(name):
@@ -290,7 +333,7 @@ class ConferenceProject:
             await conference.sync()
             entry = await self._moot.engine.give_input(conference.session, text, key)
             status = await conference.sync()
-            return format_input_file_name(len(status.conference.inputs)) if entry is not None else ""
+            return files.format_input_file_name(len(status.conference.inputs)) if entry is not None else ""
 
     async def say(self, name: str, role: str, text: str, key: str = "", *, via: str = "") -> AcceptedSpeech:
         async with self.open_conference(name) as conference:
@@ -319,7 +362,7 @@ class ConferenceProject:
             changed = {role: platform for role, platform in platforms.items() if seats.get(role) != platform}
             if changed:
                 swaps = [
-                    Swap(seat=MODERATOR if role == MODERATOR else validate_role_name(role), platform=platform)
+                    Swap(seat=MODERATOR if role == MODERATOR else files.validate_role_name(role), platform=platform)
                     for role, platform in changed.items()
                 ]
                 head = (await self._moot.engine.load_snapshot(conference.session)).seq
@@ -336,7 +379,7 @@ def _parse_course(name: str, seen: FolderScan, agenda: str) -> tuple[tuple[str, 
     if seen.turn is not None:
         turn = seen.turn
         return turn.speaker_order, turn.max_rounds, "" if seen.speeches else turn.prompt_for_speaker
-    said = parse_agenda(agenda)
+    said = files.parse_agenda(agenda)
     roles: list[str] = []
     for speech in sorted(seen.speeches.values(), key=lambda each: each.number):
         # The first repeated role starts the second round, so the order is complete.
@@ -347,14 +390,14 @@ def _parse_course(name: str, seen: FolderScan, agenda: str) -> tuple[tuple[str, 
     # At least as many rounds as the speeches fill.
     held = math.ceil(seen.highest / max(1, len(order)))
     if not order:
-        fault = str(seen.turn_fault) if seen.turn_fault else TURN
+        fault = str(seen.turn_fault) if seen.turn_fault else files.TURN
         raise FolderDamaged(f"{name!r} cannot be imported: {fault}, and neither the agenda nor the speeches name the speakers")
     return order, max(held, said.max_rounds or DEFAULT_ROUNDS), ""
 
 
 def _is_name(name: str) -> bool:
     try:
-        return validate_conference_name(name) == name
+        return files.validate_conference_name(name) == name
     except MootError:
         return False
 

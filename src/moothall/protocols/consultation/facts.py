@@ -6,9 +6,9 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, MaxLen, MinLen
 
-from moothall.domain.consult import ConsultRequest, parse_json_object, parse_labelled_text
+from moothall.domain.consult import ConsultRequest, parse_labelled_text
 from moothall.domain.effects import Alternative, AnswerForm
-from moothall.domain.facts import Closed, Fact, Opened, Reply
+from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import AskId, SeatId
 
 LongText = Annotated[str, MaxLen(20_000)]
@@ -22,18 +22,8 @@ QUESTION: Final = "question"
 MAX_HEAD_LENGTH: Final = 2_000
 """How many characters of an answer are checked for "I do not know"."""
 
-_FROM = re.compile(r"[\s*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE)
-_LABELS: Final[dict[str, str]] = {
-    "回答": "answer",
-    "answer": "answer",
-    "补充说明": "notes",
-    "notes": "notes",
-    "不确定点": "unsure_of",
-    "不确定": "unsure_of",
-    "unsure of": "unsure_of",
-    "建议咨询": "ask_instead",
-    "ask instead": "ask_instead",
-}
+# The reply may stand in a fence, and behind a sentence of its own line.
+_FROM = re.compile(r"^[ \t*]*FROM\s*[@＠][\w-]+[\s*]*[:：]?", re.IGNORECASE | re.MULTILINE)
 _UNKNOWN = re.compile(
     r"\W*(?:(?:honestly|frankly|sorry|to be honest|说实话|抱歉|老实说)\W{1,3})?"
     r"(?:I (?:do not|don['’]t|cannot|can['’]t) (?:know|say|tell)|我?也?(?:不知道|不清楚))(?P<rest>[^.。!！\n]*)",
@@ -41,6 +31,9 @@ _UNKNOWN = re.compile(
 )
 _YET = re.compile(r"\bbut\b|\bhowever\b|\bthough\b|但|不过|然而", re.IGNORECASE)
 _NAME = re.compile(r"[@＠]?([\w-]+)")
+
+KINDS: Final[dict[str, type[Fact]]] = {}
+QUESTION_KINDS: Final[dict[str, type[Fact]]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +53,17 @@ class Advice:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Parse the form `FROM @agent：**回答**：…`, an object with these fields, or else plain text."""
-        head = _FROM.match(text)
-        fields = parse_json_object(text, "answer") or parse_labelled_text(text[head.end() :] if head else text, _LABELS, "answer")
-        answer = str(fields.get("answer") or "").strip()
+        """Parse the form `FROM @agent：**回答**：…`, or else plain text."""
+        from moothall.domain.vocabulary import LABELS
+
+        head = _FROM.search(text)
+        fields = parse_labelled_text(text[head.end() :].removesuffix("```") if head else text, LABELS["advice"], "answer")
+        answer = fields.get("answer", "")
         if not answer:
             raise ValueError("the reply holds no answer; who does not know says so")
-        name = _NAME.search(str(fields.get("ask_instead") or ""))
-        stated = fields.get("known")
-        is_unknown = stated == "unknown" or (stated is None and is_unknown_answer(answer))
-        return cls(
-            answer=answer,
-            notes=str(fields.get("notes") or ""),
-            unsure_of=str(fields.get("unsure_of") or ""),
-            ask_instead=name[1][:64] if name else "",
-            known="unknown" if is_unknown else "known",
-        )
+        name = _NAME.search(fields.pop("ask_instead", ""))
+        known: Literal["known", "unknown"] = "unknown" if is_unknown_answer(answer) else "known"
+        return cls(**fields, ask_instead=name[1][:64] if name else "", known=known)
 
 
 def is_unknown_answer(answer: str) -> bool:
@@ -92,14 +80,14 @@ class RecordLocation:
     path: Annotated[str, MinLen(1), MaxLen(500)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "consultation.requested")
 class ConsultationRequested(Reply):
     """A seat asked for a consultation in place of its answer."""
 
     said: ConsultRequest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "consultation.refused")
 class ConsultationRefused(Fact):
     """The director refused: the seat is asked for a direct answer. `request` is set if the protocol demanded the consultation."""
 
@@ -110,7 +98,7 @@ class ConsultationRefused(Fact):
     request: ConsultRequest | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "consultation.begun")
 class ConsultationBegun(Fact):
     """The director asks the other seat. `consultation` counts per session; `request` is set if the protocol demanded it."""
 
@@ -121,12 +109,12 @@ class ConsultationBegun(Fact):
     request: ConsultRequest | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "consultation.answered")
 class ConsultationAnswered(Reply):
     said: Advice
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "consultation.failed")
 class ConsultationFailed(Fact):
     """The consultation failed for another reason than the loss of the consulted seat."""
 
@@ -134,7 +122,7 @@ class ConsultationFailed(Fact):
     reason: Failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "consultation.insisted")
 class ConsultationInsisted(Fact):
     """A refused seat asked for a consultation again: for its protocol it is lost for this ask."""
 
@@ -142,14 +130,14 @@ class ConsultationInsisted(Fact):
     seat: SeatId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "consultation.filed")
 class ConsultationFiled(Reply):
     """The record is on disk; only now is the answer handed back."""
 
     said: RecordLocation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(QUESTION_KINDS, "consultation.question_opened")
 class QuestionOpened(Opened):
     """The opening of a standalone consultation."""
 
@@ -168,30 +156,15 @@ class AskerConclusion:
         return cls(content=text.strip())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(QUESTION_KINDS, "consultation.question_answered")
 class QuestionAnswered(Reply):
     said: AskerConclusion
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(QUESTION_KINDS, "consultation.question_closed")
 class QuestionClosed(Closed):
     outcome: Outcome
 
-
-KINDS: dict[str, type[Fact]] = {
-    "consultation.requested": ConsultationRequested,
-    "consultation.refused": ConsultationRefused,
-    "consultation.begun": ConsultationBegun,
-    "consultation.answered": ConsultationAnswered,
-    "consultation.failed": ConsultationFailed,
-    "consultation.insisted": ConsultationInsisted,
-    "consultation.filed": ConsultationFiled,
-}
-QUESTION_KINDS: dict[str, type[Fact]] = {
-    "consultation.question_opened": QuestionOpened,
-    "consultation.question_answered": QuestionAnswered,
-    "consultation.question_closed": QuestionClosed,
-}
 
 INSTEAD: Final = Alternative(field="consult", reply=ConsultationRequested, shape=ConsultRequest)
 FORMS: dict[str, AnswerForm] = {
@@ -199,5 +172,5 @@ FORMS: dict[str, AnswerForm] = {
     RECORD: AnswerForm(kind=RECORD, reply=ConsultationFiled, shape=RecordLocation, form="json", max_tokens=1),
 }
 QUESTION_FORMS: dict[str, AnswerForm] = {
-    QUESTION: AnswerForm(kind=QUESTION, reply=QuestionAnswered, shape=AskerConclusion, form="text", max_tokens=900),
+    QUESTION: AnswerForm(kind=QUESTION, reply=QuestionAnswered, shape=AskerConclusion, form="text", max_tokens=900)
 }

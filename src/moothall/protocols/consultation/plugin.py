@@ -69,11 +69,7 @@ def open_session(plan: Plan) -> QuestionOpened:
     if len(plan.topic) > 8_000:
         raise BadSetting(f"the question has {len(plan.topic)} characters; at most 8000 are taken")
     request = ConsultRequest(
-        to=to,
-        question=plan.topic,
-        background=settings.background,
-        understanding=settings.understanding,
-        kind=settings.kind,
+        to=to, question=plan.topic, background=settings.background, understanding=settings.understanding, kind=settings.kind
     )
     return plan.opening(QuestionOpened, seats=seats, asker=parse_seat_id(asker), request=request)
 
@@ -128,7 +124,7 @@ CONSULTATION: Final = ProtocolPlugin(
     describe=add_and_describe_entry,
     report=lambda timeline: build_question_report(timeline, build_decision(timeline)),
     consults=True,
-    expect=lambda opened: (ExpectedCalls(seats=tuple(seat.id for seat in opened.seats), least=0.5, most=2),),
+    expect=lambda opened: (ExpectedCalls(seats=tuple(seat.id for seat in opened.seats), least=0.5, most=2, is_in_turn=True),),
     refuses={
         "turns": "a consultation is one question and its answer; limit it with time or tokens",
         "options": "a consultation is answered in words; write possible answers into the question",

@@ -106,7 +106,6 @@ def _format_labelled_parts(words: ConsultationPromptText, parts: dict[str, str])
 
 
 def build_consulted_ask(language: Language, asker: SeatId, request: ConsultRequest) -> PersonAsk:
-    """Build what a consulted person is asked."""
     words = CONSULTATION_PERSON[language]
     lines = [words.asked.format(seat=asker), quote_lines(request.question)]
     if request.background:

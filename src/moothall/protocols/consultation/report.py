@@ -105,19 +105,18 @@ def build_question_report(timeline: TimelineBase[QuestionState], decision: Decis
     to, advice = parse_seat_id(opened.request.to), timeline.state.advice
     answer = Card(blocks=explain_no_decision(timeline, decision, words), kind="decision")
     if decision.decision is not None and advice is not None:
-        head = (Strong(texts.reply.format(seat=to)),)
-        answer = Card(blocks=_build_advice(advice, to, texts, "strong"), head=head, kind="decision")
+        answer = Card(blocks=_build_advice(advice, to, texts, "strong"), head=(Strong(to),), kind="decision")
     question = _build_request(opened.asker, to, opened.request, texts)
-    return build_report(
+    report = build_report(
         timeline,
         decision,
         words,
         decision_blocks=(*build_section(words.decision, (answer,)), build_spent(decision, words)),
-        record=(
-            *build_section(words.question, (question,)),
-            *build_losses(timeline, words),
-            *build_costs(timeline, words),
-        ),
+        record=(*build_section(words.question, (question,)), *build_losses(timeline, words), *build_costs(timeline, words)),
         section="question",
         title=f"{words.minutes}: {opened.asker} → {to}",
     )
+    if advice is None:
+        return report
+    reply = Card(blocks=_build_advice(advice, to, texts), head=(Strong(f"{to} → {opened.asker}"),), seat=to, kind="turn")
+    return replace(report, replies=(reply,))

@@ -13,17 +13,7 @@ from typing import Any, Final
 
 from moothall.domain.consult import ConsultRequest, ConsultRules
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
-from moothall.domain.facts import (
-    AsksSent,
-    AsksWithdrawn,
-    Closed,
-    Entry,
-    Fact,
-    Opened,
-    Reply,
-    SeatLost,
-    SessionForked,
-)
+from moothall.domain.facts import AsksSent, AsksWithdrawn, Closed, Entry, Fact, Opened, Reply, SeatLost, SessionForked
 from moothall.domain.ids import AskId, SeatId
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
@@ -362,9 +352,13 @@ def _apply_end(state: ConsultingState, current: Consultation, filed: facts.Recor
         to=current.to, request=current.request, advice=current.advice, failure=current.failure, filed=filed
     )
     before = state.learned.get(current.seat, ())
+    # What nobody answered may be asked again; the limits count it all the same.
+    is_open = current.advice is None or bool(current.failure)
+    own = _hash_request(current.seat, current.to, current.request)
     return fast_replace(
         state,
         current=None,
+        asked=tuple(each for each in state.asked if each != own) if is_open else state.asked,
         again=_increment_count(state.again, current.ask),
         learned={**state.learned, current.seat: (*before, learned)[-MAX_LEARNED:]},
     )

@@ -62,7 +62,6 @@ class ConsultingTimeline(SessionTimeline):
         return CONSULTATION_PROMPT[self.session_state.opened.language]
 
     def add(self, entry: Entry) -> None:
-        """Add one entry."""
         self.add_consultation_entry(entry)
         inner = to_inner_entry(entry)
         if inner is not None:

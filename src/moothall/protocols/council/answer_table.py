@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import Final, get_args
 
 from moothall.codec.schemas import allow_choice, allow_line, allow_list, allow_text, allow_values, build_table_schema
-from moothall.domain.answer_table import AnswerField, ask_person, define_answer, index_by_kind
+from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
 from moothall.domain.context import Utterance, clip_utterance, extract_first_sentence
-from moothall.domain.effects import AnswerForm, Ask, Schema
-from moothall.domain.facts import Language
+from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.ids import USER
-from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
+from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonStep, build_key
 from moothall.domain.safe_text import quote_lines
 from moothall.locale.catalogues import COUNCIL_PERSON, COUNCIL_REPORT, PERSON_STEPS, CouncilPersonText
 from moothall.protocols.council import facts
@@ -34,29 +33,20 @@ MAX_EVIDENCE: Final = 50
 MAX_NEWS: Final = 40
 POSITIONS: Final = get_args(VotePosition)
 CONDITIONAL: Final = "conditional_support"
+ABSTAIN: Final = "abstain"
 UNCONDITIONAL: Final = tuple(position for position in POSITIONS if position != CONDITIONAL)
 SIDES: Final = tuple(position for position in POSITIONS if position != "abstain")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CouncilAsk:
+class CouncilAsk(StateAsk[Council]):
     """An ask of a deliberation. What several fields need is computed once."""
 
     variant: CouncilVariant
-    state: Council
-    ask: Ask
-
-    @property
-    def language(self) -> Language:
-        return self.state.opened.language
 
     @property
     def text(self) -> CouncilPersonText:
         return COUNCIL_PERSON[self.language]
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        return self.state.opened.subject.options
 
     @property
     def is_outside(self) -> bool:
@@ -109,9 +99,7 @@ def _read_resolution(_: CouncilAsk, answers: Answers) -> str:
 
 def _ask_side(asked: CouncilAsk) -> list[PersonStep]:
     owner, text = asked.variant.owner(asked.state.opened), asked.text
-    sides = tuple(PersonChoice(value=side, text=shown) for side, shown in text.sides.items())
-    question = text.argue if owner is None else text.advise.format(owner=owner)
-    return [PersonStep(name=person_steps.POSITION, text=question, choices=sides, kind="position", is_needed=True)]
+    return [person_steps.ask_which(text.argue if owner is None else text.advise.format(owner=owner), text.sides)]
 
 
 def _ask_reference(asked: CouncilAsk) -> list[PersonStep]:
@@ -128,16 +116,8 @@ def _read_reference(asked: CouncilAsk, answers: Answers) -> int | None:
 
 
 def _ask_whether_accepted(asked: CouncilAsk) -> list[PersonStep]:
-    choices = tuple(PersonChoice(value=value, text=shown) for value, shown in asked.text.ways.items())
     return [
-        PersonStep(
-            name=person_steps.POSITION,
-            text=f"#{number}: {asked.text.gives_way}",
-            choices=choices,
-            kind="position",
-            is_needed=True,
-            group=str(number),
-        )
+        person_steps.ask_which(f"#{number}: {asked.text.gives_way}", asked.text.ways, group=str(number))
         for number in list_own_challenges(asked.state, asked.ask.seat)
     ]
 
@@ -149,14 +129,10 @@ def _read_challenges(asked: CouncilAsk, answers: Answers, way: str) -> list[int]
 
 def _ask_advice(asked: CouncilAsk) -> list[PersonStep]:
     steps, text = list[PersonStep](), asked.text
-    choices = tuple(PersonChoice(value=how, text=text.outcomes[how]) for how in get_args(facts.AdviceOutcome))
+    outcomes = {how: text.outcomes[how] for how in get_args(facts.AdviceOutcome)}
     for line in asked.list_lines(asked.advice):
         question = text.advice.format(seat=line.seat, number=line.id, text=extract_first_sentence(line.said.text))
-        group = str(line.id)
-        steps.append(
-            PersonStep(name=person_steps.POSITION, text=question, choices=choices, kind="position", is_needed=True, group=group)
-        )
-        steps.append(PersonStep(name=WHY, text=PERSON_STEPS[asked.language].why, group=group))
+        steps += person_steps.ask_which_and_why(asked.language, question, outcomes, str(line.id))
     return steps
 
 
@@ -256,9 +232,7 @@ CONFIDENCE: Final = Row(
 REFERENCE: Final = Row("refers_to", allow=lambda asked: allow_values([1, *(line.id for line in asked.visible)]))
 EVIDENCE: Final = Row("evidence", allow=lambda _: allow_list(allow_text(MAX_LINE), MAX_EVIDENCE))
 ANSWERS: Final = Row(
-    "answers",
-    when=lambda asked: bool(asked.raised),
-    allow=lambda asked: allow_list(allow_values(asked.raised), MAX_NAMED),
+    "answers", when=lambda asked: bool(asked.raised), allow=lambda asked: allow_list(allow_values(asked.raised), MAX_NAMED)
 )
 ACCEPTS: Final = replace(ANSWERS, name="accepts")
 MOVED_BY: Final = Row("moved_by", when=lambda asked: bool(asked.others), allow=lambda asked: allow_values(asked.others))
@@ -287,10 +261,19 @@ def _ask_vote_confidence(asked: CouncilAsk) -> list[PersonStep]:
     return [person_steps.ask_confidence(asked.language, only_after=None if asked.candidates else (person_steps.POSITION, SIDES))]
 
 
+VOTE_CHOICE: Final = Row(
+    "choice",
+    is_needed=True,
+    when=lambda asked: bool(asked.options),
+    allow=lambda asked: allow_choice((*asked.options, ABSTAIN), MAX_CHOICE),
+    fill=lambda _: "",
+)
+"""Among options a vote is a choice, not an approval of texts; a seat that approves all the same is counted so, as people do."""
 VOTE_FIELDS: Final = (
+    VOTE_CHOICE,
     Row(
         "ballot",
-        is_needed=True,
+        is_needed=lambda asked: not asked.options,
         when=lambda asked: bool(asked.candidates),
         allow=lambda asked: _allow_ballot(asked, VOTE),
         ask=_ask_ballot,
@@ -298,6 +281,7 @@ VOTE_FIELDS: Final = (
     ),
     replace(
         _position(*POSITIONS),
+        is_needed=lambda asked: not asked.options,
         silence="abstain",
         when=lambda asked: not asked.candidates,
         ask=lambda asked: person_steps.ask_position(asked.language, POSITIONS, text=asked.text.vote),
@@ -307,10 +291,10 @@ VOTE_FIELDS: Final = (
     replace(TEXT, is_needed=False, read=lambda _, answers: answers.get(WHY, "")),
     replace(
         CONDITION_FIELD,
-        when=lambda asked: not asked.candidates,
+        when=lambda asked: not asked.candidates or (bool(asked.options) and not asked.is_outside),
         read=lambda _, answers: answers.get(CONDITION, "")[:MAX_LINE],
     ),
-    replace(DUE, when=lambda asked: not asked.candidates),
+    replace(DUE, when=lambda asked: not asked.candidates or bool(asked.options)),
     replace(MOVED_BY, ask=_ask_moved_by, read=lambda _, answers: person_steps.read_moved_by(answers)),
     ACCEPTS,
 )
@@ -367,9 +351,7 @@ FORMS: Final = index_by_kind(
     define_answer(
         _form("synthesize", 700),
         replace(
-            PASSED_TEXT,
-            ask=lambda asked: _ask_resolution(asked, asked.text.synthesize, asked.text.say_it),
-            read=_read_resolution,
+            PASSED_TEXT, ask=lambda asked: _ask_resolution(asked, asked.text.synthesize, asked.text.say_it), read=_read_resolution
         ),
         CHOICE,
         CONFIDENCE,
@@ -421,10 +403,11 @@ def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tu
         about = replace(REFERENCE, is_needed=True, allow=CANDIDATE.allow) if asked.candidates else REFERENCE
         plain = (named, _position(*UNCONDITIONAL), REMARK, about, *rest)
         conditional = (named, _position(CONDITIONAL), REMARK, about, NEEDED_CONDITION, *rest, DUE)
+        chosen = [(named, VOTE_CHOICE, REMARK, REFERENCE, CONDITION_FIELD, *rest, DUE)] if asked.options else []
         if not asked.candidates:
-            return [plain, conditional]
+            return [plain, conditional, *chosen]
         ballot = Row("ballot", is_needed=True, allow=lambda asked: _allow_ballot(asked, PLAIN_VOTE, CONDITIONAL_VOTE))
-        return [(named, ballot, REMARK, REFERENCE, *rest), plain, conditional]
+        return [(named, ballot, REMARK, REFERENCE, *rest), plain, conditional, *chosen]
     choice = (CHOICE,) if type_ in {"propose", "synthesize"} else ()
     is_decision = type_ == "synthesize" and asked.state.phase == "decide" and asked.advice
     taken = (Row("taken", is_needed=True, allow=_require_taken),) if is_decision else ()
@@ -432,7 +415,6 @@ def _list_type_rows(asked: CouncilAsk, type_: facts.ContributionType) -> list[tu
 
 
 def build_person_ask(asked: CouncilAsk) -> PersonAsk:
-    """Build what a person is asked."""
     text, news, has_options = asked.text, _build_news(asked), bool(asked.options)
     pass_command = (person_steps.offer_pass(asked.language, {"type": "pass"}),)
     resolution = ("type", *(("choice", "text") if has_options else ("text", "choice")), "confidence")

@@ -1,25 +1,31 @@
 """The candidates of a vote and the positions on them (D-7): the votes choose the motion, never the order of arrival."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import compress
 from typing import Final
 
-from moothall.codec.choice_rule import build_choices, find_choice, is_silent, split_by_line_number
+from moothall.codec.choice_rule import POSITIONS, find_choice, is_silent, split_by_line_number
 from moothall.codec.value_words import read_integer
 from moothall.domain.ids import SeatId
 from moothall.domain.roster import Seat
+from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import CandidateVote, Contribution
-from moothall.protocols.council.motions import find_discussed_line, list_candidates
-from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant, find_accuracy
-from moothall.scoring.confidence import ORDINARY_CONFIDENCE
-from moothall.scoring.independence import build_seat_correlations, find_seat_family
+from moothall.protocols.council.motions import find_discussed_line, list_candidates, weigh_blind_positions
+from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant
+from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.resolution import SeatVote, compute_worths, weigh_votes
+from moothall.scoring.posterior import MOTION_OPTIONS, BlindEvidence
+from moothall.scoring.resolution import SeatVote, build_vote, weigh_votes
 
-SIDES: tuple[VotePosition, ...] = ("support", "conditional_support", "oppose")
+VOTE_SHARE: Final = 0.5
+"""What a vote after reading counts beside a blind answer where both choose; `bench/decisions` prints others."""
+
+FAVOUR: Final[tuple[VotePosition | None, ...]] = ("support", "conditional_support", "oppose", "abstain", None)
+"""The positions on the texts of one choice, in the order in which they count for the choice."""
+
 _DIGITS = 9
 """Sums are compared to this many digits: the order of floating-point additions must not break a tie."""
 
@@ -63,23 +69,11 @@ def find_votes(state: Council, candidates: Sequence[int], about: int) -> Mapping
     return votes
 
 
-def build_voice(seat: Seat, position: VotePosition | None, confidence: float | None) -> SeatVote:
-    """Build the vote of a seat as it is counted; a confidence that is not stated is presumed, and marked so."""
-    presumed = ORDINARY_CONFIDENCE if position in SIDES else 0.0
-    return SeatVote(
-        seat=seat.id,
-        position=position,
-        confidence=presumed if confidence is None else confidence,
-        weight=seat.weight,
-        trust=seat.trust,
-        family=find_seat_family(seat),
-        accuracy=find_accuracy(seat),
-        stated=confidence is not None,
-    )
+class CandidateVotes:
+    """Everyone's votes on the candidates as they are counted. The ballots are read once for all candidates.
 
-
-class CandidateVoices:
-    """Everyone's votes on the candidates as they are counted. The ballots are read once for all candidates."""
+    Candidates that name the same choice are counted together: a seat supports a choice if it supports one of its texts.
+    """
 
     def __init__(self, state: Council, candidates: Sequence[int]) -> None:
         self._state = state
@@ -91,39 +85,83 @@ class CandidateVoices:
         }
         # Most voters take one of four positions with one confidence: each of these votes is built once.
         self._built: dict[tuple[SeatId, VotePosition | None, float | None], SeatVote] = {}
-        self._voices: dict[int, tuple[SeatVote, ...]] = {}
+        self._votes: dict[int, tuple[SeatVote, ...]] = {}
+        self._weights: dict[int, Mapping[str, float]] = {}
 
-    def list_voices(self, candidate: int) -> tuple[SeatVote, ...]:
+    def list_votes(self, candidate: int) -> tuple[SeatVote, ...]:
         """Return everyone's vote on one candidate: who voted, but not on this one, abstains from it."""
-        if candidate not in self._voices:
-            self._voices[candidate] = tuple([self._build_voice(seat, candidate) for seat in self._state.seats])
-        return self._voices[candidate]
+        if candidate not in self._votes:
+            self._votes[candidate] = tuple([self._build_vote(seat, candidate) for seat in self._state.seats])
+        return self._votes[candidate]
+
+    def find_choice(self, candidate: int) -> str:
+        """Return what a candidate is counted as: the choice that it names, else the candidate itself."""
+        line = self._state.line(candidate)
+        return (normalize_label(line.said.choice) if line is not None else "") or f"#{candidate}"
+
+    @cached_property
+    def by_choice(self) -> Mapping[str, tuple[SeatVote, ...]]:
+        """Everyone's vote on each choice: the most favourable one on its candidates."""
+        groups: dict[str, list[tuple[SeatVote, ...]]] = {}
+        for candidate in self._candidates:
+            groups.setdefault(self.find_choice(candidate), []).append(self.list_votes(candidate))
+        return {choice: _join_votes(listed) for choice, listed in groups.items()}
 
     @cached_property
     def ranking(self) -> list[int]:
         """Return the candidates, the motion first.
 
-        The most weighed support wins; of equals the one with more unconditional support; then the author who comes first in the
-        roster. Every vote that was cast weighs the same for each candidate that it supports.
+        The choice with the most weighed support wins; of equals the one that more of the weight had written blind, then the one
+        with more unconditional support. Within a choice, the text with the most support. The roster decides what nothing else
+        does.
         """
         state = self._state
-        voters = [seat for seat in state.seats if seat.id in self._ballots]
-        # Who did not vote is passed over; where all did, nothing is picked.
-        picked = None if len(voters) == len(state.seats) else [seat.id in self._ballots for seat in state.seats]
-        correlations = build_seat_correlations(state.opened.subject.error_correlations, voters)
-        worths = compute_worths([build_voice(seat, None, None) for seat in voters], correlations)
+        evidence = weigh_blind_positions(state)
+        scores = {choice: self._score_choice(choice, votes, evidence) for choice, votes in self.by_choice.items()}
         places = {seat.id: place for place, seat in enumerate(state.seats)}
 
-        def rate(number: int) -> tuple[float, float, int, int]:
-            voices = self.list_voices(number)
-            support, unconditional = compute_support(voices if picked is None else [*compress(voices, picked)], worths)
+        def rate(number: int) -> tuple[float, ...]:
             line = state.line(number)
             place = places.get(line.seat, len(places)) if line is not None else len(places)
-            return -round(support, _DIGITS), -round(unconditional, _DIGITS), place, number
+            figures = (*scores[self.find_choice(number)], *self._count_support(self.list_votes(number)))
+            return (*[-round(figure, _DIGITS) for figure in figures], place, number)
 
         return sorted(self._candidates, key=rate)
 
-    def _build_voice(self, seat: Seat, candidate: int) -> SeatVote:
+    def compute_shares(self, evidence: BlindEvidence) -> dict[str, float]:
+        """Return each choice's share of blind answers and votes together; a vote after reading counts VOTE_SHARE of an answer."""
+        votes = {choice: self._count_support(listed, evidence.options)[0] for choice, listed in self.by_choice.items()}
+        blind = evidence.scores
+        sums = {choice: blind.get(choice, 0.0) + VOTE_SHARE * votes.get(choice, 0.0) for choice in blind | votes}
+        total = math.fsum(sums.values())
+        return {choice: value / total if total > 0 else 0.0 for choice, value in sums.items()}
+
+    def _score_choice(self, choice: str, votes: Sequence[SeatVote], evidence: BlindEvidence | None) -> tuple[float, ...]:
+        support, unconditional, _ = self._count_support(votes)
+        blind = evidence.scores.get(choice, 0.0) if evidence is not None else 0.0
+        if self._state.opened.settings.choose == "both" and evidence is not None:
+            return self.compute_shares(evidence)[choice], support, unconditional
+        return support, blind, unconditional
+
+    def _count_support(self, votes: Sequence[SeatVote], options: int = MOTION_OPTIONS) -> tuple[float, float, float]:
+        """Return the weight of all support, of the unconditional part of it, and, below nought, that of opposition."""
+        weights = self._weigh_seats(options)
+        support, unconditional, against = (
+            sum([weights[vote.seat] for vote in votes if vote.position in positions])
+            for positions in (("support", "conditional_support"), ("support",), ("oppose",))
+        )
+        return support, unconditional, -against
+
+    def _weigh_seats(self, options: int) -> Mapping[str, float]:
+        """Return what the vote of everyone who voted weighs; it weighs the same for each candidate."""
+        if options not in self._weights:
+            voters = [seat for seat in self._state.seats if seat.id in self._ballots]
+            correlations = build_seat_correlations(self._state.opened.subject.error_correlations, voters)
+            weights = weigh_votes([build_vote(seat, None, None) for seat in voters], correlations, options)
+            self._weights[options] = {seat.id: weight for seat, weight in zip(voters, weights, strict=True)}
+        return self._weights[options]
+
+    def _build_vote(self, seat: Seat, candidate: int) -> SeatVote:
         ballot = self._ballots.get(seat.id)
         vote = None if ballot is None else ballot[0].get(candidate)
         if vote is None:
@@ -131,26 +169,23 @@ class CandidateVoices:
         else:
             key = (seat.id, vote.position, vote.confidence if vote.confidence is not None or ballot is None else ballot[1])
         if key not in self._built:
-            self._built[key] = build_voice(seat, *key[1:])
+            self._built[key] = build_vote(seat, *key[1:])
         return self._built[key]
 
 
-def compute_support(voices: Sequence[SeatVote], worths: Sequence[float]) -> tuple[float, float]:
-    """Return the weight of all support among the votes that were cast, and that of the unconditional part."""
-    weights = weigh_votes(voices, worths)
-    unconditional = sum([weight for voice, weight in zip(voices, weights, strict=True) if voice.position == "support"])
-    conditional = sum([weight for voice, weight in zip(voices, weights, strict=True) if voice.position == "conditional_support"])
-    return unconditional + conditional, unconditional
+def _join_votes(listed: Sequence[tuple[SeatVote, ...]]) -> tuple[SeatVote, ...]:
+    """Return everyone's vote on a choice from the votes on each of its texts."""
+    return tuple([min(votes, key=lambda vote: FAVOUR.index(vote.position)) for votes in zip(*listed, strict=True)])
 
 
-def find_motion(variant: CouncilVariant, state: Council, votes: CandidateVoices | None = None) -> CouncilLine | None:
+def find_motion(variant: CouncilVariant, state: Council, votes: CandidateVotes | None = None) -> CouncilLine | None:
     """Return the line to decide on: the candidate that leads in the vote; without any vote, the one that is most supported.
 
     `votes` are those of the state, if they have been read already.
     """
     if not state.votes:
         return find_discussed_motion(variant, state)
-    return state.line((votes or CandidateVoices(state, state.candidates)).ranking[0])
+    return state.line((votes or CandidateVotes(state, state.candidates)).ranking[0])
 
 
 def find_discussed_motion(variant: CouncilVariant, state: Council) -> CouncilLine | None:
@@ -168,17 +203,16 @@ def find_early_votes(state: Council, candidates: Iterable[int]) -> dict[SeatId, 
     """Return the votes that were cast before the vote began; one before the last candidate was about something else."""
     listed = tuple(candidates)
     newest = max(listed, default=0)
-    found: dict[SeatId, int] = {}
+    votes: dict[SeatId, int] = {}
     for seat, number in state.ahead.items():
         line = state.line(number)
         if line is None or line.phase != "vote" or line.id <= newest:
             continue
         if read_ballot(line.said, listed):
-            found[seat] = line.id
-    return found
+            votes[seat] = line.id
+    return votes
 
 
-_POSITIONS: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
 _REFERENCES: Final = ("refers_to", "candidate", "motion", "line", "resolution")
 
 
@@ -203,13 +237,13 @@ def _find_in_words(words: str) -> list[dict[str, object]]:
         said = {} if number is None else _read(clause)
         if number is not None and said and positions.setdefault(number, said) != said:
             return []
-        if not said and not is_silent(clause, _POSITIONS):
+        if not said and not is_silent(clause, POSITIONS):
             return []
     return [{"candidate": number, **said} for number, said in positions.items()]
 
 
 def _read(value: object) -> dict[str, object]:
-    read = find_choice(value, _POSITIONS) if isinstance(value, str) else None
+    read = find_choice(value, POSITIONS) if isinstance(value, str) else None
     if read is None:
         return {}
     return {"position": read.value, "condition": read.condition} if read.condition else {"position": read.value}

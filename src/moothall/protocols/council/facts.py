@@ -1,15 +1,17 @@
 """The facts of a deliberation, and the shape of contributions."""
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.facts import Closed, Fact, Opened, Reply
+from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import LostSeat
 from moothall.scoring.positions import VotePosition
+from moothall.scoring.posterior import Agreement
 from moothall.scoring.resolution import ConsensusType
+from moothall.scoring.strength import ConfidenceBasis
 
 Score = Annotated[float, Ge(0), Le(1)]
 Seconds = Annotated[float, Gt(0), Le(31_536_000)]
@@ -24,6 +26,8 @@ Phase = Literal["propose", "argue", "answer", "synthesize", "decide", "vote"]
 SpeakingOrder = Literal["auto", "round_robin", "open"]
 Panel = Literal["all", "adaptive"]
 PanelOrder = Literal["roster", "trust"]
+Chooser = Literal["votes", "both"]
+Debate = Literal["auto", "always", "never"]
 AdviceOutcome = Literal["adopted", "partly", "declined"]
 EndReason = Literal[
     "voted", "agreed_blind", "settled", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"
@@ -38,26 +42,34 @@ PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
 }
 """The phases that each type of contribution belongs to; a pass belongs to all."""
 
+SHARED_KINDS: Final[dict[str, type[Fact]]] = {}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CouncilSettings:
-    """The settings of a deliberation, recorded in the opening.
-
-    `blind`: everyone writes before anyone reads. `early_stop`: blind positions that all name the same choice end the session;
-    None leaves that to the stakes. `order`: whether seats argue one after another (`round_robin`) or in any order (`open`);
-    `auto` chooses `open` as soon as there is an outside seat. `rounds` limits how often the discussion is repeated. `rebuttal`:
-    those who were challenged answer before the synthesis. `panel = "adaptive"`: seats are asked one after another until their
-    blind choices settle the question, in the order of `panel_order`.
-    """
+    """The settings of a deliberation, recorded in the opening."""
 
     blind: bool = True
-    early_stop: bool | None = None
+    """Everyone writes before anyone reads."""
+    debate: Debate | None = None
+    """Whether it is debated where the blind positions are clear (`always`), only where they are not (`auto`), or not at all
+    (`never`); None leaves that to the stakes."""
     order: SpeakingOrder = "auto"
+    """Whether seats argue one after another (`round_robin`) or in any order (`open`); `auto` chooses `open` as soon as there is
+    an outside seat."""
     rounds: Annotated[int, Ge(1), Le(20)] = 1
+    """How often the discussion is repeated at most."""
     patience: Seconds = 180.0
     rebuttal: bool = True
+    """Those who were challenged answer before the synthesis."""
     panel: Panel = "all"
+    """With `adaptive`, seats are asked one after another until their blind choices settle the question."""
     panel_order: PanelOrder = "roster"
+    """In which order they are asked."""
+    carry_at: Score | None = None
+    """A decision that is less likely right than this does not carry."""
+    choose: Chooser = "votes"
+    """Whether the votes choose, or blind positions and votes together (`both`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +118,12 @@ class Contribution:
     due: Short = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(SHARED_KINDS, "council.contributed")
 class Contributed(Reply):
     said: Contribution
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(SHARED_KINDS, "council.phase_begun")
 class PhaseBegun(Fact):
     """A phase ended and the next one began. Blind contributions can be read from here on.
 
@@ -129,7 +141,8 @@ class PhaseBegun(Fact):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateTally:
-    """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and its posterior."""
+    """What a candidate got: the weight of its support, of the unconditional part of it, and against it, and how likely it is
+    right."""
 
     line: int
     support: float
@@ -149,13 +162,14 @@ class CouncilBallot:
     confidence_stated: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(SHARED_KINDS, "council.closed")
 class DeliberationClosed(Closed):
     """The resolution, computed from the record.
 
     `motion` is the line that was decided on, `carried` whether it was accepted. `open_challenges` were neither answered nor
     accepted. `overturned`: the outcome differs from the blind majority, and nobody who changed named a line that moved them.
-    `unasked` are the seats that an adaptive panel had no need to ask.
+    `unasked` are the seats that an adaptive panel had no need to ask. `agreement`: where nobody is against it, whether all had
+    written so blind. `spared` is how many answers were not asked for, because the blind positions were clear.
     """
 
     reason: EndReason
@@ -174,6 +188,9 @@ class DeliberationClosed(Closed):
     lost: tuple[LostSeat, ...] = ()
     candidates: tuple[CandidateTally, ...] = ()
     unasked: tuple[SeatId, ...] = ()
+    spared: int = 0
+    confidence_from: ConfidenceBasis | None = None
+    agreement: Agreement | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,10 +198,3 @@ class CouncilOpened(Opened):
     """The opening of all three protocols; each has its own kind."""
 
     settings: CouncilSettings = CouncilSettings()
-
-
-SHARED_KINDS: dict[str, type[Fact]] = {
-    "council.contributed": Contributed,
-    "council.phase_begun": PhaseBegun,
-    "council.closed": DeliberationClosed,
-}

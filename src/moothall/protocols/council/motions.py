@@ -9,6 +9,7 @@ from moothall.domain.ids import SeatId
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.facts import Contribution
 from moothall.protocols.council.state import Council, CouncilLine, CouncilVariant
+from moothall.scoring.posterior import BlindEvidence, weigh_blind_answers
 
 ChallengeState = Literal["open", "answered", "accepted"]
 
@@ -88,7 +89,7 @@ def list_challenges(state: Council) -> list[Challenge]:
             # Nobody answers their own challenge, and no line answers one that came after it.
             if challenge is None or challenge.seat == line.seat or line.id <= number:
                 continue
-            if number in line.said.accepts or _is_adopted(line.said, number):
+            if number in line.said.accepts or any(taken.entry == number and taken.how != "declined" for taken in line.said.taken):
                 # `setdefault` keeps the first line; an acceptance outranks an answer, see `_build_challenge`.
                 accepted.setdefault(number, line.id)
             else:
@@ -110,10 +111,6 @@ def _build_challenge(line: CouncilLine, answered: int | None, accepted: int | No
     return Challenge(line=line, state="open" if answered is None else "answered", by=answered)
 
 
-def _is_adopted(said: Contribution, number: int) -> bool:
-    return any(taken.entry == number and taken.how != "declined" for taken in said.taken)
-
-
 def find_blind_positions(state: Council) -> Mapping[SeatId, CouncilLine]:
     """Return what each seat wrote before it read anyone: its first proposal. Empty if the session was not blind."""
     if not state.opened.settings.blind:
@@ -125,13 +122,10 @@ def find_blind_positions(state: Council) -> Mapping[SeatId, CouncilLine]:
     return positions
 
 
-def find_blind_majority(state: Council) -> str | None:
-    """Return the choice that more than half of those who named one wrote blind, and at least two of them; else None."""
-    choices = Counter(choice for line in find_blind_positions(state).values() if (choice := normalize_label(line.said.choice)))
-    if not choices:
-        return None
-    choice, count = choices.most_common(1)[0]
-    return choice if count >= 2 and 2 * count > choices.total() else None
+def weigh_blind_positions(state: Council) -> BlindEvidence | None:
+    """Return what the blind positions say about the choices; None if the session was not blind, or nobody named a choice."""
+    answers = {seat: (line.said.choice, line.said.confidence) for seat, line in find_blind_positions(state).items()}
+    return weigh_blind_answers(state.seats, answers, state.opened.subject)
 
 
 def is_blind_agreement(state: Council) -> bool:
@@ -149,7 +143,8 @@ def is_overturned(variant: CouncilVariant, state: Council, decided: CouncilLine 
 
     An owner names what moved it by the advice that it took.
     """
-    before = find_blind_majority(state)
+    evidence = weigh_blind_positions(state)
+    before = evidence.majority if evidence is not None else None
     after = normalize_label(decided.said.choice) if decided is not None else ""
     if before is None or not after or after == before:
         return False

@@ -16,7 +16,7 @@ from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.report_timeline import add_and_describe_entry
-from moothall.protocols.council.rules import CouncilRules
+from moothall.protocols.council.rules import CouncilRules, find_debate_mode, is_one_by_one
 from moothall.protocols.council.state import Council, CouncilVariant, find_no_owner
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
 from moothall.scoring.resolution import (
@@ -37,7 +37,7 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
     assert isinstance(opened, CouncilOpened)
     settings, owner = opened.settings, variant.owner(opened)
     seats = tuple(seat.id for seat in opened.seats)
-    can_stop = settings.blind and settings.early_stop is not False
+    can_stop = settings.blind and find_debate_mode(opened) != "always"
     expected = []
     phases = [(number, phase) for number in range(settings.rounds) for phase in (variant.again if number else variant.first)]
     for number, phase in phases:
@@ -49,16 +49,13 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
         if phase == "propose" and settings.panel == "adaptive":
             least = 1 / len(seats)
         size = SHORT_ANSWER if phase == "vote" else LONG_ANSWER
-        expected.append(ExpectedCalls(seats=seats, least=least, most=most, tokens_out=size))
+        in_turn = is_one_by_one(variant, settings, phase) or phase == "decide"
+        expected.append(ExpectedCalls(seats=seats, least=least, most=most, tokens_out=size, is_in_turn=in_turn))
     return tuple(expected)
 
 
 def build_council_plugin(
-    rules: CouncilRules,
-    settings: type[CouncilSettings],
-    *,
-    wire_name: str,
-    check: Callable[[CouncilOpened], None] | None = None,
+    rules: CouncilRules, settings: type[CouncilSettings], *, wire_name: str, check: Callable[[CouncilOpened], None] | None = None
 ) -> AnyPlugin:
     """Build the plugin of a protocol that runs by these rules; `check` raises where an opening cannot work."""
 
@@ -113,6 +110,7 @@ DEBATE_VARIANT: Final = CouncilVariant(
     again=("argue", "answer", "synthesize", "vote"),
     resolve=_resolve_debate,
     owner=find_no_owner,
+    settles=True,
 )
 DEBATE: Final = build_council_plugin(
     CouncilRules("debate", DebateOpened, DEBATE_VARIANT), CouncilSettings, wire_name="structured_debate"

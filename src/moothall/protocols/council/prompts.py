@@ -4,11 +4,12 @@ All seats share the first part, word for word (system, question, lines); the sea
 prefix cache hits. The lines together have a bounded length, however many there are.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Final
 
-from moothall.domain.context import ContextWindow, Perception, Utterance
+from moothall.domain.context import ContextWindow, Perception, Utterance, extract_first_sentence
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.roster import Seat
@@ -27,6 +28,7 @@ MAX_TABLE_LENGTH: Final = 40_000
 MAX_LINES: Final = 150
 """How many lines are shown, the newest of all."""
 MAX_REFERENCES: Final = 12
+MAX_OWN_LENGTH: Final = 2_000
 RECENT: Final = 6
 
 
@@ -43,7 +45,6 @@ def build_answer_rules(variant: CouncilVariant, state: Council, ask: Ask) -> Ans
 
 
 def build_brief(variant: CouncilVariant, state: Council, ask: Ask) -> Brief:
-    """Build the brief of an ask."""
     words = COUNCIL_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     lines = state.list_visible_lines(seat.id)
@@ -135,7 +136,7 @@ def build_own_prompt(variant: CouncilVariant, state: Council, seat: Seat, kind: 
     return "\n".join(
         [
             *lines,
-            *_format_context(variant, state, phase, words),
+            *_format_context(variant, state, seat, phase, words),
             "",
             words.now,
             _format_request(variant, state, seat, phase, words),
@@ -143,7 +144,7 @@ def build_own_prompt(variant: CouncilVariant, state: Council, seat: Seat, kind: 
     )
 
 
-def _format_context(variant: CouncilVariant, state: Council, phase: str, words: CouncilPromptText) -> list[str]:
+def _format_context(variant: CouncilVariant, state: Council, seat: Seat, phase: str, words: CouncilPromptText) -> list[str]:
     match phase:
         case "argue":
             return _format_blind_positions(state, words)
@@ -152,7 +153,12 @@ def _format_context(variant: CouncilVariant, state: Council, phase: str, words: 
         case "answer":
             return _format_open_challenges(state, words)
         case "vote":
-            return [*_format_motion(variant, state, words), *_format_open_challenges(state, words)]
+            return [
+                *_format_motion(variant, state, words),
+                *_format_open_challenges(state, words),
+                *_format_minority(state, seat, words),
+                *_format_own_position(state, seat, words),
+            ]
         case _:
             return []
 
@@ -165,6 +171,26 @@ def _format_blind_positions(state: Council, words: CouncilPromptText) -> list[st
         return []
     lines = [f"{' '.join(seats)}:\n{quote_lines(choice)}" for choice, seats in choices.items()]
     return ["", words.blind, *lines, words.agreed if len(choices) == 1 else words.disputed]
+
+
+def _format_minority(state: Council, seat: Seat, words: CouncilPromptText) -> list[str]:
+    """Let those be heard before the vote whose blind choice most do not share: one sentence each, the last that they said."""
+    blind = find_blind_positions(state)
+    choices = {name: normalize_label(line.said.choice) for name, line in blind.items()}
+    counts = Counter(choices.values())
+    few = {name for name, choice in choices.items() if choice and 2 * counts[choice] <= len(choices)}
+    spoken = [line for line in state.list_visible_lines(seat.id) if line.said.type in {"propose", "support", "challenge"}]
+    last = {line.seat: line for line in spoken if line.seat in few}
+    lines = []
+    for name, line in list(last.items())[:MAX_REFERENCES]:
+        said = f"{extract_first_sentence(line.said.text)}\n{words.choice}: {blind[name].said.choice}"
+        lines.append(f"[#{line.id} {name}]\n{quote_lines(said)}")
+    return ["", words.minority, *lines] if lines else []
+
+
+def _format_own_position(state: Council, seat: Seat, words: CouncilPromptText) -> list[str]:
+    line = find_blind_positions(state).get(seat.id)
+    return [] if line is None else ["", words.before, format_line(words, line, MAX_OWN_LENGTH)]
 
 
 def _format_motion(variant: CouncilVariant, state: Council, words: CouncilPromptText) -> list[str]:
@@ -221,6 +247,8 @@ def _format_request(variant: CouncilVariant, state: Council, seat: Seat, phase: 
         case "decide":
             advice = [f"#{number}" for number in list_advice(state)]
             return words.decide.format(advice=" ".join(advice) or words.nothing)
+        case _ if state.opened.subject.options and not seat.is_outside:
+            return words.vote_choice
         case _:
             return words.vote if len(_list_candidate_lines(variant, state)) < 2 else words.vote_on_each
 

@@ -31,7 +31,7 @@ def build_council_report(timeline: CouncilTimeline) -> Report:
         subtitle=_list_background(timeline, words),
         decision_blocks=(
             *build_section(words.decision, _build_outcome(timeline, decision, words)),
-            *_build_obligations(decision, words),
+            *sections.build_obligations(decision, words),
             *_build_dissent(timeline, decision, words),
             *_build_missing(timeline, decision, words),
             sections.build_spent(decision, words),
@@ -54,7 +54,9 @@ def build_warning(decision: Decision, language: Language) -> tuple[blocks.Span, 
     words = COUNCIL_REPORT[language]
     warnings: list[blocks.Span] = []
     if decision.consensus_type == "contested":
-        warnings.append(explain_consensus(words, "contested").capitalize() + ".")
+        parted = words.parted.format(share=format_percent(decision.confidence), moved=_list_moved(decision, words))
+        narrow = explain_consensus(words, "contested").capitalize() + "."
+        warnings.append(parted if decision.confidence_from == "blind" else narrow)
     if decision.open_challenges and decision.status == "concluded":
         text = words.closed_with_open if decision.decision is None else words.with_open
         numbers = tuple(number for claim in decision.open_challenges for number in claim.entries)
@@ -62,6 +64,17 @@ def build_warning(decision: Decision, language: Language) -> tuple[blocks.Span, 
     if decision.overturned:
         warnings.append(words.overturned)
     return tuple(part for span in warnings for part in (" ", span))[1:]
+
+
+def _list_moved(decision: Decision, words: CouncilReportText) -> str:
+    """Return who supports the decision and had answered otherwise, each with the line that it names as the reason."""
+    choice = normalize_label(decision.choice)
+    moved = [
+        f"{each.seat} ({f'#{each.moved_by}' if each.moved_by else words.moved_without})"
+        for each in decision.positions
+        if each.verdict in {"support", "conditional_support"} and normalize_label(each.choice_before) not in {"", choice}
+    ]
+    return ", ".join(moved) or words.moved_none
 
 
 def _list_background(timeline: CouncilTimeline, words: CouncilReportText) -> list[blocks.Text]:
@@ -107,10 +120,12 @@ def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tupl
     if decision.decision is not None:
         yield words.author, decision.author
         yield words.motion, blocks.References(decision.decision.entries)
-    yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus")
-    yield words.confidence, format_percent(decision.confidence)
+    agreed = f" ({words.agreements[decision.agreement]})" if decision.agreement is not None else ""
+    yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus") + agreed
+    yield from sections.list_confidence_rows(decision, words)
     yield words.support, _format_support(decision, words)
-    yield words.ended_by, words.endings.get(decision.ended_by or "", decision.ended_by)
+    spared = f" · {words.spared.format(count=decision.spared)}" if decision.spared else ""
+    yield words.ended_by, f"{words.endings.get(decision.ended_by or '', decision.ended_by)}{spared}"
 
 
 def _format_support(decision: Decision, words: CouncilReportText) -> str:
@@ -138,15 +153,6 @@ def _find_shown_motion(timeline: CouncilTimeline) -> CouncilLine | None:
     if closed is not None:
         return None if closed.carried else council.line(closed.motion)
     return council.line(council.motion) if council.phase == "vote" else None
-
-
-def _build_obligations(decision: Decision, words: CouncilReportText) -> tuple[Block, ...]:
-    """List the conditions that the decision was supported on: who set them, what must hold, by when, what became of them."""
-    rows = [
-        (number, each.seat, each.text, each.due or NOTHING, words.obligation_states[each.state])
-        for number, each in enumerate(decision.obligations, 1)
-    ]
-    return build_section(words.obligations, (build_table(words.obligation_heads, rows),))
 
 
 def _build_candidates(timeline: CouncilTimeline, words: CouncilReportText) -> tuple[Block, ...]:
@@ -192,7 +198,6 @@ def _format_dissent(voice: Dissent, outcomes: dict[int, blocks.References], word
 
 
 def _describe_challenge(timeline: CouncilTimeline, challenge: Challenge, words: CouncilReportText) -> blocks.References:
-    """Describe the outcome of a challenge."""
     if challenge.by is None:
         return blocks.References((), words.challenge_states[challenge.state])
     by = timeline.state.line(challenge.by)

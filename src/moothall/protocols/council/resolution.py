@@ -1,69 +1,64 @@
 """The resolution of a deliberation, computed from the record alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import list_lost_seats
+from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
-from moothall.protocols.council.ballots import (
-    SIDES,
-    CandidateVoices,
-    build_voice,
-    find_motion,
-    find_voted_ids,
-)
+from moothall.protocols.council.ballots import CandidateVotes, find_motion, find_voted_ids
 from moothall.protocols.council.facts import CandidateTally, CouncilBallot, DeliberationClosed, EndReason
-from moothall.protocols.council.motions import find_blind_positions, is_overturned, list_challenges, list_proposals
-from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant, find_accuracy
-from moothall.scoring.independence import build_seat_correlations, compute_independence
+from moothall.protocols.council.motions import (
+    find_blind_positions,
+    is_overturned,
+    list_challenges,
+    list_proposals,
+    weigh_blind_positions,
+)
+from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant
+from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.posterior import OPEN_OPTIONS, compute_posterior, compute_record_weight
-from moothall.scoring.resolution import Resolution, SeatVote
+from moothall.scoring.posterior import OPEN_OPTIONS, Agreement, find_agreement
+from moothall.scoring.resolution import SIDES, Correlations, Resolution, SeatVote, apply_confidence, build_vote, pool_one_voice
+from moothall.scoring.strength import ConfidenceBasis
+
+HALF: Final = 0.5
+BLIND_ENDINGS: Final[frozenset[EndReason]] = frozenset({"agreed_blind", "settled"})
+"""Why a session ends on the blind positions, without a vote."""
 
 ENOUGH_LEAD: Final = 3
-"""How many more seats than for any other choice settle the question."""
+"""How many more seats than for any other choice settle the question for an adaptive panel."""
+
+CLEAR_LEAD: Final = 2
+"""From which lead on a debate gained nothing where options were named; with open answers it gained at a tie alone."""
 
 ENOUGH_POSTERIOR: Final = 0.80
 """The posterior of a choice that settles it; measured with the lead in `bench/decisions`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PanelLead:
-    """The choice that leads, by how many seats, and how likely it is right."""
-
-    choice: str
-    lead: int
-    posterior: float
-
-    @property
-    def is_settled(self) -> bool:
-        return self.lead >= ENOUGH_LEAD or self.posterior >= ENOUGH_POSTERIOR
-
-
-def find_panel_lead(state: Council) -> PanelLead | None:
-    """Return the choice that leads among the blind positions so far; None without any, or if two lead alike."""
-    named = {seat: choice for seat, line in find_blind_positions(state).items() if (choice := normalize_label(line.said.choice))}
-    if not named:
+def find_settled_choice(state: Council) -> str | None:
+    """Return the choice that the blind positions so far settle the question with; None if they do not yet."""
+    evidence = weigh_blind_positions(state)
+    choice = evidence.leader if evidence is not None else None
+    if evidence is None or choice is None:
         return None
-    options = len(state.opened.subject.options) or OPEN_OPTIONS
-    voters = [seat for seat in state.seats if seat.id in named]
-    correlations = build_seat_correlations(state.opened.subject.error_correlations, voters)
-    worths = compute_independence(len(voters), lambda i, j: correlations(voters[i].id, voters[j].id))
-    counts: dict[str, int] = {}
-    scores: dict[str, float] = {}
-    for seat, worth in zip(voters, worths, strict=True):
-        choice = named[seat.id]
-        counts[choice] = counts.get(choice, 0) + 1
-        scores[choice] = scores.get(choice, 0.0) + worth * compute_record_weight(find_accuracy(seat), options)
-    posteriors = compute_posterior(scores, options)
-    ranked = sorted(posteriors, key=lambda choice: (-round(posteriors[choice], 9), -counts[choice]))
-    best = ranked[0]
-    others = max((counts[choice] for choice in ranked[1:]), default=0)
-    if len(ranked) > 1 and round(posteriors[best], 9) == round(posteriors[ranked[1]], 9) and counts[best] == counts[ranked[1]]:
-        return None
-    return PanelLead(choice=best, lead=counts[best] - others, posterior=posteriors[best])
+    is_settled = evidence.count_lead(choice) >= ENOUGH_LEAD or evidence.compute_posterior(choice) >= ENOUGH_POSTERIOR
+    return choice if is_settled else None
+
+
+def is_blind_lead_clear(state: Council, *, at_all: bool) -> bool:
+    """Whether the blind positions lead so far that a debate would not gain anything (D-24); `at_all`: any lead will do.
+
+    Seats that wrote nothing count as if they had written what comes second.
+    """
+    evidence = weigh_blind_positions(state)
+    choice = evidence.leader if evidence is not None else None
+    if evidence is None or choice is None:
+        return False
+    enough = 1 if at_all or evidence.options == OPEN_OPTIONS else CLEAR_LEAD
+    return evidence.count_lead(choice) - (len(state.seats) - sum(evidence.counts.values())) >= enough
 
 
 Stand = tuple[VotePosition | None, float | None]
@@ -71,99 +66,154 @@ Stand = tuple[VotePosition | None, float | None]
 
 
 def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) -> DeliberationClosed:
-    """Resolve the votes, and list the lost seats and the open challenges."""
-    votes = CandidateVoices(state, find_voted_ids(variant, state))
+    """Resolve the votes, say how likely it is right, and list the lost seats and the open challenges."""
+    votes = CandidateVotes(state, find_voted_ids(variant, state))
     decided = find_decided_motion(variant, state, reason, votes)
-    voices = build_voices(variant, state, reason, decided, votes)
-    resolution = _resolve(variant, state, voices)
-    if decided is None:
-        resolution = _with_no_motion(resolution)
-    if variant.owner(state.opened) is not None and reason not in {"decided", "agreed_blind"}:
-        # Nobody decided: the owner's first proposal is not a decision.
-        resolution = replace(resolution, consensus_type="no_consensus", carried=False)
-    if reason == "settled" and (lead := find_panel_lead(state)) is not None:
-        # The number that stopped the panel is the one that decides.
-        kind = "contested" if resolution.consensus_type == "no_consensus" else resolution.consensus_type
-        resolution = replace(resolution, consensus_type=kind, confidence=lead.posterior, carried=True, outcome_uncertain=False)
-    silent = {voice.seat for voice in voices if voice.position is None}
-    return DeliberationClosed(
+    counted = list_counted_votes(variant, state, reason, decided, votes)
+    resolution, basis = _resolve(variant, state, reason, decided, votes)
+    silent = {vote.seat for vote in counted if vote.position is None}
+    return copy_fields(
+        DeliberationClosed,
+        resolution,
         reason=reason,
-        consensus_type=resolution.consensus_type,
-        carried=resolution.carried,
         motion=None if decided is None else decided.id,
-        confidence=resolution.confidence,
-        support=resolution.support,
-        turnout=resolution.turnout,
-        voters=resolution.voters,
         effective_voters=resolution.effective,
-        ballots=tuple(_build_ballot(voice, resolution) for voice in voices),
-        outcome_uncertain=resolution.outcome_uncertain,
+        ballots=tuple(_build_ballot(vote, resolution) for vote in counted),
         open_challenges=tuple(challenge.line.id for challenge in list_challenges(state) if challenge.state == "open"),
         overturned=resolution.carried and is_overturned(variant, state, decided),
         lost=list_lost_seats(state, {seat.id for seat in state.seats} - silent),
-        candidates=tally_candidates(variant, state, votes) if reason not in {"agreed_blind", "settled"} else (),
+        candidates=tally_candidates(variant, state, votes) if reason not in BLIND_ENDINGS else (),
         unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason == "settled" else (),
+        spared=_count_spared(variant, state) if reason in BLIND_ENDINGS else 0,
+        confidence_from=basis if resolution.confidence is not None else None,
+        agreement=_find_agreement(state, counted, decided) if resolution.carried else None,
     )
+
+
+def _count_spared(variant: CouncilVariant, state: Council) -> int:
+    """Return how many answers were not asked for: those of the later phases, and of seats that were not asked at all."""
+    later = sum(len(variant.list_phase_seats(state, phase)) for phase in variant.list_later_phases(state))
+    return later + sum(seat.id not in state.had for seat in state.seats)
+
+
+def _find_agreement(state: Council, counted: Sequence[SeatVote], decided: CouncilLine | None) -> Agreement | None:
+    """Return whether all who took a side for it had written it blind; None if a seat is against it."""
+    if decided is None or any(vote.position == "oppose" for vote in counted):
+        return None
+    blind = {seat: line.said.choice for seat, line in find_blind_positions(state).items()}
+    return find_agreement(decided.said.choice, [SeatId(vote.seat) for vote in counted if vote.position in SIDES], blind)
 
 
 def compute_outcome(variant: CouncilVariant, state: Council) -> Resolution:
     """Resolve the votes that were cast so far."""
-    return _resolve(variant, state, build_voices(variant, state, "voted", find_decided_motion(variant, state, "voted")))
+    votes = CandidateVotes(state, find_voted_ids(variant, state))
+    decided = find_decided_motion(variant, state, "voted", votes)
+    return _resolve(variant, state, "voted", decided, votes)[0]
 
 
-def _resolve(variant: CouncilVariant, state: Council, voices: Sequence[SeatVote]) -> Resolution:
-    return variant.resolve(state, voices, build_seat_correlations(state.opened.subject.error_correlations, state.seats))
+def _resolve(
+    variant: CouncilVariant, state: Council, reason: EndReason, decided: CouncilLine | None, votes: CandidateVotes
+) -> tuple[Resolution, ConfidenceBasis]:
+    """Resolve the votes on what is decided; return with it what its confidence comes from."""
+    counted = list_counted_votes(variant, state, reason, decided, votes)
+    resolution = variant.resolve(state, counted, _build_correlations(state))
+    if decided is None:
+        no_motion = replace(resolution, consensus_type="no_consensus", carried=False, support=None, confidence=None)
+        return no_motion, "one_voice"
+    evidence, choice = weigh_blind_positions(state), votes.find_choice(decided.id)
+    is_owned = variant.owner(state.opened) is not None
+    if is_owned and reason not in {"decided", "agreed_blind"}:
+        # Nobody decided: the owner's first proposal is not a decision.
+        resolution = replace(resolution, consensus_type="no_consensus", carried=False)
+    if reason == "settled" and not resolution.carried:
+        # What settled the panel decides, also where fewer than half of all wrote it.
+        resolution = replace(resolution, consensus_type="contested", carried=True)
+    if evidence is not None and state.votes and state.opened.settings.choose == "both":
+        resolution = _choose_by_both(resolution, votes.compute_shares(evidence)[choice])
+    demanded = state.opened.settings.carry_at
+    confidence = evidence.find_confidence(decided.said.choice) if evidence is not None else None
+    if evidence is None or confidence is None:
+        voiced = None if is_owned else _find_one_voice(state, resolution, choice, votes)
+        return apply_confidence(resolution, voiced, carry_at=demanded), "one_voice"
+    left = evidence.majority not in {None, choice}
+    return apply_confidence(resolution, confidence, left_majority=left, carry_at=demanded), "blind"
+
+
+def _choose_by_both(resolution: Resolution, share: float) -> Resolution:
+    """Return the resolution by blind answers and votes together: they carry above half, whatever the votes alone say."""
+    is_carried = share > HALF
+    kind = resolution.consensus_type if is_carried == resolution.carried else "contested" if is_carried else "no_consensus"
+    return replace(resolution, consensus_type=kind, carried=is_carried, support=share)
+
+
+def _find_one_voice(state: Council, resolution: Resolution, choice: str, votes: CandidateVotes) -> float | None:
+    """Return how likely a choice is right by votes after reading alone; it shares that with the other candidates."""
+    if not state.votes:
+        return resolution.confidence
+    return pool_one_voice(votes.by_choice, len(state.opened.subject.options)).get(choice, resolution.confidence)
+
+
+def _build_correlations(state: Council) -> Correlations:
+    return build_seat_correlations(state.opened.subject.error_correlations, state.seats)
 
 
 def find_decided_motion(
-    variant: CouncilVariant, state: Council, reason: EndReason, votes: CandidateVoices | None = None
+    variant: CouncilVariant, state: Council, reason: EndReason, votes: CandidateVotes | None = None
 ) -> CouncilLine | None:
     """Return the line that the votes are about; a panel that settled the question decides on the first proposal of its choice."""
-    lead = find_panel_lead(state) if reason == "settled" else None
-    if lead is None:
+    evidence = weigh_blind_positions(state) if reason == "settled" else None
+    settled = evidence.leader if evidence is not None else None
+    if settled is None:
         return find_motion(variant, state, votes)
-    authors = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == lead.choice}
+    authors = {line.seat: line for line in list_proposals(state) if normalize_label(line.said.choice) == settled}
     return next(authors[seat.id] for seat in state.seats if seat.id in authors)
 
 
-def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVoices | None = None) -> tuple[CandidateTally, ...]:
+def tally_candidates(variant: CouncilVariant, state: Council, votes: CandidateVotes | None = None) -> tuple[CandidateTally, ...]:
     """Return what each candidate got, the motion first; nothing where votes do not choose among candidates, or none was cast."""
     if not state.votes:
         return ()
-    votes = votes or CandidateVoices(state, find_voted_ids(variant, state))
-    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
+    votes = votes or CandidateVotes(state, find_voted_ids(variant, state))
+    evidence, correlations = weigh_blind_positions(state), _build_correlations(state)
+    one_voice = pool_one_voice(votes.by_choice, len(state.opened.subject.options))
+
+    def rate_choice(choice: str) -> float:
+        has_label = evidence is not None and not choice.startswith("#")
+        return evidence.compute_posterior(choice) if evidence is not None and has_label else one_voice[choice]
+
     return tuple(
-        _tally_candidate(number, voices, variant.resolve(state, voices, correlations))
+        _tally_candidate(number, listed, variant.resolve(state, listed, correlations), rate_choice(votes.find_choice(number)))
         for number in votes.ranking
-        if (voices := votes.list_voices(number))
+        if (listed := votes.list_votes(number))
     )
 
 
-def _tally_candidate(number: int, voices: Sequence[SeatVote], resolution: Resolution) -> CandidateTally:
+def _tally_candidate(number: int, votes: Sequence[SeatVote], resolution: Resolution, confidence: float) -> CandidateTally:
     def add(*positions: VotePosition) -> float:
-        return sum(resolution.weights[voice.seat] for voice in voices if voice.position in positions)
+        return sum(resolution.weights[vote.seat] for vote in votes if vote.position in positions)
 
     return CandidateTally(
         line=number,
         support=add("support", "conditional_support"),
         unconditional=add("support"),
         oppose=add("oppose"),
-        confidence=resolution.confidence,
+        confidence=confidence,
     )
 
 
-def build_voices(
-    variant: CouncilVariant, state: Council, reason: EndReason, motion: CouncilLine | None, votes: CandidateVoices | None = None
+def list_counted_votes(
+    variant: CouncilVariant, state: Council, reason: EndReason, motion: CouncilLine | None, votes: CandidateVotes
 ) -> tuple[SeatVote, ...]:
     """Return the vote of every seat: blind positions if those decided, the advice if a seat owns the decision, else the votes."""
     owner = variant.owner(state.opened)
-    if reason in {"agreed_blind", "settled"}:
+    if reason in BLIND_ENDINGS:
         asked = [seat for seat in state.seats if reason == "agreed_blind" or seat.id in state.had]
-        return tuple(build_voice(seat, *_find_blind_stand(state, seat.id, motion)) for seat in asked)
+        return tuple(build_vote(seat, *_find_blind_stand(state, seat.id, motion)) for seat in asked)
     if owner is not None:
-        return tuple(build_voice(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
-    votes = votes or CandidateVoices(state, find_voted_ids(variant, state))
-    return votes.list_voices(0 if motion is None else motion.id)
+        return tuple(build_vote(seat, *_find_advisor_vote(state, seat.id, owner)) for seat in state.seats)
+    if motion is None:
+        return votes.list_votes(0)
+    return votes.by_choice.get(votes.find_choice(motion.id)) or votes.list_votes(motion.id)
 
 
 def _find_blind_stand(state: Council, seat: SeatId, motion: CouncilLine | None) -> Stand:
@@ -191,17 +241,11 @@ def _find_advisor_vote(state: Council, seat: SeatId, owner: SeatId) -> Stand:
     return "conditional_support" if met.state == "accepted" else "oppose", last.said.confidence
 
 
-def _build_ballot(voice: SeatVote, resolution: Resolution) -> CouncilBallot:
-    is_siding = voice.position in SIDES
+def _build_ballot(vote: SeatVote, resolution: Resolution) -> CouncilBallot:
     return CouncilBallot(
-        seat=SeatId(voice.seat),
-        position=voice.position,
-        confidence=voice.confidence,
-        weight=resolution.weights.get(voice.seat, 0.0),
-        confidence_stated=voice.stated or not is_siding,
+        seat=SeatId(vote.seat),
+        position=vote.position,
+        confidence=vote.confidence,
+        weight=resolution.weights.get(vote.seat, 0.0),
+        confidence_stated=vote.stated or vote.position not in SIDES,
     )
-
-
-def _with_no_motion(resolution: Resolution) -> Resolution:
-    """Return the resolution of a deliberation without a motion."""
-    return replace(resolution, consensus_type="no_consensus", carried=False, support=None, confidence=None)

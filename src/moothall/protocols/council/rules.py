@@ -15,26 +15,18 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from moothall.domain.effects import AnswerForm, AnswerRules, Ask, Brief, Effect, Record
-from moothall.domain.facts import (
-    CloseCalled,
-    Closed,
-    Entry,
-    Fact,
-    FamilyStated,
-    InputGiven,
-    Opened,
-    SeatLost,
-)
+from moothall.domain.facts import CloseCalled, Closed, Entry, Fact, FamilyStated, InputGiven, Opened, SeatLost
 from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
+from moothall.domain.topic import Stakes
 from moothall.protocols.council import facts
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_early_votes
 from moothall.protocols.council.motions import is_blind_agreement, list_candidates, list_proposals
 from moothall.protocols.council.prompts import build_answer_rules, build_brief
-from moothall.protocols.council.resolution import build_closing, compute_outcome, find_panel_lead
+from moothall.protocols.council.resolution import build_closing, compute_outcome, find_settled_choice, is_blind_lead_clear
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant, find_challenged_seats, has_voted
 from moothall.protocols.council.validation import AllowedTypes
 
@@ -42,6 +34,15 @@ MAX_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""
 DECIDED_STATES: Final = 64
 """For how many of the last states the effects are cached."""
+
+
+_MODES: Final[Mapping[Stakes, Literal["auto", "unanimity", "always"]]] = {
+    "low": "auto",
+    "medium": "unanimity",
+    # High stakes deserve a discussion even if all agree blind.
+    "high": "always",
+    "critical": "always",
+}
 
 
 class CouncilRules:
@@ -120,10 +121,9 @@ class CouncilRules:
         if state.stop is not None and state.phase not in {"vote", "decide"}:
             # An exhausted budget ends the discussion, not the decision: the current motion is decided now.
             return self._begin_phase(state, state.round, self.variant.first[-1]) or build_closing(self.variant, state, state.stop)
-        if state.phase == "propose" and state.opened.settings.panel == "adaptive" and state.stop is None:
-            lead = find_panel_lead(state)
-            if lead is not None and lead.is_settled:
-                return build_closing(self.variant, state, "settled")
+        is_panel = state.phase == "propose" and state.opened.settings.panel == "adaptive" and state.stop is None
+        if is_panel and find_settled_choice(state) is not None:
+            return build_closing(self.variant, state, "settled")
         if not self._is_phase_over(state):
             return None
         if state.phase == "propose":
@@ -146,11 +146,17 @@ class CouncilRules:
             is_lost = is_missing and owner in state.losses
             # Everyone has a position: whoever gave none is asked once more before the session ends over it.
             return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost" if is_lost else "nothing_proposed")
-        if not _is_early_stop_allowed(state) or not is_blind_agreement(state):
+        mode = find_debate_mode(state.opened)
+        if mode == "always" or not state.opened.settings.blind:
             return None
-        agreed = build_closing(self.variant, state, "agreed_blind")
-        # All agree, but not surely enough to carry the motion: then it is argued in the normal way.
-        return agreed if agreed.carried else None
+        if is_blind_agreement(state):
+            agreed = build_closing(self.variant, state, "agreed_blind")
+            # All agree, but no vote weighs enough to carry the motion: then it is argued in the normal way.
+            return agreed if agreed.carried else None
+        if self.variant.settles and mode != "unanimity" and is_blind_lead_clear(state, at_all=mode == "never"):
+            return build_closing(self.variant, state, "settled")
+        # Nobody argues, but what the blind positions leave open is put to the vote, or to the owner.
+        return self._begin_phase(state, state.round, self.variant.first[-1]) if mode == "never" else None
 
     def _end_round(self, state: Council) -> Fact:
         if state.phase == "decide":
@@ -192,14 +198,7 @@ class CouncilRules:
     def _list_asked(self, state: Council) -> list[SeatId]:
         waiting = [seat for seat in self.variant.list_phase_seats(state, state.phase) if seat not in state.had]
         # The others are asked once the first has answered, so that each sees what was said before.
-        return waiting[:1] if waiting and self._is_one_by_one(state) else waiting
-
-    def _is_one_by_one(self, state: Council) -> bool:
-        if self.variant.one_synthesis and state.phase == "synthesize":
-            return True
-        if state.phase == "propose" and state.opened.settings.panel == "adaptive":
-            return True
-        return state.opened.settings.order == "round_robin" and state.phase in {"argue", "synthesize"}
+        return waiting[:1] if waiting and is_one_by_one(self.variant, state.opened.settings, state.phase) else waiting
 
     def _build_invitations(self, state: Council, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
         """Return the asks that seats may answer unprompted; only outside seats do so."""
@@ -222,6 +221,15 @@ def _may_be_invited(state: Council, seat: Seat) -> bool:
     # In round_robin a seat may only add to its turn after it had one; otherwise it would jump the queue.
     is_open = state.opened.settings.order == "open"
     return seat.is_outside and (is_open or seat.id in state.had) and state.counts.get(seat.id, 0) < MAX_CONTRIBUTIONS
+
+
+def is_one_by_one(variant: CouncilVariant, settings: facts.CouncilSettings, phase: str) -> bool:
+    """Whether the seats of a phase are asked one after the other."""
+    if phase == "propose":
+        return settings.panel == "adaptive"
+    return (phase == "synthesize" and variant.one_synthesis) or (
+        settings.order == "round_robin" and phase in {"argue", "synthesize"}
+    )
 
 
 def _build_ask(state: Council, seat: SeatId) -> Ask:
@@ -351,7 +359,6 @@ def _with_early_votes(variant: CouncilVariant, state: Council) -> Council:
     return fast_replace(state, votes=votes, motion=None, candidates=candidates) if votes else state
 
 
-def _is_early_stop_allowed(state: Council) -> bool:
-    chosen = state.opened.settings.early_stop
-    # High stakes deserve a discussion even if all agree blind.
-    return chosen if chosen is not None else state.opened.subject.stakes in {"low", "medium"}
+def find_debate_mode(opened: facts.CouncilOpened) -> Literal["auto", "unanimity", "always", "never"]:
+    """Return what the opener chose, or what the stakes ask for: at medium stakes only blind unanimity ends it (D-24)."""
+    return opened.settings.debate or _MODES[opened.subject.stakes]

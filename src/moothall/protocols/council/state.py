@@ -7,10 +7,9 @@ from typing import Final, Literal
 
 from moothall.domain.ids import USER, SeatId
 from moothall.domain.protocol_state import ProtocolState
-from moothall.domain.roster import Seat
 from moothall.protocols.council.facts import Contribution, CouncilOpened, Phase
 from moothall.scoring.resolution import Correlations, Resolution, SeatVote
-from moothall.scoring.trust import presume_accuracy
+from moothall.scoring.trust import find_accuracy
 
 QUESTION: Final = 1
 """The number of the line with the question; contributions count from 2."""
@@ -103,6 +102,7 @@ class CouncilVariant:
 
     `first` are the phases of the first round, `again` those of later rounds. `owner` returns the seat that decides, if there is
     one. With `one_synthesis` the phase ends with the first synthesis, and the seats are asked for it in rotation.
+    With `settles` blind positions that lead clearly may decide, also where not all agree.
     """
 
     first: tuple[Phase, ...]
@@ -110,6 +110,7 @@ class CouncilVariant:
     resolve: Resolve
     owner: Callable[[CouncilOpened], SeatId | None]
     one_synthesis: bool = False
+    settles: bool = False
 
     def list_later_phases(self, state: Council) -> tuple[Phase, ...]:
         """Return the phases of this round that follow the current one."""
@@ -185,11 +186,6 @@ def _list_unanswered(state: Council) -> Sequence[tuple[CouncilLine, SeatId]]:
 def has_voted(state: Council, seat: SeatId) -> bool:
     """Whether a seat has voted, in any round or ahead of the vote."""
     return any(line.seat == seat and line.phase == "vote" for line in state.lines)
-
-
-def find_accuracy(seat: Seat) -> float:
-    """Return how often a seat is right: by its record, or by the trust that was set by hand."""
-    return presume_accuracy(seat.trust) if seat.accuracy is None else seat.accuracy
 
 
 def find_no_owner(opened: CouncilOpened) -> SeatId | None:

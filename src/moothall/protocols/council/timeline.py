@@ -5,15 +5,18 @@ from dataclasses import dataclass, replace
 
 from moothall.domain.facts import Entry
 from moothall.domain.ids import USER, SeatId, SessionId
+from moothall.domain.replace import copy_fields
 from moothall.locale.catalogues import COUNCIL_REPORT
 from moothall.protocols.council.ballots import find_votes
 from moothall.protocols.council.facts import CandidateVote, Contributed, CouncilBallot, DeliberationClosed, Phase, PhaseBegun
 from moothall.protocols.council.motions import Challenge, find_blind_positions, list_challenges
 from moothall.protocols.council.rules import CouncilRules
 from moothall.protocols.council.state import PASSED, QUESTION, Council, CouncilLine
-from moothall.reports.decision import Decision, Dissent, Obligation, SeatPosition, SourcedClaim
+from moothall.reports.decision import Decision, Dissent, Obligation, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
+from moothall.scoring.independence import count_minds
+from moothall.scoring.resolution import SIDES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,8 @@ class PassedTurn:
 
 class CouncilTimeline(TimelineBase[Council]):
     """All lines, passes and phases of a deliberation."""
+
+    hides_sealed = True
 
     def __init__(self, session: SessionId, rules: CouncilRules) -> None:
         super().__init__(session, rules)
@@ -94,7 +99,6 @@ def _is_pass(before: Council, after: Council, seat: SeatId) -> bool:
 
 
 def build_decision(timeline: CouncilTimeline) -> Decision:
-    """Build the current decision."""
     council, closed = timeline.state, timeline.resolution
     decision = replace(
         start_decision(timeline),
@@ -109,20 +113,17 @@ def build_decision(timeline: CouncilTimeline) -> Decision:
 
 def _add_resolution(decision: Decision, timeline: CouncilTimeline, closed: DeliberationClosed) -> Decision:
     """Add what the closing recorded, and the motion if it carried."""
-    resolved = replace(
+    siding = {ballot.seat for ballot in closed.ballots if ballot.position in SIDES}
+    resolved = copy_fields(
+        Decision,
         decision,
+        closed,
         ended_by=closed.reason,
-        confidence=closed.confidence,
-        support=closed.support,
-        turnout=closed.turnout,
+        open_challenges=decision.open_challenges,
+        minds=count_minds(seat for seat in timeline.state.seats if seat.id in siding),
         dissent=build_dissent(timeline),
         obligations=build_obligations(timeline),
-        lost=closed.lost,
-        outcome_uncertain=closed.outcome_uncertain,
-        consensus_type=closed.consensus_type,
-        voters=closed.voters,
         effective=closed.effective_voters,
-        overturned=closed.overturned,
     )
     decided = timeline.state.line(closed.motion) if closed.carried else None
     if decided is None:
@@ -179,9 +180,9 @@ def _find_confidence(ballot: CouncilBallot | None, vote: CouncilLine | None) -> 
 
 
 def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
-    """Return every opposing vote, condition and open challenge, with its seat.
+    """Return every opposing vote and open challenge, with its seat; a condition is an obligation.
 
-    The author of what was decided does not dissent from it, whatever it challenged on the way; its condition is an obligation.
+    The author of what was decided does not dissent from it, whatever it challenged on the way.
     """
     council = timeline.state
     if timeline.resolution is None:
@@ -196,9 +197,6 @@ def build_dissent(timeline: CouncilTimeline) -> tuple[Dissent, ...]:
         if vote.position == "oppose":
             text = (said.said.text if said is not None else "").strip() or words.gives_no_reason
             voiced.append(Dissent(seat=seat, kind="oppose", text=text, entries=entries))
-        if vote.position == "conditional_support" and seat != winner:
-            text = vote.condition.strip() or words.gives_no_reason
-            voiced.append(Dissent(seat=seat, kind="conditional", text=text, entries=entries))
     for each in timeline.challenges():
         if (each.state == "open" or _is_declined(timeline, each)) and each.line.seat != winner:
             voiced.append(Dissent(seat=each.line.seat, kind="challenge", text=each.line.said.text, entries=(each.line.id,)))
@@ -218,21 +216,10 @@ def build_obligations(timeline: CouncilTimeline) -> tuple[Obligation, ...]:
     closed = timeline.resolution
     if closed is None or not closed.carried:
         return ()
-    conditions = [
-        (seat, vote)
-        for seat, vote in find_motion_votes(timeline).items()
-        if vote.position == "conditional_support" and vote.condition.strip()
-    ]
-    return tuple(
-        Obligation(
-            seat=seat,
-            text=vote.condition.strip(),
-            due=vote.due.strip(),
-            entries=(timeline.state.votes[seat],),
-            state=timeline.settled.get(number, "open"),
-        )
-        for number, (seat, vote) in enumerate(conditions, 1)
-    )
+    votes = find_motion_votes(timeline).items()
+    conditions = [(seat, vote) for seat, vote in votes if vote.position == "conditional_support"]
+    numbers = timeline.state.votes
+    return number_obligations(((seat, vote.condition, vote.due, (numbers[seat],)) for seat, vote in conditions), timeline.settled)
 
 
 def _is_declined(timeline: CouncilTimeline, challenge: Challenge) -> bool:

@@ -1,6 +1,6 @@
 """Validates contributions of the right shape against the current state of a deliberation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
@@ -60,6 +60,13 @@ class ContributionValidator:
         if said.position is None and not said.ballot:
             return "a vote needs a position: support, conditional_support, oppose or abstain"
         candidates = find_candidate_ids(self._variant, self._state)
+        is_outside = self._state.seat(self._seat).is_outside
+        if (
+            is_outside
+            and _names_option(self._state, said)
+            and _contradicts(said, _rate_candidates(self._variant, self._state, said))
+        ):
+            return f"the choice {said.choice!r} and the position beside it take two sides; which of the two is meant? Give one"
         named = [vote.candidate for vote in said.ballot]
         if unknown := [number for number in named if number not in candidates]:
             return f"line {unknown[0]} is no candidate; the candidates are: {self._list_lines(candidates)}"
@@ -68,7 +75,7 @@ class ContributionValidator:
                 f"there are {len(candidates)} candidates: {self._list_lines(candidates)}; give a position on each in `ballot`, "
                 "or name one of them in `refers_to`"
             )
-        if not self._state.seat(self._seat).is_outside:
+        if not is_outside:
             return None
         is_bare = said.position == "conditional_support" and not said.condition.strip() and not said.ballot
         if is_bare or any(vote.position == "conditional_support" and not vote.condition.strip() for vote in said.ballot):
@@ -119,7 +126,10 @@ class ContributionValidator:
 def normalize_contribution(variant: CouncilVariant, state: Council, seat: SeatId, said: object) -> Normalized:
     """Bring a contribution into line with the state: a condition that stands in its text, what it leaves out, what it answers."""
     assert isinstance(said, Contribution)
-    if state.seat(seat).is_outside:
+    is_outside = state.seat(seat).is_outside
+    if said.type == "vote" and _names_option(state, said) and not (is_outside and (said.position or said.ballot)):
+        said = _apply_choice(variant, state, said)
+    if is_outside:
         return said, ()
     if said.type == "vote":
         return _normalize_vote(variant, state, said)
@@ -129,6 +139,48 @@ def normalize_contribution(variant: CouncilVariant, state: Council, seat: SeatId
     taken = {each.entry for each in said.taken}
     missing = [f"#{number}" for number in list_advice(state) if number not in taken] if state.phase == "decide" else []
     return said, (f"missing taken {' '.join(missing)}",) if missing else ()
+
+
+def _names_option(state: Council, said: Contribution) -> bool:
+    options = state.opened.subject.options
+    return bool(options) and normalize_label(said.choice) in map(normalize_label, (*options, "abstain"))
+
+
+def _apply_choice(variant: CouncilVariant, state: Council, said: Contribution) -> Contribution:
+    """Return a vote for an option as a position on each candidate: the choice is what was asked for, and counts."""
+    votes = _rate_candidates(variant, state, said)
+    if len(votes) == 1:
+        return replace(said, position=votes[0].position, ballot=())
+    return replace(said, position=None, ballot=votes, condition="", due="") if votes else said
+
+
+def _contradicts(said: Contribution, votes: Sequence[CandidateVote]) -> bool:
+    """Whether a vote takes the other side than the choice beside it: which of the two is meant, only its seat can say."""
+    # To abstain from a resolution that one does not choose is no contradiction to the choice.
+    stated: dict[int, VotePosition] = {vote.candidate: vote.position for vote in said.ballot if vote.position != "abstain"}
+    if said.position is not None and len(votes) == 1:
+        stated[votes[0].candidate] = said.position
+    return any(_find_side(stated.get(vote.candidate, vote.position)) != _find_side(vote.position) for vote in votes)
+
+
+def _find_side(position: VotePosition) -> VotePosition:
+    return "support" if position == "conditional_support" else position
+
+
+def _rate_candidates(variant: CouncilVariant, state: Council, said: Contribution) -> tuple[CandidateVote, ...]:
+    """Return what a choice says of each candidate: who chooses another option opposes it."""
+    label, is_conditional = normalize_label(said.choice), bool(said.condition.strip())
+
+    def rate(number: int) -> CandidateVote:
+        line = state.line(number)
+        if label == "abstain" or line is None:
+            return CandidateVote(candidate=number, position="abstain")
+        if normalize_label(line.said.choice) != label:
+            return CandidateVote(candidate=number, position="oppose")
+        position: VotePosition = "conditional_support" if is_conditional else "support"
+        return CandidateVote(candidate=number, position=position, condition=said.condition, due=said.due)
+
+    return tuple(rate(number) for number in find_candidate_ids(variant, state))
 
 
 def _normalize_vote(variant: CouncilVariant, state: Council, said: Contribution) -> Normalized:

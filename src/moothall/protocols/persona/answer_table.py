@@ -5,15 +5,14 @@ A person speaks or listens; the bid that the rules need follows from that.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, get_args
 
 from moothall.codec.choice_rule import has_denial, split_clauses
 from moothall.codec.schemas import allow_choice, allow_entry, allow_list, allow_values, build_table_schema
 from moothall.codec.value_words import read_flag, read_share
-from moothall.domain.answer_table import AnswerField, ask_person, define_answer, index_by_kind
-from moothall.domain.effects import AnswerForm, Ask, Schema
-from moothall.domain.facts import Language
+from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
+from moothall.domain.effects import AnswerForm, Schema
 from moothall.domain.person import CONDITION, WHY, PersonAsk, PersonCommand, PersonStep
 from moothall.domain.roster import Seat
 from moothall.domain.safe_text import quote_lines
@@ -96,13 +95,7 @@ MAX_ENTRIES: Final = 500
 _ENTRY = re.compile(r"[#＃](\d{1,9})")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeetingAsk:
-    """An ask of a meeting."""
-
-    state: Meeting
-    ask: Ask
-
+class MeetingAsk(StateAsk[Meeting]):
     @property
     def seats(self) -> tuple[Seat, ...]:
         """Who answers: several seats of one mind where their bids are asked for together."""
@@ -110,16 +103,8 @@ class MeetingAsk:
         return next((group for group in groups if group[0].id == self.ask.seat), (self.state.seat(self.ask.seat),))
 
     @property
-    def language(self) -> Language:
-        return self.state.opened.language
-
-    @property
     def text(self) -> PersonaPersonText:
         return PERSONA_PERSON[self.language]
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        return self.state.opened.subject.options
 
     @property
     def is_last_speaker(self) -> bool:
@@ -284,7 +269,6 @@ FORMS: Final = index_by_kind(
 
 
 def build_person_ask(asked: MeetingAsk) -> PersonAsk:
-    """Build what a person is asked."""
     state, text, form = asked.state, asked.text, FORMS[asked.ask.kind]
     news = state.memory.recent
     match asked.ask.kind:

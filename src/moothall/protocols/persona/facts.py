@@ -5,14 +5,15 @@ Pydantic copies the docstrings of the answer shapes into the JSON schema that mo
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.facts import Closed, Fact, Opened, Reply
+from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import LostSeat
 from moothall.domain.topic import MAX_LABEL_LENGTH
+from moothall.scoring.posterior import Agreement
 
 Score = Annotated[float, Ge(0), Le(1)]
 View = Literal["agree", "contest", "none"]
@@ -33,15 +34,8 @@ _REFERENCE = re.compile(
     r"\s*+[,，·]?\s*+(?P<view>agree|disagree|contest|赞同|同意|反对|质疑)?\s*+[\])）】]?\s*+[:：。.\-—]*+\s*+",
     re.IGNORECASE,
 )
-_VIEWS: dict[str, View] = {
-    "agree": "agree",
-    "赞同": "agree",
-    "同意": "agree",
-    "disagree": "contest",
-    "contest": "contest",
-    "反对": "contest",
-    "质疑": "contest",
-}
+
+KINDS: Final[dict[str, type[Fact]]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +105,9 @@ class PersonaSpeech:
         if match is None:
             return cls(content=text)
         content = text[match.end() :].strip() or text
-        view = _VIEWS.get((match["view"] or "").lower(), "none")
+        from moothall.domain.vocabulary import LABELS
+
+        view: View = LABELS["view"].get((match["view"] or "").lower(), "none")
         return cls(content=content, refers_to=int(match["id"]) or None, view=view)
 
 
@@ -156,7 +152,7 @@ class Stand:
     moved_by: EntryRef | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.meeting_opened")
 class MeetingOpened(Opened):
     settings: PersonaSettings = PersonaSettings()
     imported: "tuple[ImportedTurn, ...]" = ()
@@ -186,24 +182,24 @@ class ImportedView:
     view: View
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.position_taken")
 class PositionTaken(Reply):
     said: Position
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.intent_declared")
 class IntentDeclared(Reply):
     said: Intent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.bids_declared")
 class BidsDeclared(Reply):
     """The bids of all seats of one model, given by one of them."""
 
     said: JointBids
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.floor_given")
 class FloorGiven(Fact):
     """`score` is what the bid counted for: its reaction, and what it gained in the `waited` turns."""
 
@@ -215,7 +211,7 @@ class FloorGiven(Fact):
     waited: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.turn_passed")
 class TurnPassed(Fact):
     """A turn in which nobody took the floor."""
 
@@ -223,24 +219,24 @@ class TurnPassed(Fact):
     lost: tuple[SeatId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.turn_taken")
 class TurnTaken(Reply):
     said: PersonaSpeech
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.talk_ended")
 class TalkEnded(Fact):
     turn: int
     reason: EndReason
     lost: tuple[SeatId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.conclusion_drafted")
 class ConclusionDrafted(Reply):
     said: Draft
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.stand_taken")
 class StandTaken(Reply):
     said: Stand
 
@@ -254,12 +250,14 @@ class WeighedStand:
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "persona.meeting_concluded")
 class MeetingConcluded(Closed):
     """The figures of the conclusion, computed from the record.
 
     `support` is the supporting side's share among those who took a side, `turnout` their share of all bias weight. `overruled`:
-    most of that weight opposes the decision. `unanswered` are the user's inputs that the conclusion says nothing to.
+    most of that weight opposes the decision. `unanswered` are the user's inputs that the conclusion says nothing to. `confidence`
+    is the chance that it is right by the choices that were named before anybody spoke, `effective` how many independent votes
+    those who took a side are worth; `agreement`, where nobody opposes it, whether all had chosen so before.
     """
 
     reason: EndReason
@@ -271,19 +269,6 @@ class MeetingConcluded(Closed):
     outcome_uncertain: bool = False
     overruled: bool = False
     unanswered: tuple[int, ...] = ()
-
-
-# These names are stored in every ledger: a released one never changes.
-KINDS: dict[str, type[Fact]] = {
-    "persona.meeting_opened": MeetingOpened,
-    "persona.position_taken": PositionTaken,
-    "persona.intent_declared": IntentDeclared,
-    "persona.bids_declared": BidsDeclared,
-    "persona.floor_given": FloorGiven,
-    "persona.turn_passed": TurnPassed,
-    "persona.turn_taken": TurnTaken,
-    "persona.talk_ended": TalkEnded,
-    "persona.conclusion_drafted": ConclusionDrafted,
-    "persona.stand_taken": StandTaken,
-    "persona.meeting_concluded": MeetingConcluded,
-}
+    confidence: float | None = None
+    effective: float = 0.0
+    agreement: Agreement | None = None

@@ -27,10 +27,11 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     bids = len({seat.platform for seat in opened.seats}) * share if opened.settings.bids == "together" else 1.0
     return (
         ExpectedCalls(seats=seats, least=blind, most=blind, tokens_out=SHORT_ANSWER),
-        ExpectedCalls(seats=seats, least=bids, most=bids * turns, tokens_out=SHORT_ANSWER),
-        ExpectedCalls(seats=seats, least=0, most=turns * share, tokens_out=LONG_ANSWER),
+        ExpectedCalls(seats=seats, least=bids, most=bids * turns, tokens_out=SHORT_ANSWER, steps=(1, turns)),
+        ExpectedCalls(seats=seats, least=0, most=turns * share, tokens_out=LONG_ANSWER, is_in_turn=True),
         # The draft, and one last word of everybody else.
-        ExpectedCalls(seats=seats, least=1, most=1, tokens_out=LONG_ANSWER),
+        ExpectedCalls(seats=seats, least=share, most=share, tokens_out=LONG_ANSWER, is_in_turn=True),
+        ExpectedCalls(seats=seats, least=1 - share, most=1 - share, tokens_out=LONG_ANSWER),
     )
 
 

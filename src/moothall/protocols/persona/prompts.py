@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from moothall.codec.schemas import build_table_schema
 from moothall.domain.claims import cut_text, extract_claim
-from moothall.domain.context import ContextWindow, Digest, Perception, Utterance
+from moothall.domain.context import ContextWindow, Perception, Utterance
 from moothall.domain.effects import AnswerRules, Ask, Brief
 from moothall.domain.facts import Language
 from moothall.domain.ids import SeatId
@@ -104,7 +104,6 @@ def build_answer_rules(state: Meeting, ask: Ask) -> AnswerRules:
 
 
 def build_brief(state: Meeting, ask: Ask) -> Brief:
-    """Build the brief of an ask."""
     words = PERSONA_PROMPT[state.opened.language]
     seat = state.seat(ask.seat)
     form, asked = FORMS[ask.kind], MeetingAsk(state=state, ask=ask)
@@ -155,7 +154,7 @@ def build_shared_prompt(language: Language, goal: str, table: tuple[tuple[SeatId
     if table:
         parts.append(f"{words.table}\n{', '.join(_format_seat(seat, stance) for seat, stance in table)}")
     if memory.older:
-        lines = [_format_digest(line) for line in memory.older]
+        lines = [f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}" for line in memory.older]
         if memory.left_out:
             lines.append(words.left_out.format(count=memory.left_out))
         parts.append("\n".join([words.earlier, *lines]))
@@ -293,10 +292,6 @@ def _format_seat(seat: SeatId, stance: str) -> str:
 def _format_utterance(words: PersonaPromptText, utterance: Utterance) -> str:
     answers = f", {words.answering} #{utterance.refers_to}" if utterance.refers_to else ""
     return f"[#{utterance.id} {utterance.speaker}{answers}]\n{quote_lines(utterance.text)}"
-
-
-def _format_digest(line: Digest) -> str:
-    return f"[#{line.id} {line.speaker}]\n{FENCE}{one_line(line.text)}"
 
 
 def _find_subject(state: Meeting, kind: str) -> str:

@@ -47,7 +47,7 @@ def _build_decision(timeline: PersonaTimeline, decision: Decision, words: Person
         return (*shown, *sections.build_decision_blocks(timeline, decision, words), *answers)
     read_back = blocks.Line(words.read_back, "dim")
     outcome = build_section(words.decision, (sections.build_outcome(timeline, decision, words), read_back))
-    return (*shown, *outcome, *sections.build_dissent(decision, words), *answers)
+    return (*shown, *outcome, *sections.build_obligations(decision, words), *sections.build_dissent(decision, words), *answers)
 
 
 def _build_answers(decision: Decision, words: PersonaReportText) -> tuple[Block, ...]:

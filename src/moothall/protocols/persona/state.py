@@ -5,7 +5,7 @@ the conclusion has for the record. Nobody is asked for the current consensus: ev
 newest entry or contests it, and a speech may say so about the entry that it answers.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -14,8 +14,10 @@ from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import ProtocolState, list_lost_seats
 from moothall.domain.roster import EMBEDDED, UNNAMED_MINDS, Seat, parse_kind
 from moothall.protocols.persona import facts
-from moothall.scoring.confidence import ORDINARY_CONFIDENCE
+from moothall.scoring.independence import build_seat_correlations, count_effective_votes
 from moothall.scoring.positions import compute_balance, compute_weight, is_outcome_uncertain
+from moothall.scoring.posterior import Agreement, find_agreement, weigh_blind_answers
+from moothall.scoring.resolution import ORDINARY_CONFIDENCE
 
 MAX_POINTS = 20
 
@@ -208,6 +210,8 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         for seat in state.seats
         if seat.id in stands
     )
+    siding = [seat for seat in state.seats if seat.id in stands and stands[seat.id].verdict != "abstain"]
+    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
     balance = compute_balance((position.verdict, position.weight) for position in positions)
     # A missing seat could have voted with full confidence, so its weight counts without one.
     missing = sum(seat.weight * seat.trust for seat in state.seats if seat.id not in stands)
@@ -221,7 +225,24 @@ def build_conclusion(state: Meeting) -> facts.MeetingConcluded:
         outcome_uncertain=bool(state.losses) if state.draft is None else is_outcome_uncertain(balance, missing),
         overruled=balance.oppose > balance.support,
         unanswered=list_unanswered(state),
+        confidence=_compute_blind_confidence(state),
+        effective=count_effective_votes([s.weight for s in siding], lambda i, j: correlations(siding[i].id, siding[j].id)),
+        agreement=_find_agreement(state, stands, siding),
     )
+
+
+def _compute_blind_confidence(state: Meeting) -> float | None:
+    """Return the chance that the draft's choice is right, by what the seats chose before anybody spoke."""
+    stated = {seat: position.confidence for seat, position in state.positions.items() if position is not None}
+    answers = {seat: (choice, stated.get(seat)) for seat, choice in state.choices.items()}
+    evidence = weigh_blind_answers(state.seats, answers, state.opened.subject)
+    return evidence.find_confidence(state.draft.choice) if evidence is not None and state.draft is not None else None
+
+
+def _find_agreement(state: Meeting, stands: Mapping[SeatId, facts.Stand], siding: Sequence[Seat]) -> Agreement | None:
+    if state.draft is None or any(stands[seat.id].verdict == "oppose" for seat in siding):
+        return None
+    return find_agreement(state.draft.choice, [seat.id for seat in siding], state.choices)
 
 
 def list_unanswered(state: Meeting) -> tuple[int, ...]:

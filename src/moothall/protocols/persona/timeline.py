@@ -16,9 +16,10 @@ from moothall.protocols.persona import facts
 from moothall.protocols.persona.facts import BidsDeclared, FloorGiven, Intent, IntentDeclared, MeetingConcluded, TurnTaken
 from moothall.protocols.persona.rules import RULES
 from moothall.protocols.persona.state import Meeting, collect_last_words
-from moothall.reports.decision import AnsweredInput, Decision, Dissent, SeatPosition, SourcedClaim
+from moothall.reports.decision import AnsweredInput, Decision, Dissent, Obligation, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision
 from moothall.reports.timeline import TimelineBase, TimelineLine, format_time
+from moothall.scoring.independence import count_minds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,6 @@ class PersonaTimeline(TimelineBase[Meeting]):
 
 
 def build_decision(timeline: PersonaTimeline) -> Decision:
-    """Build the current decision."""
     meeting, closed = timeline.state, timeline.closed
     concluded = closed if isinstance(closed, MeetingConcluded) else None
     draft = meeting.draft if concluded is not None else None
@@ -146,21 +146,23 @@ def build_decision(timeline: PersonaTimeline) -> Decision:
         return apply_conclusion(shared, closed.conclusion)
     if concluded is None:
         return shared
-    return replace(
+    siding = [meeting.seat(position.seat) for position in concluded.positions if position.verdict != "abstain"]
+    return copy_fields(
+        Decision,
         shared,
+        concluded,
         ended_by=concluded.reason,
         decision=_build_claim(draft.decision, timeline) if draft else None,
-        author=concluded.author,
         choice=draft.choice if draft else "",
-        confidence=draft.confidence if draft else None,
-        support=concluded.support,
-        turnout=concluded.turnout,
+        confidence_from="blind" if concluded.confidence is not None else None,
+        author_confidence=draft.confidence if draft else None,
+        positions=shared.positions,
+        voters=len(siding),
+        minds=count_minds(siding),
         reasons=tuple(_build_claim(claim, timeline) for claim in draft.reasons) if draft else (),
         dissent=_build_dissent(timeline, draft) if draft else (),
+        obligations=_build_obligations(timeline) if draft else (),
         open_questions=tuple(_build_claim(claim, timeline) for claim in draft.open_questions) if draft else (),
-        lost=concluded.lost,
-        outcome_uncertain=concluded.outcome_uncertain,
-        overruled=concluded.overruled,
         answers=_build_answers(timeline, concluded, draft),
     )
 
@@ -222,17 +224,20 @@ def _build_positions(timeline: PersonaTimeline, concluded: MeetingConcluded | No
 
 
 def _build_dissent(timeline: PersonaTimeline, draft: facts.Draft) -> tuple[Dissent, ...]:
-    meeting = timeline.state
-    voiced: list[Dissent] = []
-    for seat, stand in collect_last_words(meeting).items():
-        if stand.verdict == "oppose":
-            voiced.append(Dissent(seat=seat, kind="oppose", text=stand.position))
-        if stand.verdict == "conditional":
-            voiced.append(Dissent(seat=seat, kind="conditional", text=stand.condition or stand.position))
-    for claim in draft.dissent:
-        known = _build_claim(claim, timeline)
-        voiced.append(Dissent(seat=None, kind="reported", text=known.text, entries=known.entries))
-    return tuple(voiced)
+    """Return who opposes the conclusion, and the dissent that its author reports. A condition is an obligation instead."""
+    stands = collect_last_words(timeline.state)
+    reported = [_build_claim(claim, timeline) for claim in draft.dissent]
+    return (
+        *(Dissent(seat=seat, kind="oppose", text=stand.position) for seat, stand in stands.items() if stand.verdict == "oppose"),
+        *(Dissent(seat=None, kind="reported", text=claim.text, entries=claim.entries) for claim in reported),
+    )
+
+
+def _build_obligations(timeline: PersonaTimeline) -> tuple[Obligation, ...]:
+    """Return the conditions of those who support the conclusion: what must hold, and who set it (D-22)."""
+    stands = collect_last_words(timeline.state)
+    conditions = [(seat, stand.condition or stand.position) for seat, stand in stands.items() if stand.verdict == "conditional"]
+    return number_obligations(((seat, text, "", ()) for seat, text in conditions), timeline.settled)
 
 
 T = TypeVar("T")
@@ -262,6 +267,7 @@ def apply_conclusion(decision: Decision, conclusion: str) -> Decision:
         turnout=_parse_share(document.get("turnout")),
         reasons=_parse_each(document.get("reasons"), _parse_claim),
         dissent=_parse_each(document.get("dissent"), _parse_dissent),
+        obligations=_parse_each(document.get("obligations"), _parse_obligation),
         open_questions=_parse_each(document.get("open_questions"), _parse_claim),
         overruled=document.get("overruled") is True,
         answers=_parse_each(document.get("answers"), _parse_answer),
@@ -308,6 +314,12 @@ def _parse_dissent(value: Any) -> Dissent | None:
     return Dissent(
         seat=_parse_seat(value.get("seat")), kind=kind, text=value["text"], entries=_parse_entries(value.get("entries"))
     )
+
+
+def _parse_obligation(value: Any) -> Obligation | None:
+    if not isinstance(value, dict) or (seat := _parse_seat(value.get("seat"))) is None or not _parse_text(value.get("text")):
+        return None
+    return Obligation(seat=seat, text=value["text"])
 
 
 def _parse_answer(value: Any) -> AnsweredInput | None:

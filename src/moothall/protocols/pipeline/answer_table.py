@@ -1,31 +1,24 @@
 """The answers of a pipeline, field by field: the work of a step, or a verdict on it."""
 
-from dataclasses import dataclass
 from typing import Final
 
-from moothall.domain.answer_table import AnswerField, ask_person, define_answer, index_by_kind
+from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
 from moothall.domain.context import Utterance
 from moothall.domain.effects import AnswerForm, Ask
-from moothall.domain.person import WHY, PersonAsk, PersonChoice, PersonStep
+from moothall.domain.person import WHY, PersonAsk, PersonStep
 from moothall.domain.safe_text import quote_lines
 from moothall.locale.catalogues import PERSON_STEPS, PIPELINE_PERSON, PipelinePersonText
 from moothall.protocols.pipeline.facts import REVIEW, VALIDATE, WORK, Artefact, GateVerdict, VerdictGiven, WorkDone
 from moothall.protocols.pipeline.state import Pipeline
-from moothall.reports.person_steps import POSITION, WORDS, ask_words
+from moothall.reports.person_steps import POSITION, WORDS, ask_which, ask_words
 
 MAX_INPUTS: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepAsk:
-    """An ask of the current step."""
-
-    state: Pipeline
-    ask: Ask
-
+class StepAsk(StateAsk[Pipeline]):
     @property
     def text(self) -> PipelinePersonText:
-        return PIPELINE_PERSON[self.state.opened.language]
+        return PIPELINE_PERSON[self.language]
 
 
 Row = AnswerField[StepAsk]
@@ -37,9 +30,8 @@ def _ask_work(asked: StepAsk) -> list[PersonStep]:
 
 
 def _ask_verdict(asked: StepAsk) -> list[PersonStep]:
-    choices = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.verdicts.items())
     judge = asked.text.judge_again if asked.state.is_review else asked.text.judge
-    return [PersonStep(name=POSITION, text=judge, choices=choices, kind="position", is_needed=True)]
+    return [ask_which(judge, asked.text.verdicts)]
 
 
 def _ask_reasons(asked: StepAsk) -> list[PersonStep]:
@@ -60,8 +52,8 @@ FORMS: Final = index_by_kind(
         AnswerForm(kind=WORK, reply=WorkDone, shape=Artefact, form="text", max_tokens=2_000),
         Row("content", is_needed=True, ask=_ask_work, read=lambda _, answers: answers[WORDS]),
     ),
-    define_answer(AnswerForm(kind=VALIDATE, reply=VerdictGiven, shape=GateVerdict, form="text", max_tokens=900), *VERDICT),
-    define_answer(AnswerForm(kind=REVIEW, reply=VerdictGiven, shape=GateVerdict, form="text", max_tokens=900), *VERDICT),
+    define_answer(AnswerForm(kind=VALIDATE, reply=VerdictGiven, shape=GateVerdict, form="json", max_tokens=900), *VERDICT),
+    define_answer(AnswerForm(kind=REVIEW, reply=VerdictGiven, shape=GateVerdict, form="json", max_tokens=900), *VERDICT),
 )
 
 

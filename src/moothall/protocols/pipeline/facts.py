@@ -5,12 +5,12 @@ Pydantic copies the docstrings of the answer shapes into the JSON schema that mo
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self, get_args
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.domain.consult import parse_json_object
-from moothall.domain.facts import Closed, Fact, Opened, Reply
+from moothall.codec.choice_rule import build_choices, find_choice
+from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 
 Name = Annotated[str, MinLen(1), MaxLen(64)]
@@ -28,18 +28,19 @@ Judgement = Literal["APPROVED", "REJECTED"]
 
 # The longer form comes first: "not approved" begins with no verdict, and "不通过" holds "通过".
 _JUDGED: Final = r"not approved|approved?|accepted|rejected?|不通过|不批准|通过|批准|驳回|拒绝"
-_WORDS = re.compile(rf"\b(?:{_JUDGED})\b|不通过|不批准|通过|批准|驳回|拒绝", re.IGNORECASE)
 # Bounded repetitions: an answer of thousands of marks must not cause backtracking.
 _VERDICT = re.compile(
     r"[\s*#>_`-]{0,20}(?:(?:(?:my )?(?:verdict|decision)|结论|裁定|判定)[\s*]{0,4}(?:[:：]|is)[\s*]{0,4})?"
     rf"((?:{_JUDGED})(?![a-z]))",
     re.IGNORECASE,
 )
+_APPROVED = re.compile("approv|accept|(?<!不)(?:通过|批准)", re.IGNORECASE)
 _MARKS: Final = " \t*_`.,:;!。，：；！—–-了"
-_MEANS: Final[dict[str, Judgement]] = {
-    **dict.fromkeys(("approved", "approve", "accepted", "通过", "批准"), "APPROVED"),
-    **dict.fromkeys(("rejected", "reject", "not approved", "不通过", "不批准", "驳回", "拒绝"), "REJECTED"),
-}
+_APPROVALS: Final = frozenset({"approved", "approve", "accepted", "通过", "批准"})
+_VERDICTS: Final = build_choices(get_args(Judgement))
+_SENTENCE_ENDS: Final = (".", "!", "。", "！")
+
+KINDS: Final[dict[str, type[Fact]]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,65 +82,65 @@ class Artefact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
-    """What a gate ends in."""
-
     verdict: Judgement
     content: Line = ""
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Parse a verdict: the first line begins with APPROVED or REJECTED, or the last line is just that; the rest is the
-        reasons.
+        """Parse a verdict in words: the first line makes it, or the last line is just that; the rest is the reasons.
 
-        Raises ValueError if there is no verdict, or if both are given.
+        Raises ValueError if there is no verdict, or if a line makes another one.
         """
-        fields = parse_json_object(text, "verdict")
-        if fields:
-            verdict = _MEANS.get(str(fields["verdict"]).strip().casefold())
-            reasons = str(fields.get("content") or fields.get("reasons") or "")
-        else:
-            verdict, reasons = _parse_verdict([line.strip() for line in text.strip().splitlines()])
-        if verdict is None:
+        lines = [line.strip() for line in text.strip().splitlines() if not line.lstrip().startswith("```")]
+        read = _read_first_line(lines) or _read_last_line(lines)
+        if read is None or any(_read_line(line) not in {None, read[0]} for line in lines):
             raise ValueError("a first line that begins with APPROVED or with REJECTED was expected, and not both")
-        return cls(verdict=verdict, content=reasons[:20_000])
+        return cls(verdict=read[0], content=read[1][:20_000])
 
 
-def _parse_verdict(lines: list[str]) -> tuple[Judgement | None, str]:
-    """Return the verdict of some lines, and the remaining text."""
-    first = _VERDICT.match(lines[0]) if lines else None
-    if first is not None:
-        said = {_MEANS[each.casefold()] for each in _WORDS.findall(lines[0])}
-        reasons = "\n".join([lines[0][first.end() :].lstrip(_MARKS), *lines[1:]]).strip()
-        # "APPROVED, not REJECTED" is ambiguous for a parser: the agent is asked again.
-        return (_MEANS[first[1].casefold()], reasons) if len(said) == 1 else (None, "")
-    alone = {
-        at: match for at, line in enumerate(lines) if (match := _VERDICT.match(line)) and not line[match.end() :].strip(_MARKS)
-    }
-    said = {_MEANS[match[1].casefold()] for match in alone.values()}
-    # All lines that hold only a verdict must agree, and the last line must be one of them.
-    if len(said) != 1 or len(lines) - 1 not in alone:
-        return None, ""
-    return said.pop(), "\n".join(lines[:-1]).strip()
+def _read_line(line: str) -> Judgement | None:
+    """Return the verdict that a line makes by the rule for all choices, which reads nothing across a denial."""
+    read = find_choice(line, _VERDICTS)
+    return None if read is None else "APPROVED" if read.value == "APPROVED" else "REJECTED"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _read_first_line(lines: list[str]) -> tuple[Judgement, str] | None:
+    first = lines[0] if lines else ""
+    verdict, head = _read_line(first), _VERDICT.match(first)
+    rest = first if head is None else first[head.end() :]
+    # The reasons of a rejection may deny what they like, where a mark parts them from it: a gate stays closed.
+    if head is not None and head[1].casefold() not in _APPROVALS and rest[:1] in _MARKS and not _APPROVED.search(rest):
+        verdict = "REJECTED"
+    return None if verdict is None else (verdict, "\n".join([rest.lstrip(_MARKS), *lines[1:]]).strip())
+
+
+def _read_last_line(lines: list[str]) -> tuple[Judgement, str] | None:
+    head = _VERDICT.match(lines[-1]) if len(lines) > 1 else None
+    before = next((line for line in reversed(lines[:-1]) if line), "")
+    # "The work is not", and on the next line "APPROVED", is one sentence.
+    if head is None or lines[-1][head.end() :].strip(_MARKS) or not before.endswith(_SENTENCE_ENDS):
+        return None
+    return ("APPROVED" if head[1].casefold() in _APPROVALS else "REJECTED"), "\n".join(lines[:-1]).strip()
+
+
+@add_kind(KINDS, "pipeline.opened")
 class PipelineOpened(Opened):
     """The opening. `seats` are the agents."""
 
     settings: PipelineSettings = PipelineSettings()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "pipeline.work_done")
 class WorkDone(Reply):
     said: Artefact
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "pipeline.verdict_given")
 class VerdictGiven(Reply):
     said: GateVerdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "pipeline.step_rejected")
 class StepRejected(Fact):
     """A gate rejected for the `times`-th time, and what follows: back to a step, a consultation, or the end."""
 
@@ -149,19 +150,10 @@ class StepRejected(Fact):
     to: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "pipeline.closed")
 class PipelineClosed(Closed):
     """The end of a pipeline. `step` is where it ended; `agent` who failed there, if anyone did."""
 
     outcome: Outcome
     step: str = ""
     agent: SeatId | None = None
-
-
-KINDS: dict[str, type[Fact]] = {
-    "pipeline.opened": PipelineOpened,
-    "pipeline.work_done": WorkDone,
-    "pipeline.verdict_given": VerdictGiven,
-    "pipeline.step_rejected": StepRejected,
-    "pipeline.closed": PipelineClosed,
-}

@@ -59,7 +59,9 @@ def _build_outcome(timeline: PipelineTimeline, decision: Decision, words: Pipeli
     # The decision is the last artefact, and so the last line that belongs to a step and is no verdict.
     made = [line.id for line in timeline.lines if line.step and not line.verdict][-1:]
     author = (f"{decision.author} ", blocks.References(tuple(made), "({line})"))
-    return (blocks.Quote(decision.decision.text, "strong"), blocks.Fields(((words.author, author), *rows)))
+    gates = [f"{step.agent} ({step.name})" for step in timeline.state.steps if timeline.verdicts.get(step.name) == "APPROVED"]
+    approved: list[tuple[str, blocks.Cell]] = [(words.approved_by, ", ".join(gates))] if gates else []
+    return (blocks.Quote(decision.decision.text, "strong"), blocks.Fields(((words.author, author), *approved, *rows)))
 
 
 def _build_rejections(decision: Decision, words: PipelineReportText) -> list[Block]:

@@ -1,9 +1,8 @@
 """The answers of a conference, field by field: a speech in the speaker's own words, or the minutes."""
 
-from dataclasses import dataclass
 from typing import Final
 
-from moothall.domain.answer_table import AnswerField, ask_person, define_answer, index_by_kind
+from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
 from moothall.domain.context import Utterance, clip_utterance
 from moothall.domain.effects import AnswerForm, Ask
 from moothall.domain.person import Answers, PersonAsk, PersonChoice, PersonStep
@@ -17,16 +16,10 @@ AGREED: Final = "agreed"
 MAX_SPEECHES: Final = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConferenceAsk:
-    """An ask of a conference."""
-
-    state: Conference
-    ask: Ask
-
+class ConferenceAsk(StateAsk[Conference]):
     @property
     def text(self) -> RoundtablePersonText:
-        return ROUNDTABLE_PERSON[self.state.opened.language]
+        return ROUNDTABLE_PERSON[self.language]
 
 
 Row = AnswerField[ConferenceAsk]
@@ -69,7 +62,6 @@ FORMS: Final = index_by_kind(
 
 
 def build_person_ask(state: Conference, ask: Ask) -> PersonAsk:
-    """Build what a person is asked."""
     asked = ConferenceAsk(state=state, ask=ask)
     latest = state.speeches[-MAX_SPEECHES:]
     news = tuple(clip_utterance(Utterance(id=speech.number, speaker=speech.seat, text=speech.said.content)) for speech in latest)

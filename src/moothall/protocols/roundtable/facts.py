@@ -9,8 +9,8 @@ from typing import Annotated, Final, Literal, Self
 
 from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 
-from moothall.codec.choice_rule import apply_rule, build_choices
-from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply
+from moothall.codec.choice_rule import POSITIONS, apply_rule
+from moothall.domain.facts import Closed, Fact, Loss, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.domain.topic import MAX_LABEL_LENGTH, drop_choice, extract_choice
 from moothall.protocols.roundtable.sections import MinutesSection
@@ -30,6 +30,8 @@ _NEXT = re.compile(
 )
 _HEADING = re.compile(r"^#{1,4}\s", re.MULTILINE)
 _CONSENSUS = re.compile(r"^[ \t]*\[(?:共识|consensus)\][ \t]*$", re.IGNORECASE | re.MULTILINE)
+
+KINDS: Final[dict[str, type[Fact]]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +85,12 @@ class Minutes:
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read minutes. Raises ValueError when they are a vote against and no more: such a vote says nothing that was agreed."""
-        if (read := apply_rule(text, _POSITIONS)) is not None and read.value in {"oppose", "abstain"}:
+        if (read := apply_rule(text, POSITIONS)) is not None and read.value in {"oppose", "abstain"}:
             raise ValueError("the minutes of the conference were expected, and this is one position")
         return cls(content=text.strip(), choice=extract_choice(text))
 
 
-_POSITIONS: Final = build_choices(("support", "conditional_support", "oppose", "abstain"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "roundtable.opened")
 class ConferenceOpened(Opened):
     """The opening. `seats` are the speakers in order, the moderator last.
 
@@ -106,12 +105,12 @@ class ConferenceOpened(Opened):
         return frozenset({MODERATOR})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "roundtable.speech_given")
 class SpeechGiven(Reply):
     said: RoundtableSpeech
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "roundtable.speaker_skipped")
 class SpeakerSkipped(Fact):
     """A speaker failed twice in its turn; the conference continued."""
 
@@ -120,7 +119,7 @@ class SpeakerSkipped(Fact):
     reason: Loss
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "roundtable.talk_concluded")
 class TalkConcluded(Fact):
     """The speeches are over; the moderator writes the minutes."""
 
@@ -128,12 +127,12 @@ class TalkConcluded(Fact):
     reason: EndReason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "roundtable.minutes_written")
 class MinutesWritten(Reply):
     said: Minutes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "roundtable.minutes_returned")
 class MinutesReturned(Fact):
     """The minutes lack these sections: their author is asked for them once more."""
 
@@ -141,7 +140,7 @@ class MinutesReturned(Fact):
     missing: tuple[MinutesSection, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "roundtable.closed")
 class ConferenceClosed(Closed):
     """The end of a conference. Without an `author` nobody could write the minutes, and they were built from the speeches.
 
@@ -152,14 +151,3 @@ class ConferenceClosed(Closed):
     author: SeatId | None
     skipped: tuple[SeatId, ...] = ()
     missing: tuple[MinutesSection, ...] = ()
-
-
-KINDS: dict[str, type[Fact]] = {
-    "roundtable.opened": ConferenceOpened,
-    "roundtable.speech_given": SpeechGiven,
-    "roundtable.speaker_skipped": SpeakerSkipped,
-    "roundtable.talk_concluded": TalkConcluded,
-    "roundtable.minutes_written": MinutesWritten,
-    "roundtable.closed": ConferenceClosed,
-    "roundtable.minutes_returned": MinutesReturned,
-}

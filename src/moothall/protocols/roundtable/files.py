@@ -98,7 +98,6 @@ def remove_notes(prompt: str) -> str:
 
 
 def extract_notes(prompt: str) -> tuple[str, ...]:
-    """Return the notes in a prompt."""
     return tuple(note.strip() for note in prompt.split(NOTE)[1:])
 
 

@@ -18,7 +18,7 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
     assert isinstance(opened, ConferenceOpened)
     speakers = tuple(seat.id for seat in opened.seats if seat.id != MODERATOR)
     return (
-        ExpectedCalls(seats=speakers, least=1, most=opened.settings.max_rounds),
+        ExpectedCalls(seats=speakers, least=1, most=opened.settings.max_rounds, is_in_turn=True),
         ExpectedCalls(seats=(MODERATOR,), least=1, most=1, tokens_out=2 * LONG_ANSWER),
     )
 

@@ -38,7 +38,6 @@ def build_answer_rules(state: Conference, ask: Ask) -> AnswerRules:
 
 
 def build_brief(state: Conference, ask: Ask) -> Brief:
-    """Build the brief of an ask."""
     words = ROUNDTABLE_PROMPT[state.opened.language]
     memory = ContextWindow(window=RECENT)
     for speech in state.recent:

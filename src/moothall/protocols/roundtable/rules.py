@@ -127,14 +127,7 @@ def _apply_minutes(state: Conference, seat: SeatId, said: facts.Minutes) -> Conf
 def _return_minutes(state: Conference, seat: SeatId, missing: tuple[MinutesSection, ...]) -> Conference:
     """Ask the author once more; its words stay, in case that nothing better comes."""
     return fast_replace(
-        state,
-        minutes=None,
-        author=None,
-        returned=state.minutes,
-        returned_to=seat,
-        missing=missing,
-        turn=state.turn + 1,
-        failed=0,
+        state, minutes=None, author=None, returned=state.minutes, returned_to=seat, missing=missing, turn=state.turn + 1, failed=0
     )
 
 

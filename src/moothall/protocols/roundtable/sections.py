@@ -126,8 +126,6 @@ _MARKUP: Final = "-*•># \t"
 
 @dataclass(frozen=True, slots=True)
 class SpeechText:
-    """A speech as it was given."""
-
     number: int
     seat: str
     content: str

@@ -5,39 +5,25 @@ A person brings ideas, a word on a finding of another seat, checks and votes; fi
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Final, get_args
 
 from moothall.codec.schemas import allow_choice, allow_line, allow_list, allow_text, allow_values, build_table_schema
-from moothall.domain.answer_table import AnswerField, ask_person, define_answer, index_by_kind
+from moothall.domain.answer_table import AnswerField, StateAsk, ask_person, define_answer, index_by_kind
 from moothall.domain.context import Utterance, extract_first_sentence
 from moothall.domain.effects import AnswerForm, Ask, Schema
-from moothall.domain.facts import Language
 from moothall.domain.person import CONDITION, WHY, Answers, PersonAsk, PersonChoice, PersonStep, build_key
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.domain.topic import MAX_LABEL_LENGTH
-from moothall.locale.catalogues import PERSON_STEPS, SWARM_PERSON, SwarmPersonText
+from moothall.locale.catalogues import SWARM_PERSON, SwarmPersonText
 from moothall.protocols.swarm import answers as shapes
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.rules.collisions import find_invitation
-from moothall.protocols.swarm.rules.directions import build_decision_report
-from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer
+from moothall.protocols.swarm.rules.evidence import AnswerIndex, PossibleAnswer, build_decision_report
 from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH, REASONS
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
-from moothall.reports.person_steps import (
-    POSITION,
-    WORDS,
-    ask_confidence,
-    ask_position,
-    ask_words,
-    compute_confidence,
-    join_long_choice,
-    offer_choice,
-    offer_pass,
-    read_choice,
-    split_lines,
-)
+from moothall.reports import person_steps
 from moothall.scoring.positions import VotePosition
 
 HOLDS: Final = "holds"
@@ -59,24 +45,10 @@ OFFERED: Final = ("deposit_pheromone", "send_stop_signal", "claim_subtask", "tra
 _NUMBER = re.compile(r"\d{1,9}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SwarmAsk:
-    """An ask of a swarm."""
-
-    state: Swarm
-    ask: Ask
-
-    @property
-    def language(self) -> Language:
-        return self.state.opened.language
-
+class SwarmAsk(StateAsk[Swarm]):
     @property
     def text(self) -> SwarmPersonText:
         return SWARM_PERSON[self.language]
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        return self.state.opened.subject.options
 
     @property
     def is_classic(self) -> bool:
@@ -169,14 +141,14 @@ def _allow_operations(asked: SwarmAsk) -> Schema:
 
 
 def _ask_findings(asked: SwarmAsk) -> list[PersonStep]:
-    steps, shown = [ask_words(asked.text.explore, is_needed=False)], asked.shown_ideas
+    steps, shown = [person_steps.ask_words(asked.text.explore, is_needed=False)], asked.shown_ideas
     if shown:
         steps.append(PersonStep(name=HOLDS, text=asked.text.holds, kind="numbers", numbers=frozenset(shown)))
     return steps
 
 
 def _read_findings(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
-    new = split_lines(join_long_choice(answers.get(WORDS, ""), answers))
+    new = person_steps.split_lines(person_steps.join_long_choice(answers.get(person_steps.WORDS, ""), answers))
     named = [int(number) for number in _NUMBER.findall(answers.get(HOLDS, ""))] or list(asked.agent.holds)
     held = [idea.text for number in named if (idea := asked.state.board.idea(number)) is not None]
     perspective = asked.order.perspective[:MAX_PERSPECTIVE]
@@ -198,11 +170,6 @@ def _read_decision(asked: SwarmAsk, answers: Answers) -> Mapping[str, object]:
     return asdict(build_decision_report(asked.state, asked.agent, _read_direction(asked, answers), asked.text.reason))
 
 
-def _ask_action(asked: SwarmAsk) -> list[PersonStep]:
-    choices = tuple(PersonChoice(value=value, text=text) for value, text in asked.text.actions.items())
-    return [PersonStep(name=POSITION, text=asked.text.collide, choices=choices, kind="position", is_needed=True)]
-
-
 def _ask_target(asked: SwarmAsk) -> list[PersonStep]:
     numbers = [each.number for each in asked.targets]
     if len(numbers) < 2:
@@ -217,20 +184,20 @@ def _read_target(asked: SwarmAsk, answers: Answers) -> str:
 
 
 def _ask_verdicts(asked: SwarmAsk) -> list[PersonStep]:
-    text, steps = asked.text, list[PersonStep]()
-    choices = tuple(PersonChoice(value=verdict, text=text.verdicts[verdict]) for verdict in get_args(shapes.CheckVerdict))
-    for each in asked.checked:
-        group, question = str(each.number), text.check.format(seat=each.seat, text=one_line(each.core_idea))
-        steps.append(PersonStep(name=POSITION, text=question, choices=choices, kind="position", is_needed=True, group=group))
-        steps.append(PersonStep(name=WHY, text=PERSON_STEPS[asked.language].why, group=group))
-    return steps
+    verdicts = {verdict: asked.text.verdicts[verdict] for verdict in get_args(shapes.CheckVerdict)}
+    questions = {each.number: asked.text.check.format(seat=each.seat, text=one_line(each.core_idea)) for each in asked.checked}
+    return [
+        step
+        for number, question in questions.items()
+        for step in person_steps.ask_which_and_why(asked.language, question, verdicts, str(number))
+    ]
 
 
 def _read_verdicts(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
     return [
         {
             "finding": each.id,
-            "verdict": answers[build_key(POSITION, str(each.number))],
+            "verdict": answers[build_key(person_steps.POSITION, str(each.number))],
             "reason": answers.get(build_key(WHY, str(each.number)), "")[:MAX_TEXT],
         }
         for each in asked.checked
@@ -255,14 +222,14 @@ def _ask_votes(asked: SwarmAsk) -> list[PersonStep]:
     steps = [
         step
         for idea in asked.ideas
-        for step in ask_position(
+        for step in person_steps.ask_position(
             asked.language,
             get_args(VotePosition),
             text=asked.text.vote.format(number=idea.number, text=one_line(idea.text)),
             group=str(idea.number),
         )
     ]
-    return [*steps, ask_confidence(asked.language)] if steps else []
+    return [*steps, person_steps.ask_confidence(asked.language)] if steps else []
 
 
 def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]:
@@ -273,8 +240,8 @@ def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]
         votes.append(
             {
                 "idea": idea.number,
-                "position": answers[build_key(POSITION, group)],
-                "confidence": compute_confidence(answers),
+                "position": answers[build_key(person_steps.POSITION, group)],
+                "confidence": person_steps.compute_confidence(answers),
                 "reason": "\n".join(part for part in reasons if part)[:MAX_TEXT],
             }
         )
@@ -282,13 +249,13 @@ def _read_votes(asked: SwarmAsk, answers: Answers) -> list[Mapping[str, object]]
 
 
 def _ask_synthesis(asked: SwarmAsk) -> list[PersonStep]:
-    choice = [offer_choice(asked.language, asked.options)] if asked.is_classic else []
-    return [ask_words(asked.text.synthesis), *choice]
+    choice = [person_steps.offer_choice(asked.language, asked.options)] if asked.is_classic else []
+    return [person_steps.ask_words(asked.text.synthesis), *choice]
 
 
 def _read_synthesis(_: SwarmAsk, answers: Answers) -> str:
     # In the form in which everybody says it: the text is the whole answer.
-    words, choice = join_long_choice(answers[WORDS], answers), read_choice(answers)
+    words, choice = person_steps.join_long_choice(answers[person_steps.WORDS], answers), person_steps.read_choice(answers)
     return f"{words}\n\n[CHOICE] {choice}" if choice else words
 
 
@@ -322,8 +289,8 @@ FORMS: Final = index_by_kind(
             "choice",
             when=lambda asked: asked.state.round == 1,
             allow=lambda asked: allow_choice(asked.options, MAX_LABEL_LENGTH),
-            ask=lambda asked: [offer_choice(asked.language, asked.options)],
-            read=lambda _, answers: read_choice(answers),
+            ask=lambda asked: [person_steps.offer_choice(asked.language, asked.options)],
+            read=lambda _, answers: person_steps.read_choice(answers),
         ),
         Row("operations", when=lambda asked: not asked.is_classic, allow=_allow_operations),
         Row("decisionReport", is_hidden=True, read=_read_decision),
@@ -336,15 +303,15 @@ FORMS: Final = index_by_kind(
             "action",
             is_needed=True,
             silence="pass",
-            ask=_ask_action,
-            read=lambda _, answers: answers[POSITION],
+            ask=lambda asked: [person_steps.ask_which(asked.text.collide, asked.text.actions)],
+            read=lambda _, answers: answers[person_steps.POSITION],
         ),
         Row(
             "content",
             is_needed=True,
             fill=lambda _: "",
-            ask=lambda asked: [ask_words(asked.text.say)],
-            read=lambda _, answers: answers[WORDS][:MAX_TEXT],
+            ask=lambda asked: [person_steps.ask_words(asked.text.say)],
+            read=lambda _, answers: answers[person_steps.WORDS][:MAX_TEXT],
         ),
         Row(
             "targetFindingId",
@@ -428,14 +395,13 @@ def build_answer_schema(asked: SwarmAsk) -> Schema | None:
 
 
 def build_person_ask(state: Swarm, ask: Ask) -> PersonAsk:
-    """Build what a person is asked."""
     asked, form = SwarmAsk(state=state, ask=ask), FORMS[ask.kind]
     latest = state.board.findings[-MAX_NEWS:]
     match ask.kind:
         case "collide":
             lines = [quote_lines(f"{each.number}. {each.seat}: {_describe_finding(each)}") for each in asked.targets]
             rows = form.pick_fields("action", "targetFindingId", "content")
-            commands = (offer_pass(asked.language, {"action": "pass"}),)
+            commands = (person_steps.offer_pass(asked.language, {"action": "pass"}),)
             return ask_person(rows, asked, about="\n".join([asked.text.findings, *lines]), commands=commands)
         case "validate" | "ballot" | "shutdown":
             return ask_person(form.fields, asked)

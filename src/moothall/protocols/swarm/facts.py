@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
-from moothall.domain.facts import Closed, Fact, Opened, Reply
+from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.protocols.swarm import answers
 from moothall.scoring.evidence import EvidenceVerdict
@@ -36,6 +36,8 @@ EndReason = Literal[
 ]
 Seconds = Annotated[float, Gt(0), Le(86_400)]
 Share = Annotated[float, Ge(0), Le(1)]
+
+KINDS: Final[dict[str, type[Fact]]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,7 @@ class SwarmSettings:
     synthesis: SynthesisRule = "always"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.opened")
 class SwarmOpened(Opened):
     """The opening. `seats` are the explorers in order, then the validator, if there is one, and the similarity measure."""
 
@@ -118,7 +120,7 @@ class ConcentrationChange:
     after: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.formed")
 class SwarmFormed(Fact):
     """The blackboard and its explorers were created. `seeded` are the user's directions, `laid` their concentrations."""
 
@@ -144,7 +146,7 @@ class RoundOrder:
     cover: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.round_begun")
 class RoundBegun(Fact):
     """All active explorers were asked to start."""
 
@@ -152,7 +154,7 @@ class RoundBegun(Fact):
     orders: tuple[RoundOrder, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.reported")
 class Reported(Reply):
     said: answers.RoundReport
 
@@ -177,7 +179,7 @@ class StatusChange:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.barrier_passed")
 class BarrierPassed(Fact):
     """Every agent has answered, or was given up for this round."""
 
@@ -204,7 +206,7 @@ class OperationResult:
     after: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.operations_processed")
 class OperationsProcessed(Fact):
     """The operations of a round, each executed once or refused."""
 
@@ -215,22 +217,22 @@ class OperationsProcessed(Fact):
     results: tuple[OperationResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.collided")
 class Collided(Reply):
     said: answers.Collision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.validated")
 class Validated(Reply):
     said: answers.Validation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.compared")
 class Compared(Reply):
     said: answers.SimilarityReport
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.judged")
 class Judged(Reply):
     said: answers.IdeaJudgements
 
@@ -250,7 +252,7 @@ class PlacedIdea:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.ideas_sorted")
 class IdeasSorted(Fact):
     """The texts of a round with their ideas. `by` names the measure that found near pairs, `words (fallback)` if it was lost.
 
@@ -277,7 +279,7 @@ class RoleChange:
     drawn: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.round_settled")
 class RoundSettled(Fact):
     """The settlement of a round, in this order: evaporation, expired signals, opinions, roles, round counts.
 
@@ -312,7 +314,7 @@ class EvidenceChoice(EvidenceVerdict):
     """The number of the idea that it is; 0 for an option, or a direction of the user's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.convergence_measured")
 class ConvergenceMeasured(ConvergenceVerdict, Fact):
     """Every figure of the verdict on a round with its inputs, and the protection that followed.
 
@@ -347,12 +349,12 @@ class ConvergenceMeasured(ConvergenceVerdict, Fact):
         return self.active - len(self.silent)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.voted")
 class Voted(Reply):
     said: answers.SwarmBallot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.synthesized")
 class Synthesized(Reply):
     said: answers.Synthesis
 
@@ -372,7 +374,7 @@ class IdeaResolution:
     outcome_uncertain: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.completed")
 class SwarmCompleted(Fact):
     """Exploration has ended; all agents that were working are `completed`. `choice` is what the readings favour."""
 
@@ -385,33 +387,33 @@ class SwarmCompleted(Fact):
     choice: EvidenceChoice | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.shutdown_noticed")
 class ShutdownNoticed(Fact):
     """All agents were notified of the end; `awaited` are outside agents, who are asked to say goodbye."""
 
     awaited: tuple[SeatId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.acknowledged")
 class Acknowledged(Reply):
     said: answers.ShutdownReply
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.shutdown_answered")
 class ShutdownAnswered(Fact):
     """The agents that said goodbye when asked."""
 
     acknowledged: tuple[SeatId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.terminated")
 class AgentsTerminated(Fact):
     """Every remaining agent was terminated, each with its reason."""
 
     ends: Mapping[SeatId, Termination]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@add_kind(KINDS, "swarm.closed")
 class SwarmClosed(Closed):
     """The end of a run. `fault` says what broke if the reason is `fault`."""
 
@@ -419,29 +421,3 @@ class SwarmClosed(Closed):
     converged: bool
     rounds: int
     fault: str = ""
-
-
-# These names are stored in every ledger: a released one never changes.
-KINDS: dict[str, type[Fact]] = {
-    "swarm.opened": SwarmOpened,
-    "swarm.formed": SwarmFormed,
-    "swarm.round_begun": RoundBegun,
-    "swarm.reported": Reported,
-    "swarm.barrier_passed": BarrierPassed,
-    "swarm.operations_processed": OperationsProcessed,
-    "swarm.collided": Collided,
-    "swarm.validated": Validated,
-    "swarm.compared": Compared,
-    "swarm.ideas_sorted": IdeasSorted,
-    "swarm.round_settled": RoundSettled,
-    "swarm.convergence_measured": ConvergenceMeasured,
-    "swarm.voted": Voted,
-    "swarm.synthesized": Synthesized,
-    "swarm.completed": SwarmCompleted,
-    "swarm.shutdown_noticed": ShutdownNoticed,
-    "swarm.acknowledged": Acknowledged,
-    "swarm.shutdown_answered": ShutdownAnswered,
-    "swarm.terminated": AgentsTerminated,
-    "swarm.closed": SwarmClosed,
-    "swarm.judged": Judged,
-}

@@ -1,4 +1,6 @@
-"""Values of a run as plain JSON: which fields, and under which names the messages and files of the source have them."""
+"""The names of a run: which fields of its values the messages and files of the source have, and under which names; and what
+explorers are called there: six names, then numbers.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -43,3 +45,25 @@ def to_plain_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): to_plain_json(each) for name, each in value.items()}
     return [to_plain_json(each) for each in value] if isinstance(value, tuple) else value
+
+
+DISPLAY_NAMES: dict[str, str] = {
+    "TanWei": "探微者",
+    "SuYuan": "溯源者",
+    "DongCha": "洞察者",
+    "QiuSuo": "求索者",
+    "XiLi": "析理者",
+    "JianWei": "见微者",
+}
+AGENT_NAMES: tuple[str, ...] = tuple(DISPLAY_NAMES)
+
+
+def agent_name(number: int) -> str:
+    """The name of the explorer with this number, from 1: the six, then numbered on."""
+    return AGENT_NAMES[number - 1] if number <= len(AGENT_NAMES) else f"Explorer{number}"
+
+
+def format_agent_name(seat: str) -> str:
+    """An agent as prompts and reports name it."""
+    shown = DISPLAY_NAMES.get(seat)
+    return f"{seat} ({shown})" if shown else seat

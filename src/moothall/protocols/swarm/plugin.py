@@ -10,7 +10,7 @@ from moothall.domain.roster import HELPING_SEATS, MAX_SEATS, MEASURE, UNNAMED_MI
 from moothall.errors import BadRoster, BadSetting
 from moothall.ports.plugin import Plan, ProtocolPlugin
 from moothall.protocols.swarm.facts import LIKENESS, MAX_AGENTS, MIN_AGENTS, VALIDATOR, SwarmOpened, SwarmSettings
-from moothall.protocols.swarm.records.blackboard import render_blackboard, render_operation_log, render_run_config
+from moothall.protocols.swarm.records.files import render_blackboard, render_operation_log, render_run_config
 from moothall.protocols.swarm.reports.decision import build_decision
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline, add_and_describe_entry
@@ -77,7 +77,7 @@ def expect_calls(opened: Opened) -> tuple[ExpectedCalls, ...]:
         ExpectedCalls(seats=explorers, least=0, most=min(1.0, settings.collisions * share) * most, tokens_out=SHORT_ANSWER),
         ExpectedCalls(seats=judges, least=0, most=most, tokens_out=SHORT_ANSWER),
         ExpectedCalls(seats=explorers, least=0, most=1.0 if settings.vote else 0.0, tokens_out=SHORT_ANSWER),
-        ExpectedCalls(seats=explorers, least=share, most=share, tokens_out=2 * LONG_ANSWER),
+        ExpectedCalls(seats=explorers, least=share, most=share, tokens_out=2 * LONG_ANSWER, is_in_turn=True),
     )
 
 

@@ -17,20 +17,12 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import MEASURE, parse_kind
 from moothall.domain.safe_text import one_line, quote_lines
 from moothall.locale.catalogues import SWARM_PROMPT, SwarmPromptText
-from moothall.protocols.swarm.agent_names import DISPLAY_NAMES, format_agent_name
 from moothall.protocols.swarm.answer_table import FORMS, SwarmAsk, build_answer_schema, build_person_ask
 from moothall.protocols.swarm.answers import ConflictReview, RoundReport, SimilarityReport
 from moothall.protocols.swarm.facts import LIKENESS, VALIDATOR, OperationResult, RoundOrder
-from moothall.protocols.swarm.json_fields import take_fields
+from moothall.protocols.swarm.json_fields import DISPLAY_NAMES, format_agent_name, take_fields
+from moothall.protocols.swarm.rules import evidence
 from moothall.protocols.swarm.rules.collisions import LOOKED_AT, find_invitation
-from moothall.protocols.swarm.rules.directions import (
-    TOP,
-    build_decision_report,
-    count_active_signals,
-    direction_key,
-    weigh_directions,
-)
-from moothall.protocols.swarm.rules.evidence import AnswerIndex
 from moothall.protocols.swarm.rules.ideas import build_comparison
 from moothall.protocols.swarm.rules.operations import MAX_DIRECTION_LENGTH
 from moothall.protocols.swarm.rules.round_start import is_ping
@@ -66,7 +58,6 @@ def build_answer_rules(state: Swarm, ask: Ask) -> AnswerRules:
 
 
 def build_brief(state: Swarm, ask: Ask) -> Brief:
-    """Build the brief of an ask."""
     words = SWARM_PROMPT[state.opened.language]
     asked, agent = SwarmAsk(state=state, ask=ask), state.agents.get(ask.seat)
     own = _build_own_prompt(state, words, ask, agent)
@@ -116,7 +107,7 @@ def _fill_report(state: Swarm, agent: Agent, said: RoundReport) -> Normalized:
     direction = said.direction.strip() or agent.direction or order.recommended or cut_text(first, MAX_DIRECTION_LENGTH)
     reasons = SWARM_PROMPT[state.opened.language].reasons
     reason = reasons["random" if order.random else "switch" if order.must_switch else "own"]
-    report = build_decision_report(state, agent, direction or "—", reason)
+    report = evidence.build_decision_report(state, agent, direction or "—", reason)
     filled = replace(
         said,
         direction=direction,
@@ -206,7 +197,7 @@ def _format_section(words: SwarmPromptText, head: str, lines: Sequence[str], tot
 
 
 def _format_pheromones(state: Swarm, words: SwarmPromptText) -> list[str]:
-    settings, counts = state.settings, count_active_signals(state.board)
+    settings, counts = state.settings, evidence.count_active_signals(state.board)
     ranked = sorted(state.board.pheromones.items(), key=lambda each: (-each[1].concentration, each[0]))
     lines = []
     for key, each in ranked[:MAX_DIRECTIONS]:
@@ -303,7 +294,7 @@ def _build_own_prompt(state: Swarm, words: SwarmPromptText, ask: Ask, agent: Age
 
 def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> list[str]:
     """List the answers that a seat has read with its own deposits and findings: a model remembers none of them."""
-    index, lines = AnswerIndex(state), list[str]()
+    index, lines = evidence.AnswerIndex(state), list[str]()
     amounts = index.sum_deposits()
     mine = sorted((each for each in state.board.findings if each.seat == seat), key=lambda each: len(each.reviews))
     for number, answer in index.list_read(seat).items():
@@ -312,7 +303,7 @@ def _format_own_readings(state: Swarm, words: SwarmPromptText, seat: SeatId) -> 
         deposits = f" ({words.own_deposits.format(count=count, mean=total / count)})" if count else ""
         lines.append(quote_lines(f"{number}. {one_line(answer.text)}{deposits}"))
         # Of what it said again and again, the time that was reviewed most.
-        findings = {each.details: each for each in mine if each.idea == number or direction_key(each.direction) in ways}
+        findings = {each.details: each for each in mine if each.idea == number or evidence.direction_key(each.direction) in ways}
         lines += [_format_finding(each) for each in [*findings.values()][-MAX_OWN_FINDINGS:] if each.details]
     return [words.own_answers, *lines] if lines else []
 
@@ -390,7 +381,7 @@ def _build_message(state: Swarm, agent: Agent, order: RoundOrder) -> list[dict[s
             "effectiveConcentration": round(each.effective, 4),
             "responseProbability": round(each.probability, 4),
         }
-        for each in weigh_directions(state, agent, TOP)
+        for each in evidence.weigh_directions(state, agent, evidence.TOP)
     ]
     parts: list[dict[str, object]] = [
         {"type": "round_start", "round": state.round, "agentState": build_agent_state(agent)},
@@ -425,7 +416,6 @@ def _format_news(state: Swarm, words: SwarmPromptText, agent: Agent) -> list[str
 
 
 def _format_orders(state: Swarm, words: SwarmPromptText, order: RoundOrder) -> list[str]:
-    """Format the instructions of this round in words."""
     lines = []
     if state.lost.get(order.seat):
         lines.append(words.ping if is_ping(state, order.seat) else words.retry)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
@@ -13,7 +13,7 @@ from moothall.domain.budget import Spent
 from moothall.domain.facts import SessionCancelled
 from moothall.domain.ids import SessionId
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import ContextFile
+from moothall.domain.topic import ContextFile, build_context
 from moothall.engine.events import EntryAdded, Event
 from moothall.engine.snapshot import Snapshot
 from moothall.errors import KeyReused, UnknownSession
@@ -24,6 +24,7 @@ from moothall.reports.markdown import format_cell, quote_markdown, render_blocks
 from moothall.reports.sections import describe_pause
 from moothall.reports.wording import SpokenLine, format_parking
 from moothall.surfaces.api.chat_request import ChatModel, ChatRequest, Question, digest_request
+from moothall.surfaces.api.decision_schema import AnswerShape
 from moothall.surfaces.api.entries import SealedEvents
 from moothall.surfaces.api.method import Call
 
@@ -59,6 +60,8 @@ class ChatAnswer:
 
     text: str
     spent: Spent
+    is_refusal: bool = False
+    """Whether it says why there is no answer in the shape that was asked for."""
 
 
 ChatPieces = AsyncGenerator[Reasoning | ChatAnswer, None]
@@ -99,6 +102,8 @@ async def _open_meeting(call: Call, chat: ChatRequest, model: ChatModel, questio
         "files": _build_context(question),
         "hosted": True,
     }
+    if question.shape is not None and question.shape.options:
+        options["options"] = question.shape.options
     if chat.seed is not None:
         options["seed"] = chat.seed % 2**31
     await call.deliberations.open(question.text, key=key, by=call.caller.name, **options)
@@ -112,7 +117,7 @@ def _is_same(snapshot: Snapshot, question: Question) -> bool:
 def _build_context(question: Question) -> tuple[ContextFile, ...]:
     """The conversation before the question, as every seat reads it."""
     name = CHAT[question.language].conversation
-    return (ContextFile(name=name, text=question.conversation),) if question.conversation else ()
+    return build_context([ContextFile(name=name, text=question.conversation)] if question.conversation else [])
 
 
 async def _load_opening_time(call: Call, session: SessionId) -> datetime:
@@ -120,7 +125,9 @@ async def _load_opening_time(call: Call, session: SessionId) -> datetime:
     return first.at
 
 
-async def follow_meeting(call: Call, meeting: ChatMeeting, link: str, ends: float) -> ChatPieces:
+async def follow_meeting(
+    call: Call, meeting: ChatMeeting, link: str, ends: float, shape: AnswerShape | None = None
+) -> ChatPieces:
     """Tell a meeting from its beginning; the last piece is the answer: when it has ended or is parked, or the time is up.
 
     `ends` is when that is, by the clock of the event loop.
@@ -145,7 +152,11 @@ async def follow_meeting(call: Call, meeting: ChatMeeting, link: str, ends: floa
                 yield Reasoning(text)
     finally:
         await events.close()
-    yield await _build_answer(call, meeting, link)
+    answer = await _build_answer(call, meeting, link)
+    if shape is not None:
+        fitting = shape.render(await call.moot.decision(meeting.session))
+        answer = replace(answer, is_refusal=True) if fitting is None else replace(answer, text=fitting)
+    yield answer
 
 
 class _EventReader:

@@ -17,6 +17,7 @@ from moothall.domain.language import detect_language
 from moothall.domain.safe_text import fix_surrogates, one_line, quote_lines
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.locale.catalogues import CHAT, LANGUAGE
+from moothall.surfaces.api.decision_schema import AnswerShape, parse_answer_shape
 
 PREFIX: Final = "moot/"
 DEFAULT_PROTOCOL: Final = "persona"
@@ -93,6 +94,8 @@ class Question:
     text: str
     language: Language
     conversation: str
+    shape: AnswerShape | None = None
+    """The shape in which its answer is wanted; None: text."""
 
 
 def list_models() -> list[ChatModel]:
@@ -145,11 +148,12 @@ def _refuse_unsupported(chat: ChatRequest) -> None:
         raise ChatRefused(400, "Moot calls no tools; leave tool_choice out", param="tool_choice")
 
 
-def check_response_format(chat: ChatRequest) -> None:
-    """Raises ChatRefused where a decision is wanted in a shape that it does not have."""
-    kind = chat.response_format.get("type") if isinstance(chat.response_format, dict) else None
-    if kind not in (None, "text"):
-        raise ChatRefused(400, "a decision is text; leave response_format out", param="response_format")
+def _read_answer_shape(chat: ChatRequest) -> AnswerShape | None:
+    """The shape in which the decision is wanted, None for text; raises ChatRefused where a decision has no such shape."""
+    try:
+        return parse_answer_shape(chat.response_format)
+    except ValueError as cause:
+        raise ChatRefused(400, f"response_format: {cause}", param="response_format") from cause
 
 
 def read_text(message: ChatMessage, language: Language = "en") -> str:
@@ -186,7 +190,8 @@ def read_question(chat: ChatRequest) -> Question:
         raise ChatRefused(400, told, "context_length_exceeded", f"messages.{asked}.content")
     language = detect_language(text)
     others = [*chat.messages[:asked], *chat.messages[asked + 1 :]]
-    return Question(text=text, language=language, conversation=_format_conversation(others, language))
+    conversation = _format_conversation(others, language)
+    return Question(text=text, language=language, conversation=conversation, shape=_read_answer_shape(chat))
 
 
 def _list_parts(message: ChatMessage) -> list[dict[str, Any]]:
@@ -220,7 +225,8 @@ def _quote_message(role: str, text: str, language: Language) -> str:
 def digest_request(chat: ChatRequest, model: ChatModel) -> str:
     """What makes two requests the same: model, messages, and the fields by which clients tell theirs apart."""
     messages = [[message.role, read_text(message)] for message in chat.messages]
-    told = json.dumps([model.id, messages, chat.seed, chat.user], ensure_ascii=True)
+    shape = [] if chat.response_format is None else [chat.response_format]
+    told = json.dumps([model.id, messages, chat.seed, chat.user, *shape], ensure_ascii=True)
     return sha256(told.encode()).hexdigest()
 
 

@@ -132,13 +132,10 @@ def _build_consult_out(session: str, line: ConsultationSummary | None, *, is_ove
     if line.failure or line.advice is None:
         return ConsultOut(session_id=session, status="failed", reason=line.failure, record=record, note=on)
     advice = line.advice
-    return ConsultOut(
+    return ConsultOut.collect(
+        advice,
         session_id=session,
         status="unknown" if advice.is_unknown else "answered",
-        answer=advice.answer,
-        notes=advice.notes,
-        unsure_of=advice.unsure_of,
-        ask_instead=advice.ask_instead,
         record=record,
         note=f"Consider asking {advice.ask_instead!r}. {on}" if advice.ask_instead else on,
     )

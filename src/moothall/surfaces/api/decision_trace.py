@@ -8,9 +8,9 @@ from pydantic import AliasChoices, Field
 from moothall.domain.ids import parse_session_id
 from moothall.errors import CallerError, UnknownDecision, UnknownSession, WorldError
 from moothall.memory.facts import RequiredName
-from moothall.memory.lineage import Lineage
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.memory.threads import EventCount, ThreadEvent, ThreadView
+from moothall.memory.track_records import Lineage
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.timeline import CouncilTimeline
 from moothall.surfaces.api.deliberation import build_session_standing
@@ -57,7 +57,8 @@ async def get_decision(call: Call, decision_id: DecisionRef) -> DecisionTraceOut
     chain = None if call.caller.session else await memory.find_lineage(decision_id)
     (whole,) = await memory.load_whole([remembered])
     trace = await _build_trace(call, remembered)
-    return DecisionTraceOut.collect(build_decision_out(remembered), **trace, head=whole.record.head, chain=chain)
+    out = build_decision_out(remembered, await memory.reliability())
+    return DecisionTraceOut.collect(out, **trace, head=whole.record.head, chain=chain)
 
 
 async def _build_trace(call: Call, remembered: RememberedDecision) -> dict[str, Any]:

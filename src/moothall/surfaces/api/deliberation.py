@@ -22,7 +22,6 @@ from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import unwrap_timeline
-from moothall.protocols.council.facts import CouncilSettings
 from moothall.protocols.council.motions import list_challenges
 from moothall.reports.timeline import format_time
 from moothall.scoring.independence import is_same_family
@@ -43,21 +42,15 @@ async def open_deliberation(call: Call, params: shapes.OpenParams) -> shapes.Ope
     wait_for_turn.
     """
     plugin = get_protocol(params.protocol)
+    shared = params.model_dump(include={"language", "category", "stakes", "tags", "options", "thread", "built_on", "memory"})
     options: Options = {
+        **shared,  # type: ignore[typeddict-item]  # the options of the same names
         "seats": [build_seat(call, each) for each in params.participants],
         "protocol": plugin.name,
-        "language": params.language,
         "settings": _build_settings(plugin, params),
         "patience": params.patience_seconds,
-        "category": params.category,
-        "stakes": params.stakes,
-        "tags": params.tags,
-        "options": params.options,
-        "thread": params.thread,
-        "built_on": params.built_on,
         "hosted": True,
         "consult": params.consult or None,
-        "memory": params.memory,
     }
     earlier = await find_decisions(call, await call.moot.remembering.find_similar(params.topic))
     session = await call.deliberations.open(params.topic, key=params.idempotency_key, by=call.caller.name, **options)
@@ -79,7 +72,10 @@ def build_seat(call: Call, given: str | fields.ParticipantIn) -> Seat:
         raise BadRoster(f"participant {form.id!r}: the platform is empty; omit it for a participant from outside")
     is_listed = call.moot.seating.is_listed(form.platform)
     if call.caller.role != "local" and not is_listed and not load_kinds().is_allowed_remotely(form.platform):
-        raise BadRoster(f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine")
+        raise BadRoster(
+            f"participant {form.id!r}: the platform {form.platform!r} is allowed only on the server's own machine, "
+            "or where its server.toml lists it under `programs` or `providers`"
+        )
     return Seat(
         id=parse_seat_id(form.id),
         platform=form.platform,
@@ -91,17 +87,9 @@ def build_seat(call: Call, given: str | fields.ParticipantIn) -> Seat:
 
 
 def _build_settings(plugin: AnyPlugin, params: shapes.OpenParams) -> dict[str, Any]:
-    settings = {
-        "blind": params.blind,
-        "early_stop": params.early_stop,
-        "rounds": params.rounds,
-        "threshold": params.threshold,
-        "quorum": params.quorum,
-        "rebuttal": params.rebuttal,
-        "panel": params.panel,
-        "panel_order": params.panel_order,
-        "owner": None if params.owner is None else parse_seat_id(params.owner),
-    }
+    names = {"blind", "debate", "carry_at", "choose", "rounds", "threshold", "quorum", "rebuttal", "panel", "panel_order"}
+    settings = params.model_dump(include=names)
+    settings["owner"] = None if params.owner is None else parse_seat_id(params.owner)
     # What a caller left out, a protocol need not have; what it gave and the protocol lacks is refused later, by name.
     known = {field.name for field in dataclasses.fields(plugin.settings)}
     given = {name for name in params.model_fields_set if name in settings}
@@ -191,7 +179,7 @@ async def get_deliberation(
         ],
         silences=silences,
         options=list(opened.subject.options),
-        settings=_build_settings_out(opened.settings),
+        settings={to_camel(name): value for name, value in dataclasses.asdict(opened.settings).items() if value is not None},
         candidates=views.build_candidates(place, seat),
         motion=views.find_motion_id(place),
         tally=views.build_tally(place),
@@ -206,10 +194,6 @@ async def get_deliberation(
 async def _find_kept(call: Call, place: DeliberationState) -> RememberedDecision | None:
     """The remembered decision of a deliberation that has ended."""
     return await call.moot.memory.get(place.snapshot.session) if place.snapshot.is_closed else None
-
-
-def _build_settings_out(settings: CouncilSettings) -> dict[str, Any]:
-    return {to_camel(name): value for name, value in dataclasses.asdict(settings).items() if value is not None}
 
 
 def _find_reader(caller: Caller, given: str | None) -> SeatId | None:
@@ -392,8 +376,8 @@ class _Results:
     async def find(self, session: SessionId) -> shapes.ResultOut | None:
         folded = await self._folded.load(session)
         timeline = unwrap_timeline(folded.timeline)
-        # What became of its obligations is not in the session: memory has it.
-        version = (folded.seq, dict(timeline.settled))
+        # What became of its obligations, and of decisions like it, is not in the session: memory has it.
+        version = (folded.seq, dict(timeline.settled), timeline.track_record)
         if session not in self._built or self._built[session][0] != version:
             self._built[session] = (version, views.build_result(timeline))
             if len(self._built) > MAX_RESULTS:

@@ -1,19 +1,24 @@
-"""Entries and events of a session as they cross the wire: what is still sealed shows who wrote, and not what."""
+"""Entries and events of a session as they cross the wire, and the search in them: what is still sealed shows who wrote, and not what."""
 
-from collections.abc import Collection
-from typing import Any
+import asyncio
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
+from moothall.app.session_list import SessionLine
 from moothall.codec.answers import as_json
-from moothall.domain.facts import Entry, Reply, SeatLost
+from moothall.domain.facts import Entry, InputGiven, Reply, SeatLost
 from moothall.domain.ids import SessionId
+from moothall.domain.safe_text import strip_control
 from moothall.domain.session_state import SessionState
 from moothall.engine.events import EntryAdded, Event
+from moothall.errors import LedgerDamaged, LedgerNewer
+from moothall.memory.search import Document, SearchIndex, find_snippet
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.state import ConsultingState
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.council.facts import DeliberationClosed, PhaseBegun
 from moothall.protocols.council.state import Council
-from moothall.protocols.council.timeline import CouncilTimeline
+from moothall.surfaces.api.method import ServerContext
 from moothall.surfaces.api.views import build_contribution
 
 
@@ -91,8 +96,7 @@ class SealedEvents:
 
     def _is_sealed(self) -> bool:
         inner = unwrap_timeline(self._timeline)
-        # A deliberation's own lines say only that a proposal was written.
-        return not isinstance(inner, CouncilTimeline) and is_sealed(getattr(inner, "state", None))
+        return not inner.hides_sealed and is_sealed(getattr(inner, "state", None))
 
     def _is_hidden(self, event: Event) -> bool:
         if not self._is_sealed():
@@ -101,3 +105,66 @@ class SealedEvents:
             return event.seat not in self._readers
         fact = event.entry.fact
         return isinstance(fact, Reply | SeatLost) and fact.seat not in self._readers
+
+
+class SaidWords(NamedTuple):
+    """An entry that fits a query, with the words around the best place."""
+
+    entry: int
+    excerpt: str
+
+
+class SaidSearch:
+    """Search in what was said. An entry never changes, so each is indexed once; what is sealed, when its seal is broken."""
+
+    def __init__(self, context: ServerContext) -> None:
+        self._engine = context.moot.engine
+        self._index = SearchIndex()
+        self._places: list[tuple[SessionId, int]] = []
+        self._read: dict[SessionId, int] = {}
+        self._lock = asyncio.Lock()
+
+    async def search(self, query: str, lines: Collection[SessionLine]) -> dict[SessionId, SaidWords]:
+        """Return the best entry of each of these sessions in which something like the query was said, the best first."""
+        async with self._lock:
+            for line in lines:
+                if line.topic and self._read.get(line.session, 0) < line.entries:
+                    await self._add_session(line)
+        wanted = {line.session for line in lines}
+        ranking = self._index.rank_by_query(query, 500, lambda number: self._places[number][0] in wanted)
+        best: dict[SessionId, int] = {}
+        for number, _ in ranking.found:
+            best.setdefault(*self._places[number])
+        words = {session: (await self._engine.entries(session, seq - 1, 1))[0] for session, seq in best.items()}
+        return {
+            session: SaidWords(entry.seq, strip_control(find_snippet(_join_words(entry.fact), ranking.terms).text))
+            for session, entry in words.items()
+        }
+
+    async def _add_session(self, line: SessionLine) -> None:
+        try:
+            if line.status in {"thinking", "parked"} and has_sealed_words((await self._engine.load_snapshot(line.session)).state):
+                return
+            for entry in await self._engine.entries(line.session, self._read.get(line.session, 0)):
+                if words := _join_words(entry.fact):
+                    self._index.add_terms(Document(decision="", topic="", text=words))
+                    self._places.append((line.session, entry.seq))
+                self._read[line.session] = entry.seq
+        except (LedgerDamaged, LedgerNewer):
+            # One that cannot be read must not hide the others.
+            self._read[line.session] = line.entries
+
+
+def _join_words(fact: object) -> str:
+    """The words of an answer, with its seat, or of an input; nothing for what code records."""
+    if isinstance(fact, Reply):
+        return f"{fact.seat}: {' '.join(_list_texts(as_json(fact.said)))}"
+    return fact.text if isinstance(fact, InputGiven) else ""
+
+
+def _list_texts(value: Any) -> Iterator[str]:
+    # Not what the form calls a choice, such as `conditional_support`.
+    if isinstance(value, str) and not (value.isidentifier() and value.islower() and value.isascii()):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _list_texts(each)

@@ -6,20 +6,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AliasChoices, Field
 
-from moothall.memory.amplification import Amplification
+from moothall.memory import remembered_decision
 from moothall.memory.facts import Member, Number, ObligationState, Outcome, RequiredLine, ThreadStatus
-from moothall.memory.lineage import Lineage
-from moothall.memory.remembered_decision import (
-    ALONE,
-    RememberedDecision,
-    RememberedObligation,
-    describe_obligations,
-    has_open_obligations,
-)
-from moothall.memory.remembered_decision import list_obligations as list_obligations_of
 from moothall.memory.search import SearchHit
 from moothall.memory.threads import ThreadView
-from moothall.memory.track_records import CategoryTrust, SourceTrust, compute_score, compute_standing
+from moothall.memory.track_records import Amplification, CategoryTrust, Lineage, SourceTrust, compute_score, compute_standing
+from moothall.scoring.reliability import ReliabilityBin, ReliabilityGroup, ReliabilityTable, TrackShare
 from moothall.surfaces.api.fields import DecisionRef, IdempotencyKey, Limit, Note, Short, SourceRef, build_ref
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 
@@ -46,7 +38,11 @@ class DecisionOut(ApiModel):
     choice: str
     strength: str = Field(description="What it is worth in one word; empty in records older than this field.")
     confidence: float | None = None
+    track_record: TrackShare | None = Field(
+        default=None, description="How often decisions of this protocol and kind of agreement were right, from ten reviews on."
+    )
     consensus_type: str
+    agreement: str = Field(default="", description="Nobody is against it: so before reading (blind), or after_reading.")
     members: list[Member]
     dissent: list[str]
     open_questions: list[str]
@@ -56,14 +52,14 @@ class DecisionOut(ApiModel):
     outcome: Outcome | None = None
     reviews: list[ReviewOut]
     options: list[str] = []
-    obligations: list[RememberedObligation] = Field(
+    obligations: list[remembered_decision.RememberedObligation] = Field(
         default=[], description="The conditions it was carried with, and their state."
     )
     note: str = Field(default="", description="What is still open: obligations that nobody reported on.")
 
 
 class ObligationsOut(ApiModel):
-    obligations: list[RememberedObligation]
+    obligations: list[remembered_decision.RememberedObligation]
 
 
 SearchWithin = Literal["all", "decisions", "threads", "trust", "deliberations"]
@@ -131,6 +127,13 @@ class AmplificationsOut(ApiModel):
     protocols: list[Amplification]
 
 
+class ReliabilityOut(ApiModel):
+    groups: list[ReliabilityGroup] = Field(
+        description="By protocol, kind of agreement and model family: reviewed decisions, how many were right, what was said."
+    )
+    bins: list[ReliabilityBin] = Field(description="All of them, by how sure they were said to be.")
+
+
 class ThreadsOut(ApiModel):
     threads: list[ThreadView]
 
@@ -141,16 +144,18 @@ ThreadRef = Annotated[Short, Field(validation_alias=AliasChoices("thread", "thre
 _SETTLE: Final = "Report it with settle_obligation."
 
 
-def build_decision_out(remembered: RememberedDecision) -> DecisionOut:
+def build_decision_out(remembered: remembered_decision.RememberedDecision, table: ReliabilityTable) -> DecisionOut:
     """A decision as it crosses the wire."""
-    settle = _SETTLE if has_open_obligations(remembered) else ""
+    kind, has_figure = remembered.kind, remembered.record.confidence is not None
+    settle = _SETTLE if remembered_decision.has_open_obligations(remembered) else ""
     return DecisionOut.collect(
         remembered.record,
         remembered,
         decision_id=remembered.decision,
         decision=remembered.record.text,
-        obligations=list_obligations_of(remembered),
-        note=" ".join(filter(None, (describe_obligations(remembered), settle))),
+        track_record=table.count_alike(kind.protocol, kind.agreement) if has_figure else None,
+        obligations=remembered_decision.list_obligations(remembered),
+        note=" ".join(filter(None, (remembered_decision.describe_obligations(remembered), settle))),
     )
 
 
@@ -168,9 +173,8 @@ async def review_decision(
     follow. The answer lists the obligations still open.
     """
     memory = await call.moot.recall()
-    return build_decision_out(
-        await memory.review(decision_id, outcome, choice=choice, note=note, by=call.caller.name, key=idempotency_key)
-    )
+    reviewed = await memory.review(decision_id, outcome, choice=choice, note=note, by=call.caller.name, key=idempotency_key)
+    return build_decision_out(reviewed, await memory.reliability())
 
 
 @METHODS.add("cstp.searchDecisions", "read", tool="search_decisions")
@@ -239,7 +243,8 @@ async def list_decisions(
     decisions = await memory.list_decisions(
         category=category, protocol=protocol, outcome=outcome, source=source, before=before, limit=limit
     )
-    return DecisionsOut(decisions=[build_decision_out(each) for each in decisions])
+    table = await memory.reliability()
+    return DecisionsOut(decisions=[build_decision_out(each, table) for each in decisions])
 
 
 @METHODS.add("cstp.listObligations", "read", tool="list_obligations")
@@ -265,13 +270,13 @@ async def settle_obligation(
     state: Annotated[ObligationState, Field(description="met, waived or failed; open takes it back.")],
     note: Note = "",
     idempotency_key: IdempotencyKey = "",
-) -> RememberedObligation:
+) -> remembered_decision.RememberedObligation:
     """Report what became of a decision's condition: met, waived or failed."""
     memory = await call.moot.recall()
     return await memory.settle_obligation(decision_id, number, state, note=note, by=call.caller.name, key=idempotency_key)
 
 
-@METHODS.add("cstp.getSourceTrust", "read", tool="get_source_trust", unbound=True)
+@METHODS.add("cstp.getSourceTrust", "read", tool="get_source_trust", unbound=True, seats=True)
 async def get_source_trust(call: Call, source: SourceRef, category: Short = "") -> TrustOut:
     """The trust in a participant or model, computed from its stated confidences and the outcomes; 0.5 without a record."""
     memory = await call.moot.recall()
@@ -288,17 +293,28 @@ async def get_source_trust(call: Call, source: SourceRef, category: Short = "") 
     )
 
 
-@METHODS.add("cstp.listSources", "read", unbound=True)
+@METHODS.add("cstp.listSources", "read", unbound=True, seats=True)
 async def list_sources(call: Call) -> SourcesOut:
     """Every participant and model with a track record."""
     return SourcesOut(sources=list(await (await call.moot.recall()).sources()))
 
 
-@METHODS.add("cstp.getAmplificationStats", "read", unbound=True)
+@METHODS.add("cstp.getAmplificationStats", "read", unbound=True, seats=True)
 async def get_amplification_stats(call: Call) -> AmplificationsOut:
     """Whether groups did better than their members alone, per protocol, with the counts behind each figure."""
     protocols = await (await call.moot.recall()).amplification()
-    return AmplificationsOut(protocols=[each for each in protocols if each.protocol != ALONE])
+    return AmplificationsOut(protocols=[each for each in protocols if each.protocol != remembered_decision.ALONE])
+
+
+@METHODS.add("cstp.getReliability", "read", unbound=True, seats=True)
+async def get_reliability(
+    call: Call, protocol: Annotated[Short, Field(description="Of this protocol alone.")] = ""
+) -> ReliabilityOut:
+    """How often decisions proved right beside how sure they were said to be: a table by protocol, kind of agreement and model
+    family, and bins for a plot. Counted from reviews; nothing is refitted.
+    """
+    table = await (await call.moot.recall()).reliability()
+    return ReliabilityOut(groups=list(table.list_groups(protocol)), bins=list(table.list_bins(protocol)))
 
 
 @METHODS.add("cstp.getAmplificationChain", "read", unbound=True)
@@ -321,7 +337,7 @@ async def create_thread(
     return await call.moot.memory.create_thread(title, category=category, by=call.caller.name, thread=thread, key=idempotency_key)
 
 
-@METHODS.add("cstp.getThreadStatus", "read", unbound=True)
+@METHODS.add("cstp.getThreadStatus", "read", unbound=True, seats=True)
 async def get_thread_status(call: Call, thread: ThreadRef) -> ThreadView:
     """The state of a thread: active, paused, completed or blocked."""
     return await (await call.moot.recall()).thread_status(thread)
@@ -349,7 +365,7 @@ async def settle_question(call: Call, thread: ThreadRef, number: Number, idempot
     return await call.moot.memory.settle_question(thread, number, by=call.caller.name, key=idempotency_key)
 
 
-@METHODS.add("cstp.listThreads", "read", unbound=True)
+@METHODS.add("cstp.listThreads", "read", unbound=True, seats=True)
 async def list_threads(call: Call) -> ThreadsOut:
     """All threads, the most recently changed first."""
     return ThreadsOut(threads=list(await (await call.moot.recall()).threads()))
@@ -376,7 +392,7 @@ class TrustHistoryOut(ApiModel):
     cases: list[TrustCaseOut] = Field(description="The oldest first; of many the newest.")
 
 
-@METHODS.add("moot.getTrustHistory", "read", unbound=True)
+@METHODS.add("moot.getTrustHistory", "read", unbound=True, seats=True)
 async def get_trust_history(call: Call, source: SourceRef) -> TrustHistoryOut:
     """The reviewed decisions behind the trust in a participant or model, and the trust after each."""
     decisions = await (await call.moot.recall()).list_decisions(source=source, limit=1_000)

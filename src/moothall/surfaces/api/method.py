@@ -59,12 +59,7 @@ TRACE_HEADER: Final = "traceparent"
 
 
 JSON_CONFIG: Final = ConfigDict(
-    alias_generator=to_camel,
-    populate_by_name=True,
-    extra="forbid",
-    frozen=True,
-    from_attributes=True,
-    defer_build=True,
+    alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, from_attributes=True, defer_build=True
 )
 """The one JSON dialect: camelCase names, nothing unknown let through; a dataclass inside of a model speaks it too."""
 
@@ -185,6 +180,8 @@ class ServerContext:
     """Changes that are carried through, whether or not their caller still waits."""
     relays: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     """The conferences that are driven from here."""
+    followers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    """What answers for persons where there is nothing to ask them."""
     parts: dict[object, Any] = field(default_factory=dict)
     """The instances that `get_or_create` has made."""
 
@@ -268,6 +265,8 @@ class Method(Generic[P, R]):
     """Whether it may be broken off; any other that changes something is carried through once it has begun."""
     needs_unbound_token: bool = False
     """Whether it is refused to a token that is for one session."""
+    serves_seats: bool = False
+    """Whether a seat's token may make it nevertheless: who decides may look into memory (D-16), who only watches may not."""
 
     @property
     def is_reading(self) -> bool:
@@ -281,7 +280,7 @@ class Method(Generic[P, R]):
     async def perform(self, call: Call, params: object) -> R:
         """Check the caller and the parameters, and do it."""
         call.caller.check(self.needs)
-        if self.needs_unbound_token:
+        if self.needs_unbound_token and not (self.serves_seats and call.caller.role == "seat"):
             call.caller.check_unbound(self.name)
         try:
             given = self.params.model_validate(params)
@@ -303,7 +302,7 @@ class Method(Generic[P, R]):
 
     def output_schema(self) -> dict[str, Any]:
         shape: Any = self.result
-        schema: dict[str, Any] = _build_output_schema(shape)
+        schema: dict[str, Any] = build_output_schema(shape)
         return schema
 
 
@@ -347,7 +346,8 @@ def _build_input_schema(shape: type[ApiModel]) -> Any:
 
 
 @cache
-def _build_output_schema(shape: Any) -> Any:
+def build_output_schema(shape: Any) -> Any:
+    """Return the JSON schema of a result: a model of the API, or a dataclass in the one JSON dialect."""
     if issubclass(shape, ApiModel):
         return shape.model_json_schema(by_alias=True, mode="serialization")
     # Read from the source files, which takes a while: for schemas only.
@@ -383,7 +383,9 @@ H = TypeVar("H", bound=Callable[..., Awaitable[Any]])
 class Operations(dict[str, Method[Any, Any]]):
     """The operations of a module, by their names."""
 
-    def add(self, name: str, needs: Needs, *, tool: str = "", waits: bool = False, unbound: bool = False) -> Callable[[H], H]:
+    def add(
+        self, name: str, needs: Needs, *, tool: str = "", waits: bool = False, unbound: bool = False, seats: bool = False
+    ) -> Callable[[H], H]:
         """Make a handler an operation: its signature has the shapes, its docstring says to callers what it does.
 
         What callers give stands after the call, each a parameter of its own, or all of them in one model called `params`.
@@ -402,6 +404,7 @@ class Operations(dict[str, Method[Any, Any]]):
                 tool=tool,
                 waits=waits,
                 needs_unbound_token=unbound,
+                serves_seats=seats or not unbound,
             )
             return handler
 

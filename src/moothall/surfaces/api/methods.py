@@ -50,7 +50,7 @@ async def open_server_context(moot: Moot) -> AsyncIterator[ServerContext]:
         try:
             yield context
         finally:
-            relays = list(context.relays.values())
+            relays = [*context.relays.values(), *context.followers.values()]
             for relay in relays:
                 relay.cancel()
             await asyncio.gather(*relays, return_exceptions=True)

@@ -22,20 +22,23 @@ from moothall.codec.languages import KnownLanguage
 from moothall.domain.facts import Language
 from moothall.errors import BadSetting, describe_install
 from moothall.locale.catalogues import OPENING
-from moothall.participants.demo import Pace
+from moothall.memory.tokens import Token
+from moothall.participants.script import Pace
 from moothall.ports.plugin import AnyPlugin
 from moothall.surfaces.api.fields import MAX_ENTRIES, FamilyRef, IdempotencyKey, SessionRef, SwapsRef
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.session_options import collect_options
 from moothall.surfaces.api.sessions import OpenSessionParams, check_swaps
-from moothall.surfaces.api.views import find_conference_name, find_session_kind
+from moothall.surfaces.api.views import build_seat_prompt
 from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
-from moothall.surfaces.invitations.entries import INVITE_TICKET, build_join_prompt, build_login_link, render_entry
+from moothall.surfaces.invitations.entries import INVITE_TICKET, build_login_link, render_entry
 
 METHODS = Operations()
 
 LOCAL_URL: Final = "http://127.0.0.1:8760"
 INVITE_HOURS: Final = 168.0
+Hours = Annotated[float, Field(gt=0, le=87_840, description="How long the token is valid.")]
+UrlRef = Annotated[str, Field(max_length=500, description="The address of this server as the invited one reaches it.")]
 _FIELD_TYPES: Final[Mapping[type, str]] = {
     kinds.SwitchKind: "boolean",
     kinds.CountKind: "integer",
@@ -113,6 +116,7 @@ class PlanOut(ApiModel):
     language: Language
     seats: list[PlannedSeatOut]
     calls: Range = Field(description="Calls to models.")
+    path: Range = Field(description="How many of them wait for one another: the longest chain.")
     tokens: Range
     usd: Range | None = Field(default=None, description="US dollars; missing where a price is not known.")
     notes: list[str]
@@ -169,7 +173,7 @@ def _build_protocol(plugin: AnyPlugin, language: Language) -> ProtocolOut:
     return ProtocolOut(
         name=plugin.name,
         title=words.titles.get(plugin.name, plugin.name),
-        summary=words.summaries.get(plugin.name, _find_first_sentence(plugin.settings.__doc__ or "")),
+        summary=words.summaries.get(plugin.name, " ".join((plugin.settings.__doc__ or "").split()).partition(". ")[0]),
         settings=_build_settings(plugin.settings, words.settings),
     )
 
@@ -216,10 +220,6 @@ def _build_settings(settings: type, told: Mapping[str, str]) -> list[SettingOut]
     return found
 
 
-def _find_first_sentence(text: str) -> str:
-    return " ".join(text.split()).partition(". ")[0]
-
-
 @METHODS.add("moot.planSession", "run", unbound=True)
 async def plan_session(call: Call, params: OpenSessionParams) -> PlanOut:
     """What moot.openSession with the same parameters would seat, ask and cost, at least and at most; records nothing."""
@@ -250,10 +250,8 @@ async def invite_seat(
     *,
     seat: Annotated[str, Field(max_length=64)],
     family: FamilyRef = "",
-    lasts_hours: Annotated[float, Field(gt=0, le=87_840, description="How long the token is valid.")] = INVITE_HOURS,
-    url: Annotated[
-        str, Field(max_length=500, description="The address of this server as the invited one reaches it.")
-    ] = LOCAL_URL,
+    lasts_hours: Hours = INVITE_HOURS,
+    url: UrlRef = LOCAL_URL,
 ) -> InviteOut:
     """A token for a seat from outside, a link that opens it in a browser, and what to paste into each coding agent."""
     address = _parse_url(url)
@@ -264,22 +262,46 @@ async def invite_seat(
         "seat", session=session_id, seat=seat, lasts=lasts, family=family, note=f"by {call.caller.name}"
     )
     ticket = await call.moot.access.issue_ticket(issued.id, INVITE_TICKET)
-    opened, door = snapshot.session_state.opened, Door.over_http(address, issued.secret)
-    prompt = build_join_prompt(
-        find_session_kind(snapshot),
-        opened.language,
-        session=find_conference_name(opened) or session_id,
-        seat=seat,
-        has_token=True,
-        has_consultations=opened.consult is not None,
-    )
+    door = Door.over_http(address, issued.secret)
     return InviteOut(
         token_id=issued.id,
         token=issued.secret,
         link=build_login_link(address, ticket.secret, f"/seat/{session_id}/{seat}"),
-        prompt=prompt,
+        prompt=build_seat_prompt(snapshot, seat),
         paste=[PasteOut(client=key, title=client.title, text=render_entry(key, client, door)) for key, client in CLIENTS.items()],
     )
+
+
+class ShareOut(ApiModel):
+    token_id: str
+    link: str
+
+
+@METHODS.add("moot.shareSession", "own")
+async def share_session(
+    call: Call, session_id: SessionRef, *, lasts_hours: Hours = INVITE_HOURS, url: UrlRef = LOCAL_URL
+) -> ShareOut:
+    """A link with which everybody who has it reads this session and nothing else, until it expires or moot.revokeToken."""
+    address, note = _parse_url(url), f"link by {call.caller.name}"
+    await call.moot.engine.load_snapshot(session_id)
+    issued = await call.moot.access.issue("observer", session=session_id, lasts=timedelta(hours=lasts_hours), note=note)
+    return ShareOut(token_id=issued.id, link=build_login_link(address, issued.secret, f"/s/{session_id}"))
+
+
+class TokensOut(ApiModel):
+    tokens: list[Token]
+
+
+@METHODS.add("moot.listTokens", "own", unbound=True)
+async def list_tokens(call: Call) -> TokensOut:
+    """The tokens that were issued, without their secrets."""
+    return TokensOut(tokens=await call.moot.access.tokens())
+
+
+@METHODS.add("moot.revokeToken", "own", unbound=True)
+async def revoke_token(call: Call, token_id: Annotated[str, Field(max_length=100)]) -> TokensOut:
+    """Revoke a token: who holds it, or a link or a login of it, is refused from now on."""
+    return TokensOut(tokens=[await call.moot.access.revoke(token_id)])
 
 
 def _parse_url(url: str) -> str:

@@ -101,9 +101,9 @@ class ViewStore:
             is_waiting = folded.snapshot.session_state.is_waiting_outside
             is_running = not is_waiting and await self._moot.is_running(session)
             return {"standing": describe_status(status, is_waiting=is_waiting, is_running=is_running)}
-        found: Json = {"standing": describe_status(status, is_decided=decided)}
-        kept = await self._moot.memory.get(session) if status == "concluded" else None
-        return found if kept is None or kept.outcome is None else {**found, "outcome": kept.outcome}
+        fields: Json = {"standing": describe_status(status, is_decided=decided)}
+        decision = await self._moot.memory.get(session) if status == "concluded" else None
+        return fields if decision is None or decision.outcome is None else {**fields, "outcome": decision.outcome}
 
 
 def build_changes(before: StoredView, after: StoredView) -> Json:

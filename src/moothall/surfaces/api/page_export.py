@@ -113,7 +113,8 @@ def _join_changes(first: Json, then: Json) -> Json:
 
 def _iterate_file(data: Iterable[str], language: str, title: str, body: Iterable[str]) -> Iterator[str]:
     folder = files("moothall.surfaces.http") / "page"
-    script, style = ((folder / name).read_text(encoding="utf-8") for name in ("app.js", "app.css"))
+    plot, app, style = ((folder / name).read_text(encoding="utf-8") for name in ("plot.js", "app.js", "app.css"))
+    script = plot + app
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return iterate_document(
         language,

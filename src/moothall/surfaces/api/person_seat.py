@@ -1,20 +1,78 @@
 """A person's seat on a page (W-5): the questions of the protocol in plain words, and the answers to them, step by step."""
 
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from moothall.codec.person_asks import build_person_ask, find_command, read_step
+from moothall.codec.person_asks import KeptWords, build_person_ask, find_command, read_step
 from moothall.domain.effects import Brief
-from moothall.domain.ids import AskId, parse_seat_id
+from moothall.domain.ids import AskId, SeatId, SessionId, parse_seat_id
 from moothall.domain.person import PersonAsk, PersonStep
 from moothall.domain.safe_text import fix_surrogates, strip_control
 from moothall.engine.outside_answers import OutstandingAsk
-from moothall.errors import BadAnswer, BadSetting, UnknownAsk
+from moothall.errors import BadAnswer, BadSetting, MootError, UnknownAsk
 from moothall.locale.catalogues import PERSON_SEAT, PersonSeatText
 from moothall.surfaces.api.fields import IdempotencyKey, SeatRef, SessionRef
-from moothall.surfaces.api.method import ApiModel, Call, Operations
+from moothall.surfaces.api.method import ApiModel, Call, Operations, ServerContext
 from moothall.surfaces.api.sessions import AskOut, WrittenOut, answer_ask, build_ask_out, check_seat
+
+MAX_SECONDS: Final = 3600.0
+"""How long what a person said is waited for to be of use; who is asked later is asked on its page."""
+
+
+@dataclass
+class PersonTurns:
+    """Answers for persons what code knows: an ask that holds no question, and the speech that a bid was already.
+
+    Whether or not the page is still open: a person is never asked about its own words. `words` are those said in advance.
+    """
+
+    context: ServerContext
+    words: dict[tuple[SessionId, SeatId], KeptWords] = field(default_factory=dict)
+
+    def find_answer(self, session: SessionId, each: OutstandingAsk) -> Any:
+        """The answer to an ask that needs no person; None where one is to be asked."""
+        person, words = build_person_ask(each.brief), self.words.get((session, each.ask.seat))
+        if not person.steps:
+            return person.build({})
+        return words.text if words and (words.kind, words.turn) == (each.ask.kind, each.ask.turn) else None
+
+    def follow(self, call: Call, session: SessionId, seat: SeatId, words: KeptWords | None = None) -> None:
+        """Answer what needs no person from now on, until the person is asked again or the session ends."""
+        name = f"{session} {seat}"
+        if words is not None:
+            self.words[session, seat] = words
+        elif name in self.context.followers:
+            return
+        if (before := self.context.followers.get(name)) is not None:
+            before.cancel()
+        task = self.context.followers[name] = asyncio.create_task(self._follow(call, session, seat))
+        task.add_done_callback(lambda done: self._forget(name, (session, seat), done))
+
+    def _forget(self, name: str, seat: tuple[SessionId, SeatId], task: "asyncio.Task[None]") -> None:
+        if self.context.followers.get(name) is task:
+            del self.context.followers[name]
+            self.words.pop(seat, None)
+
+    async def _follow(self, call: Call, session: SessionId, seat: SeatId) -> None:
+        engine = call.moot.engine
+        # What cannot be answered here is asked on the page, as ever.
+        with suppress(MootError, TimeoutError):
+            async with asyncio.timeout(MAX_SECONDS):
+                while not (snapshot := await engine.load_snapshot(session)).is_closed:
+                    asked = [each for each in await engine.list_outstanding(session) if each.ask.seat == seat]
+                    for each in asked:
+                        answer = self.find_answer(session, each)
+                        if answer is None:
+                            return
+                        self.words.pop((session, seat), None)
+                        await answer_ask(call, session, seat=seat, ask=each.ask.id, answer=answer)
+                    if not asked:
+                        await engine.wait_for_change(session, snapshot.seq)
+
 
 METHODS = Operations()
 
@@ -69,8 +127,12 @@ async def get_person_asks(call: Call, session_id: SessionRef, seat: SeatRef = No
     """What a session asks of a person at a seat: questions in plain words, one after the other. Next: moot.answerAsPerson."""
     person = call.caller.resolve_speaker(seat, "seat")
     check_seat(await call.moot.engine.load_snapshot(session_id), person)
-    found = [each for each in await call.moot.engine.list_outstanding(session_id) if each.ask.seat == person]
-    return PersonAsksOut(session_id=session_id, asks=[_build_person_ask_out(each) for each in found])
+    turns = call.context.get_or_create(PersonTurns)
+    outstanding = [each for each in await call.moot.engine.list_outstanding(session_id) if each.ask.seat == person]
+    asks = [each for each in outstanding if turns.find_answer(session_id, each) is None]
+    if len(asks) < len(outstanding):
+        turns.follow(call, session_id, parse_seat_id(person))
+    return PersonAsksOut(session_id=session_id, asks=[_build_person_ask_out(each) for each in asks])
 
 
 @METHODS.add("moot.answerAsPerson", "speak")
@@ -97,7 +159,16 @@ async def answer_as_person(
     if brief is None:
         raise UnknownAsk(f"the ask {ask[:100]!r} is no longer open for {person!r}; look what is asked now")
     answer = _build_answer(brief, answers or {}, command)
-    return await answer_ask(call, session_id, seat=person, ask=ask, answer=answer, idempotency_key=idempotency_key)
+    written = await answer_ask(call, session_id, seat=person, ask=ask, answer=answer, idempotency_key=idempotency_key)
+    call.context.get_or_create(PersonTurns).follow(call, session_id, person, _find_words(brief, answers or {}, command))
+    return written
+
+
+def _find_words(brief: Brief, answers: dict[str, str], command: str) -> KeptWords | None:
+    """What a person said that also answers a later ask of the same turn."""
+    person = build_person_ask(brief)
+    said = strip_control(fix_surrogates(answers.get(person.steps[0].key, ""))).strip() if person.steps and not command else ""
+    return KeptWords(person.keeps_for, brief.ask.turn, said) if said and person.keeps_for else None
 
 
 def _build_person_ask_out(each: OutstandingAsk) -> PersonAskOut:

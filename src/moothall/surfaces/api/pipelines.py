@@ -81,9 +81,9 @@ def _check_platforms(call: Call, pipeline: PipelineFile, *, is_filled: bool) -> 
     """Return the pipeline with platforms that this caller may give; without models, an agent without one answers from outside."""
     agents = []
     for agent in pipeline.agents:
-        platform = agent.platform if agent.platform and not is_filled else MAILBOX
-        form = ParticipantIn(id=agent.id, platform=platform, stance=agent.stance, instructions=agent.instructions)
-        agents.append(replace(build_seat(call, form), weight=agent.weight, patience=agent.patience))
+        platform = agent.platform or ("" if is_filled else pipeline.platform or MAILBOX)
+        form = ParticipantIn(id=agent.id, platform=platform or MAILBOX, stance=agent.stance, instructions=agent.instructions)
+        agents.append(replace(build_seat(call, form), platform=platform, weight=agent.weight, patience=agent.patience))
     return replace(pipeline, agents=tuple(agents))
 
 

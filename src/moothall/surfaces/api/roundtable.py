@@ -9,8 +9,7 @@ from pydantic import Field
 
 from moothall.app.conferences.project import DEFAULT_ROUNDS, ConferenceProject
 from moothall.app.conferences.status import Blocked, ConferenceStatus, TurnBriefing
-from moothall.app.conferences.unattended import Relay
-from moothall.app.conferences.wake_agents import watch_changes
+from moothall.app.conferences.unattended import Relay, watch_changes
 from moothall.domain.roster import MAILBOX, Seat
 from moothall.errors import MootError, OutOfTurn
 from moothall.locale.catalogues import ROUNDTABLE_PROMPT

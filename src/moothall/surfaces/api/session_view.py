@@ -23,6 +23,7 @@ from moothall.reports.blocks import Block, Fields, Line, Report
 from moothall.reports.decision import Decision
 from moothall.reports.json_blocks import Json, clean, encode_block, encode_blocks
 from moothall.reports.outline import Lens, TimelineItem, build_outline
+from moothall.reports.sections import describe_confidence
 from moothall.reports.timeline import SessionTimeline
 from moothall.reports.wording import explain_detail, format_percent
 from moothall.surfaces.api import views
@@ -65,6 +66,7 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "openedAt": timeline.opened_at.isoformat(),
         "lastAt": timeline.last_at.isoformat(),
         **({} if timeline.forked is None else {"forkedFrom": {"sessionId": timeline.forked.source, "at": timeline.forked.entry}}),
+        **({"demo": True} if opened.demo else {}),
         "seats": build_seats(timeline, snapshot),
         "phases": [{"name": clean(each.name), "state": each.state} for each in timeline.list_phases()],
         "waiting": _build_waiting(timeline, snapshot),
@@ -74,7 +76,10 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
         "budget": _build_budget(state.spent, opened.budget, decision.turns),
         "settings": _build_settings(opened),
         "options": [clean(each) for each in opened.subject.options],
-        "context": [{"name": clean(each.name), "size": len(each.text)} for each in opened.subject.context],
+        "context": [
+            {"name": clean(each.name), "size": each.size, "sha256": each.original or each.sha256}
+            for each in opened.subject.context
+        ],
         "sealed": is_closed_to_readers,
         "deadlines": [each.model_dump(mode="json", by_alias=True) for each in views.build_deadlines(snapshot)],
         "obligations": [encode_json(each) for each in views.build_obligations_out(decision)],
@@ -85,7 +90,6 @@ def build_view(folded: FoldedSession, report: Report | None = None) -> SessionVi
 
 
 def encode_item(item: TimelineItem) -> Json:
-    """An item of the timeline as JSON."""
     found: Json = {"seq": item.seq, "at": item.at, "blocks": [encode_block(item.block)]}
     if item.seat is not None:
         found["seat"] = item.seat
@@ -244,15 +248,16 @@ def _build_numbers(decision: Decision, lenses: Sequence[Lens], opened: Opened) -
     """The figures of a decision, each with how it came about."""
     words = SESSION_VIEW[opened.language]
     votes = next((lens.blocks for name in VOTE_LENSES for lens in lenses if lens.id == name), ())
-    by_vote = decision.support is not None and decision.voters > 0
     figures: list[tuple[str, str, str, tuple[Block, ...]]] = []
     if decision.support is not None:
         figures.append((words.support, format_percent(decision.support), words.support_how, votes))
     if decision.turnout is not None:
         figures.append((words.turnout, format_percent(decision.turnout), words.turnout_how, votes))
+    shared = SHARED_REPORT[opened.language]
     if decision.confidence is not None:
-        how = words.confidence_how if by_vote else words.stated_how
-        figures.append((words.confidence, format_percent(decision.confidence), how, votes if by_vote else ()))
+        figures.append((shared.confidence, format_percent(decision.confidence), describe_confidence(decision, shared), ()))
+    if decision.author_confidence is not None:
+        figures.append((shared.author_confidence, format_percent(decision.author_confidence), words.stated_how, ()))
     if decision.effective is not None:
         families = tuple((f"{seat.id}", seat.family or seat.platform) for seat in opened.seats)
         how = words.effective_how.format(heads=decision.voters)

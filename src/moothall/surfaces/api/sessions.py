@@ -10,8 +10,10 @@ from pydantic import ConfigDict, Field
 
 from moothall.app.deliberations import PROGRESS_SECONDS
 from moothall.app.protocols import load_protocols
-from moothall.app.session_list import SessionLine
+from moothall.app.session_list import SessionLine, Standing
+from moothall.codec.answers import as_json
 from moothall.codec.schemas import build_brief_schema
+from moothall.domain.facts import list_worded_choices
 from moothall.domain.ids import SessionId, parse_seat_id
 from moothall.domain.safe_text import strip_control
 from moothall.domain.topic import MAX_TOPIC_LENGTH
@@ -25,7 +27,7 @@ from moothall.reports.terminal import render_decision_lines
 from moothall.scoring.strength import Strength
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.deliberation import build_seat
-from moothall.surfaces.api.entries import build_entry_out, has_sealed_words, is_sealed
+from moothall.surfaces.api.entries import SaidSearch, SaidWords, build_entry_out, has_sealed_words, is_sealed
 from moothall.surfaces.api.method import ApiModel, Call, Operations
 from moothall.surfaces.api.page_export import export_text
 from moothall.surfaces.api.session_options import RunParams, collect_options
@@ -37,19 +39,22 @@ class SessionOut(ApiModel):
     session_id: str
     protocol: str
     topic: str
-    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed"]
+    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "newer", "not_installed"]
     parked: str = Field(default="", description="Why a parked session cannot go on now.")
     opened_at: datetime
     last_at: datetime
     entries: int
-    standing: Literal["decided", "undecided", "parked", "waiting", "running", "stopped", "cancelled", "damaged", "not_installed"]
+    standing: Standing
     choice: str = Field(description="What was decided, in a few words; empty where nothing was.")
-    strength: str = Field(description="What the decision is worth: strong, fair, weak, contested, overruled or none.")
+    strength: str = Field(description="What the decision is worth: strong, fair, weak, disputed, overruled or none.")
     is_demo: bool = Field(default=False, description="Whether it is a demo: its words were written in advance.")
+    said: str = Field(default="", description="Words that fit the query, where they were said in the session.")
+    said_entry: int | None = Field(default=None, description="The entry that holds them.")
 
 
 class SessionsOut(ApiModel):
     sessions: list[SessionOut]
+    total: int = Field(description="How many there are with those that were left out.")
 
 
 class SessionDecisionOut(ApiModel):
@@ -138,25 +143,31 @@ async def open_session(call: Call, params: OpenSessionParams) -> SessionDecision
 @METHODS.add("moot.listSessions", "read", tool="list_sessions")
 async def list_sessions(
     call: Call,
-    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "not_installed", "all"] = "all",
-    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, the best first.")] = "",
+    *,
+    status: Literal["thinking", "parked", "concluded", "cancelled", "damaged", "newer", "not_installed", "all"] = "all",
+    query: Annotated[str, Field(max_length=1_000, description="Only those on such a topic, or in which it was said.")] = "",
+    protocol: Annotated[fields.Short, Field(description="Only those of this protocol.")] = "",
     limit: fields.Limit = 100,
+    after: Annotated[int, Field(ge=0, le=10_000_000, description="Leave out so many: the next page.")] = 0,
 ) -> SessionsOut:
     """All sessions, the most recently active first."""
-    found = []
-    for line in await call.moot.session_list.search(query) if query else reversed(await call.moot.sessions()):
-        if call.caller.session and call.caller.session != line.session:
-            continue
-        if status in {"all", line.status}:
-            found.append(line)
-        if len(found) == limit:
-            break
-    return SessionsOut(sessions=[build_session_out(line) for line in await call.moot.session_list.add_outcomes(found)])
+    # A token for one session finds nothing of another.
+    lines = [each for each in reversed(await call.moot.sessions()) if call.caller.session in {"", each.session}]
+    lines = [each for each in lines if status in {"all", each.status} and protocol in {"", each.protocol}]
+    said: dict[SessionId, SaidWords] = {}
+    if query.strip():
+        known = {line.session: line for line in lines}
+        said = await call.context.get_or_create(SaidSearch).search(query, lines)
+        topics = [line.session for line in await call.moot.session_list.search(query) if line.session in known]
+        lines = [known[name] for name in dict.fromkeys((*topics, *said))]
+    shown = await call.moot.session_list.add_outcomes(lines[after : after + limit])
+    return SessionsOut(sessions=[build_session_out(line, said.get(line.session)) for line in shown], total=len(lines))
 
 
-def build_session_out(line: SessionLine) -> SessionOut:
-    """A line of a list, with its outcome."""
-    return SessionOut.collect(line, session_id=line.session, standing=line.standing or "damaged")
+def build_session_out(line: SessionLine, said: SaidWords | None = None) -> SessionOut:
+    """A line of a list, with its outcome and the words for which it was found."""
+    entry, words = said or (None, "")
+    return SessionOut.collect(line, session_id=line.session, standing=line.standing or "damaged", said=words, said_entry=entry)
 
 
 @METHODS.add("moot.getSession", "read", tool="get_session")
@@ -307,6 +318,26 @@ async def answer_ask(
         entry = await call.moot.answer(session_id, ask, answer, idempotency_key, via=door)
     call.context.runner.wake(session_id)
     return WrittenOut(session_id=session_id, entry=entry.seq)
+
+
+class AnswerPreviewOut(ApiModel):
+    session_id: str
+    fields: Any = Field(description="What the answer would be recorded as.")
+    from_words: list[str] = Field(description="Each choice that was taken from a sentence, with its words.")
+
+
+@METHODS.add("moot.previewAnswer", "speak")
+async def preview_answer(
+    call: Call,
+    session_id: fields.SessionRef,
+    *,
+    seat: fields.SeatRef = None,
+    answer: Annotated[str | dict[str, Any], Field(description="As for moot.answer.")],
+) -> AnswerPreviewOut:
+    """What an answer to the open ask of a seat would be read as. Nothing is recorded. Next: moot.answer."""
+    speaker = parse_seat_id(call.caller.resolve_speaker(seat, "seat"))
+    read = await call.moot.engine.preview_answer(session_id, speaker, answer)
+    return AnswerPreviewOut(session_id=session_id, fields=as_json(read.said), from_words=list_worded_choices(read.mends))
 
 
 @METHODS.add("moot.giveInput", "run")

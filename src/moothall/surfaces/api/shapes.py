@@ -7,9 +7,11 @@ from pydantic import AliasChoices, Field
 from moothall.codec.languages import KnownLanguage
 from moothall.domain.topic import Stakes
 from moothall.memory.remembered_decision import RememberedObligation
-from moothall.protocols.council.facts import AdviceOutcome, ContributionType, Panel, PanelOrder
+from moothall.protocols.council.facts import AdviceOutcome, Chooser, ContributionType, Debate, Panel, PanelOrder
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.strength import Strength
+from moothall.scoring.posterior import Agreement
+from moothall.scoring.reliability import TrackShare
+from moothall.scoring.strength import ConfidenceBasis, Strength
 from moothall.surfaces.api import fields
 from moothall.surfaces.api.memory import FoundOut
 from moothall.surfaces.api.method import ApiModel
@@ -28,15 +30,18 @@ class OpenParams(ApiModel):
     thread: fields.Short = ""
     built_on: Annotated[list[fields.Short], Field(max_length=32, description="Earlier decisions that this one builds on.")] = []
     blind: Annotated[bool, Field(description="Everyone writes before anyone reads.")] = True
-    early_stop: Annotated[bool | None, Field(description="End when all blind choices agree. Default: depends on the stakes.")] = (
-        None
-    )
+    debate: Annotated[
+        Debate | None,
+        Field(description="auto: debate only where the blind choices are not clear. Default: depends on the stakes."),
+    ] = None
     rounds: Annotated[int | None, Field(ge=1, le=20)] = None
     threshold: Annotated[
         fields.Score | None, Field(description="consensus: the confidence that everyone's support must have.")
     ] = None
     quorum: Annotated[int | None, Field(ge=1, le=64, description="consensus: how many must agree. Default: all.")] = None
     owner: Annotated[str | None, Field(max_length=64, description="advisory_panel: who proposes and decides.")] = None
+    carry_at: Annotated[fields.Score | None, Field(description="What is less likely right than this does not carry.")] = None
+    choose: Annotated[Chooser, Field(description="both: blind choices decide together with the votes.")] = "votes"
     rebuttal: Annotated[bool, Field(description="Those who were challenged answer before the synthesis.")] = True
     panel: Annotated[Panel, Field(description="adaptive: ask one after another until the blind choices settle it.")] = "all"
     panel_order: Annotated[PanelOrder, Field(description="Whom an adaptive panel asks first.")] = "roster"
@@ -228,8 +233,16 @@ class ResultOut(ApiModel):
     strength: Strength = Field(description="What the decision is worth, in one word.")
     note: str = Field(description="What a reader must know first: open challenges, an overturned majority, missing votes.")
     decision: str | None = None
-    confidence: fields.Rounded | None = None
+    confidence: fields.Rounded | None = Field(default=None, description="The chance that it is right.")
+    confidence_from: ConfidenceBasis | None = Field(
+        default=None, description="What this rests on: answers before anyone read anyone (blind), or votes after it (one_voice)."
+    )
     consensus_type: str
+    spared: int = Field(default=0, description="Answers that were not asked for, because the blind choices were clear.")
+    agreement: Agreement | None = Field(default=None, description="Nobody is against it: so before reading, or after it.")
+    track_record: TrackShare | None = Field(
+        default=None, description="How often decisions of this protocol and kind of agreement were right, from ten reviews on."
+    )
     participant_votes: dict[str, VoteOut]
     dissent: list[str]
     dissent_details: list[DissentOut]

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from moothall.app.rosters import build_swarm_options
-from moothall.domain.ids import SessionId
+from moothall.domain.ids import SessionId, find_asked_seat
 from moothall.domain.roster import MAILBOX
 from moothall.domain.topic import MAX_TOPIC_LENGTH
 from moothall.errors import BadSetting
 from moothall.ports.runner import MAX_WAIT_SECONDS
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode
-from moothall.protocols.swarm.records.blackboard import build_board_json, build_convergence_json
+from moothall.protocols.swarm.records.files import build_board_json, build_convergence_json
 from moothall.protocols.swarm.reports.standing import build_standing_json
 from moothall.scoring.stigmergy import QuorumOf
 from moothall.surfaces.api.fields import AskRef, EntryNumber, IdempotencyKey, SeatRef, SessionRef
@@ -28,8 +28,7 @@ NEWEST: Final = 20
 class OpenSwarmParams(SwarmParams):
     task: Annotated[str, Field(min_length=1, max_length=MAX_TOPIC_LENGTH)]
     agents: Annotated[
-        int | None,
-        Field(ge=MIN_AGENTS, le=MAX_AGENTS, description="Number of explorers. Default: the number of seats, or 5."),
+        int | None, Field(ge=MIN_AGENTS, le=MAX_AGENTS, description="Number of explorers. Default: the number of seats, or 5.")
     ] = None
     mode: Mode | None = None
     directions: Annotated[
@@ -108,7 +107,7 @@ async def get_swarm_status(
         max_rounds=swarm.settings.max_rounds,
         stage=swarm.stage,
         active=list(swarm.active),
-        waiting_for=sorted({ask.split(".", 2)[2] for ask in timeline.session_state.pending}),
+        waiting_for=sorted({find_asked_seat(ask) for ask in timeline.session_state.pending}),
         ended_by=decision.ended_by,
         converged=timeline.completed.converged if timeline.completed is not None else False,
         convergence=build_convergence_json(timeline.measures[-1], swarm) if timeline.measures else None,

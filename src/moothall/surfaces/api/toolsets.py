@@ -4,8 +4,10 @@ A coding agent reads every name, description and schema that it is shown, at eve
 no more: at most `MAX_TOOLS` tools of `MAX_TOKENS` tokens together. A tool that is not shown still answers whoever may call it.
 """
 
+import tomllib
 from collections.abc import Sequence
 from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
@@ -24,83 +26,17 @@ MAX_TOKENS: Final = 3_000
 CHARACTERS_PER_TOKEN: Final = 4
 """The usual estimate for English and JSON; good enough for a limit, and it needs no tokenizer."""
 
-CONSULT: Final = ("consult", "get_asks", "answer_ask")
-"""What a seat needs besides where seats may consult each other: it is consulted through an ask."""
+_TABLES: Final[dict[str, Any]] = tomllib.loads((files(__package__) / "toolsets.toml").read_text("utf-8"))
 
-SEARCH: Final = "search_decisions"
-SEAT_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
-    "deliberation": ("join_deliberation", "wait_for_turn", "contribute", "get_deliberation", SEARCH),
-    "meeting": ("get_asks", "answer_ask", "get_session", SEARCH),
-    "swarm": ("swarm_round", "swarm_report", "swarm_status", SEARCH),
-    "conference": ("join_conference", "say_in_conference", "conference_status", "conference_minutes", SEARCH),
-}
-OWNER_TOOLS: Final = (
-    "search_decisions",
-    "open_session",
-    "get_session",
-    "list_sessions",
-    "get_asks",
-    "answer_ask",
-    "review_decision",
-    "consult",
-)
-OPERATOR_TOOLS: Final = tuple(name for name in OWNER_TOOLS if name != "review_decision")
-RECORDER_TOOLS: Final = ("search_decisions", "may_decide_alone", "record_decision", "get_decision")
-OBSERVER_TOOLS: Final = (
-    "search_decisions",
-    "get_decision",
-    "get_source_trust",
-    "list_sessions",
-    "get_session",
-    "get_deliberation",
-)
-AGENT_TOOLS: Final = (
-    "search_decisions",
-    "may_decide_alone",
-    "record_decision",
-    "list_deliberations",
-    "join_deliberation",
-    "wait_for_turn",
-    "contribute",
-    "get_deliberation",
-)
-"""What an agent needs that decides under its own name, and takes part where it may not decide alone."""
-ROLE_TOOLS: Final[dict[Role, tuple[str, ...]]] = {
-    "local": OWNER_TOOLS,
-    "owner": OWNER_TOOLS,
-    "operator": OPERATOR_TOOLS,
-    "recorder": RECORDER_TOOLS,
-    "agent": AGENT_TOOLS,
-    # A seat's token is always for one session.
-    "seat": (),
-    "observer": OBSERVER_TOOLS,
-}
-SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
-    "deliberation": (
-        "get_deliberation",
-        "close_deliberation",
-        "get_session",
-        "get_asks",
-        "answer_ask",
-        "settle_obligation",
-    ),
-    "meeting": ("get_session", "get_asks", "answer_ask"),
-    "swarm": ("swarm_status", "get_session", "get_asks", "answer_ask"),
-    "conference": (
-        "conference_status",
-        "join_conference",
-        "say_in_conference",
-        "relay_conference",
-        "conference_minutes",
-        "repair_conference",
-    ),
-}
-SESSION_OBSERVER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = {
-    "deliberation": ("get_deliberation", "get_session", "get_decision"),
-    "meeting": ("get_session", "get_decision"),
-    "swarm": ("swarm_status", "get_session", "get_decision"),
-    "conference": ("conference_status", "conference_minutes", "get_session"),
-}
+
+def _read_table(name: str) -> dict[Any, tuple[str, ...]]:
+    return {key: tuple(tools) for key, tools in _TABLES[name].items()}
+
+
+SEAT_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("seat")
+ROLE_TOOLS: Final[dict[Role, tuple[str, ...]]] = _read_table("role")
+SESSION_OWNER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("session_owner")
+SESSION_OBSERVER_TOOLS: Final[dict[SessionKind, tuple[str, ...]]] = _read_table("session_observer")
 ALL_TOOLS: Final = tuple(TOOLS)
 
 _TOKEN_SAYS: Final = frozenset({"deliberationId", "participant", "sessionId", "seat", "conference", "role"})
@@ -111,7 +47,7 @@ _AGENT_SAYS: Final = frozenset({"agent", "participant", "participants"})
 
 def select_seat_tools(kind: SessionKind, *, has_consultations: bool) -> tuple[str, ...]:
     """The tools of a seat of such a session."""
-    return tuple(dict.fromkeys((*SEAT_TOOLS[kind], *(CONSULT if has_consultations else ()))))
+    return tuple(dict.fromkeys((*SEAT_TOOLS[kind], *(_TABLES["consult"] if has_consultations else ()))))
 
 
 async def select_tools(call: Call, *, is_everything: bool = False) -> tuple[str, ...]:

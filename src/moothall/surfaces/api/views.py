@@ -9,7 +9,7 @@ from moothall.app.deliberations import DeliberationState, find_council_rules
 from moothall.app.protocols import get_protocol
 from moothall.domain.claims import cut_text
 from moothall.domain.facts import Language, Opened
-from moothall.domain.ids import USER, SeatId
+from moothall.domain.ids import USER, SeatId, find_asked_seat
 from moothall.domain.safe_text import one_line
 from moothall.engine.snapshot import Snapshot
 from moothall.memory.remembered_decision import RememberedObligation
@@ -25,7 +25,7 @@ from moothall.reports.decision import Decision
 from moothall.reports.timeline import SessionTimeline, format_time
 from moothall.surfaces.api import shapes
 from moothall.surfaces.api.fields import PAGE
-from moothall.surfaces.invitations.entries import SessionKind
+from moothall.surfaces.invitations.entries import SessionKind, build_join_prompt
 
 MAX_PAGE_LENGTH: Final = 60_000
 """About how many characters of contributions one answer holds."""
@@ -36,14 +36,12 @@ MAX_KEPT_LINES: Final = 512
 
 
 def find_status(place: DeliberationState) -> Literal["open", "parked", "closed", "cancelled"]:
-    """Whether a deliberation is open."""
     if not place.snapshot.is_closed:
         return "open" if place.snapshot.session_state.parked is None else "parked"
     return "closed" if isinstance(place.snapshot.session_state.closed, DeliberationClosed) else "cancelled"
 
 
 def build_standing(place: DeliberationState) -> shapes.StandingOut:
-    """Where a deliberation stands."""
     council, allowed = place.council, place.allowed
     return _build_standing(
         place.snapshot,
@@ -69,7 +67,7 @@ def build_general_standing(snapshot: Snapshot, protocol: str) -> shapes.Standing
         status="closed" if snapshot.is_closed else "open" if state.parked is None else "parked",
         phase="",
         round=0,
-        waiting_for=sorted({ask.split(".", 2)[2] for ask in state.pending}),
+        waiting_for=sorted({find_asked_seat(ask) for ask in state.pending}),
         note=f"This is a session of the protocol '{protocol}': see what is asked with get_asks, answer with answer_ask.",
         participants=[shapes.ParticipantOut.collect(seat, may_contribute=[]) for seat in state.seats],
     )
@@ -92,6 +90,19 @@ def find_session_kind(snapshot: Snapshot) -> SessionKind:
 def find_conference_name(opened: Opened) -> str:
     """The name of the conference in files that a session belongs to, or nothing."""
     return opened.settings.conference if isinstance(opened, ConferenceOpened) else ""
+
+
+def build_seat_prompt(snapshot: Snapshot, seat: str, *, has_token: bool = True) -> str:
+    """What to tell a coding agent that was invited to a seat, once it is connected."""
+    opened = snapshot.session_state.opened
+    return build_join_prompt(
+        find_session_kind(snapshot),
+        opened.language,
+        session=find_conference_name(opened) or snapshot.session,
+        seat=seat,
+        has_token=has_token,
+        has_consultations=opened.consult is not None,
+    )
 
 
 def describe_next_step(place: DeliberationState, seat: SeatId | None) -> str:
@@ -247,10 +258,7 @@ def build_candidates(place: DeliberationState, reader: SeatId | None) -> list[sh
     visible = {line.id: line for line in council.list_visible_lines(reader)}
     return [
         shapes.CandidateOut(
-            candidate=line.id,
-            participant=line.seat,
-            choice=line.said.choice,
-            text=cut_text(line.said.text, MAX_CANDIDATE_LENGTH),
+            candidate=line.id, participant=line.seat, choice=line.said.choice, text=cut_text(line.said.text, MAX_CANDIDATE_LENGTH)
         )
         for number in find_candidate_ids(place.rules.variant, council)
         if (line := visible.get(number)) is not None
@@ -317,7 +325,8 @@ def build_result(timeline: CouncilTimeline) -> shapes.ResultOut | None:
         choice=decision.short_choice,
         decision=None if decision.decision is None else decision.decision.text,
         participant_votes=build_votes(decision, timeline),
-        dissent=[voice.text for voice in voiced],
+        # The source lists a condition here too; what it is, an obligation, stands in `obligations`.
+        dissent=[*(each.text for each in decision.obligations), *(voice.text for voice in voiced)],
         dissent_details=voiced,
         open_challenges=_build_open_challenges(decision, council),
         motion=None if motion is None else motion.said.text,

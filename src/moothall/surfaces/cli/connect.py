@@ -58,7 +58,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class AgentConnection:
     """A client's files in one scope, and the record of what they were before Moot changed them."""
 
     client: AgentClient
@@ -87,8 +87,8 @@ class Connection:
     def plan(self, door: Door) -> list[FileChange]:
         """What connecting would change; raises BadSetting where a file cannot be parsed."""
         changes = [self._plan_settings(self.client.build_entry(door))]
-        if self.command is not None and self.client.write_command is not None:
-            changes.append(FileChange(path=self.command, before=_read(self.command), after=self.client.write_command()))
+        if self.command is not None:
+            changes.append(FileChange(path=self.command, before=_read(self.command), after=self.client.command_text))
         return changes
 
     def _plan_settings(self, entry: dict[str, Any]) -> FileChange:
@@ -289,7 +289,7 @@ def connect(*, client: str | None, in_project: bool, url: str | None, token: str
         secret = load_owner_key(resolve_home(os.environ)) if is_keyed else token
         chosen = CLIENTS[client]
         scope: Scope = "project" if in_project or "user" not in chosen.settings else "user"
-        connection = Connection(chosen, client, scope, os.environ, Path.cwd())
+        connection = AgentConnection(chosen, client, scope, os.environ, Path.cwd())
         if undo:
             changes = connection.plan_undo()
         else:
@@ -315,7 +315,7 @@ def _list_clients() -> out.CommandResult:
     rows = []
     for key, client in CLIENTS.items():
         for scope in client.settings:
-            connection = Connection(client, key, scope, os.environ, Path.cwd())
+            connection = AgentConnection(client, key, scope, os.environ, Path.cwd())
             rows.append(
                 {"client": key, "scope": scope, "settings": str(connection.settings), "connected": connection.is_connected()}
             )
@@ -343,7 +343,7 @@ def _confirm(changed: list[FileChange]) -> None:
         raise BadSetting("nothing was changed")
 
 
-def _report(connection: Connection, changed: list[FileChange], *, undo: bool) -> out.CommandResult:
+def _report(connection: AgentConnection, changed: list[FileChange], *, undo: bool) -> out.CommandResult:
     result = {
         "client": connection.key,
         "scope": connection.scope,
@@ -356,7 +356,7 @@ def _report(connection: Connection, changed: list[FileChange], *, undo: bool) ->
     return out.CommandResult(json=result, lines=lines or [same])
 
 
-async def _advise(connection: Connection, url: str | None, token: str) -> None:
+async def _advise(connection: AgentConnection, url: str | None, token: str) -> None:
     again = f"moot connect {connection.key}{' --project' if connection.scope == 'project' else ''} --undo"
     out.print_note(f"backup: {connection.folder}; undo it with: {again}")
     if token and connection.scope == "project":

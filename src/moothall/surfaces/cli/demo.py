@@ -16,7 +16,7 @@ from moothall.domain.facts import Language
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import DEMO_COMMAND
 from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
-from moothall.participants.demo import PACES, Pace
+from moothall.participants.script import PACES, Pace
 from moothall.surfaces.cli import output
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.run import run
@@ -46,6 +46,7 @@ def demo(*, name: str | None, pace: Pace | None, fast: bool, is_listing: bool, o
     """
     language, as_json = options.get("language") or guess_language(), hold.as_json
     terminal = TerminalSession()
+    terminal.required = hold.required
 
     async def work() -> int:
         if fast and pace not in {None, "fast"}:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, get_args
 
 import click
@@ -10,26 +10,29 @@ import click
 from moothall.app.environment import resolve_home
 from moothall.app.moot import Moot
 from moothall.app.owner_key import load_owner_key
+from moothall.domain.facts import Entry
 from moothall.domain.ids import parse_session_id
 from moothall.domain.safe_text import one_line
 from moothall.errors import BadSetting
+from moothall.memory import facts
 from moothall.memory.facts import Role
 from moothall.memory.tokens import Token, parse_token_id
 from moothall.surfaces.cli.options import Duration
 from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
+from moothall.surfaces.invitations import entries
 from moothall.surfaces.invitations.agent_clients import CLIENTS, Door
-from moothall.surfaces.invitations.entries import (
-    INVITE_TICKET,
-    build_login_link,
-    describe_server,
-    is_serving,
-    render_invitation,
-)
 
 URL: Final = "http://127.0.0.1:8760"
 WEEK: Final = 604_800.0
 MAX_SECONDS: Final = 1e10
 """Seconds beyond every life that a token may have; what is longer is refused there."""
+_ACCESS_EVENTS: Final = {
+    facts.TokenIssued: "token issued",
+    facts.TokenRevoked: "token revoked",
+    facts.TicketIssued: "link issued",
+    facts.LoginStarted: "signed in",
+    facts.LoginEnded: "signed out",
+}
 
 
 @click.command()
@@ -48,6 +51,47 @@ async def key() -> CommandResult:
     home = resolve_home(os.environ)
     secret = load_owner_key(home)
     return CommandResult(json={"key": secret, "id": parse_token_id(secret), "home": str(home)}, lines=[secret])
+
+
+@click.group()
+def access() -> None:
+    """Show who was let in by the servers of this ledger, and who was refused.
+
+    \b
+    moot access log
+    """
+
+
+@access.command()
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="At most so many entries.")
+@moot_command
+async def log(moot: Moot, *, limit: int) -> CommandResult:
+    """List the last logins, refused secrets, and tokens that were issued or revoked; no secret is among them.
+
+    Refusals of one address are counted together, and of a flood only the figures are recorded.
+
+    \b
+    moot access log
+    moot access log --limit 1000 --json
+    """
+    tokens = {token.id: token for token in await moot.access.tokens()}
+    rows = [row for entry in await moot.access.load_log(limit) for row in _describe_access(entry, tokens)]
+    lines = ["  ".join(str(value) for value in row.values() if value != "") for row in rows]
+    return CommandResult(json=rows, lines=lines or [Note("nobody was let in or refused yet")])
+
+
+def _describe_access(entry: Entry, tokens: Mapping[str, Token]) -> Iterator[dict[str, str | int]]:
+    """Yield what an entry of the log says, by address or token."""
+    fact, at = entry.fact, f"{entry.at:%Y-%m-%d %H:%M:%S}"
+    if isinstance(fact, facts.SecretsRefused):
+        for each in fact.refusals:
+            why = f"{each.reason} secret" if each.reason else ""
+            yield {"at": at, "event": "refused", "token": each.token, "why": why, "from": each.address, "times": each.count}
+        return
+    name = str(getattr(fact, "token", "") or getattr(fact, "id", ""))
+    whose = "" if name not in tokens else " ".join(filter(None, (tokens[name].role, tokens[name].session, tokens[name].seat)))
+    event = _ACCESS_EVENTS[type(fact)]
+    yield {"at": at, "event": event, "token": name, "for": whose, "from": getattr(fact, "address", "")}
 
 
 @click.command()
@@ -126,10 +170,10 @@ async def _create_token(
     prompt = await _build_prompt(moot, session, seat) if session is not None and seat is not None else ""
     link, serving = "", ""
     if url:
-        ticket = (await moot.access.issue_ticket(issued.id, INVITE_TICKET)).secret
+        ticket = (await moot.access.issue_ticket(issued.id, entries.INVITE_TICKET)).secret
         path = f"/seat/{session}/{seat}" if session and seat else f"/s/{session}" if session else "/"
-        link = build_login_link(url, ticket, path)
-        serving = await describe_server(url)
+        link = entries.build_login_link(url, ticket, path)
+        serving = await entries.describe_server(url)
     door = Door.over_http(url, issued.secret) if url else Door.over_stdio(os.environ, issued.secret)
     clients = {
         name: {"settings": client.build_entry(door), "headless": (prompt and client.build_headless(prompt)) or None}
@@ -142,23 +186,19 @@ async def _create_token(
         "session": session,
         "seat": named or seat,
         "url": url or None,
-        "serving": await is_serving(url) if url else None,
+        "serving": await entries.is_serving(url) if url else None,
         "link": link or None,
         "prompt": prompt,
         "agents": clients,
     }
     return CommandResult(
-        json=result, lines=[render_invitation(issued.secret, door, prompt, agent=agent, serving=serving, link=link)]
+        json=result, lines=[entries.render_invitation(issued.secret, door, prompt, agent=agent, serving=serving, link=link)]
     )
 
 
 async def _choose_role(moot: Moot, session: str | None, seat: str | None, named: str | None, flags: Mapping[str, bool]) -> Role:
     """Return the one role that was chosen. Raises BadSetting when it is not one, or does not fit what else was given."""
-    roles = {
-        "seat": seat is not None,
-        "agent": named is not None,
-        **flags,
-    }
+    roles = {"seat": seat is not None, "agent": named is not None, **flags}
     chosen: list[Role] = [role for role in get_args(Role) if roles[role]]
     if len(chosen) != 1:
         raise BadSetting("choose one: --seat NAME (with a SESSION), --agent NAME, --owner, --operator, --recorder or --observer")
@@ -175,19 +215,9 @@ async def _choose_role(moot: Moot, session: str | None, seat: str | None, named:
 
 
 async def _build_prompt(moot: Moot, session: str, seat: str) -> str:
-    from moothall.surfaces.api.views import find_conference_name, find_session_kind
-    from moothall.surfaces.invitations.entries import build_join_prompt
+    from moothall.surfaces.api.views import build_seat_prompt
 
-    snapshot = await moot.engine.load_snapshot(parse_session_id(session))
-    opened = snapshot.session_state.opened
-    return build_join_prompt(
-        find_session_kind(snapshot),
-        opened.language,
-        session=find_conference_name(opened) or session,
-        seat=seat,
-        has_token=True,
-        has_consultations=opened.consult is not None,
-    )
+    return build_seat_prompt(await moot.engine.load_snapshot(parse_session_id(session)), seat)
 
 
 def _list_tokens(tokens: list[Token]) -> Iterator[str]:
@@ -195,6 +225,7 @@ def _list_tokens(tokens: list[Token]) -> Iterator[str]:
         yield Note("no tokens yet; create one: moot invite --owner")
     for token in tokens:
         where = " ".join(part for part in (token.session or "all sessions", token.seat) if part)
-        state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"until {token.expires:%Y-%m-%d %H:%M} UTC"
+        until = "expired" if token.expires <= datetime.now(UTC) else "until"
+        state = f"revoked {token.revoked_at:%Y-%m-%d}" if token.revoked_at else f"{until} {token.expires:%Y-%m-%d %H:%M} UTC"
         family = f"  {token.family}" if token.family else ""
         yield f"{token.id}  {token.role}  {where}  {state}{family}  {one_line(token.note)}".rstrip()

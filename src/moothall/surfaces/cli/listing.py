@@ -66,7 +66,8 @@ def _describe_sessions(lines: list[SessionLine], archived: int, is_filtered: boo
 
 
 def _name_protocol(line: SessionLine) -> str:
-    return f"{line.protocol} (demo)" if line.is_demo else line.protocol
+    mark = " (demo)" if line.is_demo else " (imported)" if line.is_imported else ""
+    return f"{line.protocol}{mark}"
 
 
 def _build_table(lines: list[SessionLine]) -> "Table":

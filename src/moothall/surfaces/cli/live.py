@@ -15,16 +15,7 @@ from moothall.locale.catalogues import PERSONA_REPORT, SHARED_REPORT
 from moothall.ports.plugin import AnyPlugin
 from moothall.protocols.consultation.state import to_inner_entry
 from moothall.protocols.consultation.timeline import ConsultingTimeline, add_and_describe_consultation
-from moothall.protocols.persona.facts import (
-    BidsDeclared,
-    ConclusionDrafted,
-    FloorGiven,
-    IntentDeclared,
-    PositionTaken,
-    StandTaken,
-    TalkEnded,
-    TurnTaken,
-)
+from moothall.protocols.persona import facts
 from moothall.protocols.persona.report import format_line_marks
 from moothall.protocols.persona.timeline import PersonaTimeline, PersonaTimelineLine
 from moothall.reports.sections import describe_pause
@@ -91,30 +82,30 @@ class MeetingView(MovingView):
                 for ask in asks:
                     seat = SeatId(ask.split(".", 2)[2])
                     self._status[seat] = "…"
-            case IntentDeclared(seat=seat, said=intent):
+            case facts.IntentDeclared(seat=seat, said=intent):
                 self._score[seat] = intent.reaction_score
                 self._status[seat] = one_line(intent.reason)
-            case BidsDeclared(said=said):
+            case facts.BidsDeclared(said=said):
                 for bid in said.bids:
                     if bid.node_id in self._timeline.state.intents:
                         self._score[SeatId(bid.node_id)] = bid.reaction_score
                         self._status[SeatId(bid.node_id)] = one_line(bid.reason)
-            case FloorGiven(seat=seat):
+            case facts.FloorGiven(seat=seat):
                 self._status[seat] = f"{words.floor} · {words.floors[fact.reason]}"
                 self._speaker, self._words = seat, ""
             case SeatLost(seat=seat, reason=reason):
                 self._status[seat] = words.losses[reason]
                 self._console.print(Text(f"  {format_loss(words, seat, reason, fact.detail)}", style="red"))
-            case PositionTaken(seat=seat, said=position):
+            case facts.PositionTaken(seat=seat, said=position):
                 self._status[seat] = one_line(position.position)
-            case StandTaken(seat=seat, said=stand):
+            case facts.StandTaken(seat=seat, said=stand):
                 self._status[seat] = f"{words.verdicts[stand.verdict]} · {one_line(stand.position)}"
-            case TurnTaken(seat=seat):
+            case facts.TurnTaken(seat=seat):
                 self._status[seat] = ""
                 self._speaker, self._words = None, ""
-            case TalkEnded(reason=reason):
+            case facts.TalkEnded(reason=reason):
                 self._console.print(Text(f"  ■ {words.endings[reason]}", style="dim"))
-            case ConclusionDrafted(seat=seat):
+            case facts.ConclusionDrafted(seat=seat):
                 self._status[seat] = words.decision
             case BudgetExhausted(budget=budget, spent=spent):
                 self._console.print(Text(f"  {format_limit(words, budget, spent)}", style="yellow"))

@@ -1,5 +1,6 @@
 """The parts of all live views: the display that moves, the plain one for pipes, and one for a table at which a person sits."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -26,11 +27,12 @@ BAR = 20
 COLORS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta")
 
 
-class View:
+class View(ABC):
     """Shows events; what moves on it is hidden between `pause` and `resume`, while a person types."""
 
+    @abstractmethod
     def show(self, event: Event) -> None:
-        raise NotImplementedError
+        """Show what happened."""
 
     def open_display(self) -> AbstractContextManager[Any]:
         return nullcontext()
@@ -49,7 +51,6 @@ def style_line(line: str) -> Text:
 
 
 def render_bar(value: float, color: str) -> Text:
-    """A value from 0 to 1 as a bar."""
     filled = round(max(0.0, min(1.0, value)) * BAR)
     return Text.assemble(("█" * filled, color), ("░" * (BAR - filled), "dim"), (f" {value:.2f}", "dim"))
 
@@ -117,11 +118,13 @@ class MovingView(View):
         else:
             self._show(event)
 
+    @abstractmethod
     def _show(self, event: EntryAdded | TextDelta) -> None:
-        raise NotImplementedError
+        """Show an entry or a piece of text."""
 
+    @abstractmethod
     def _render(self) -> RenderableType:
-        raise NotImplementedError
+        """Return what stands below the lines that are printed."""
 
 
 def render_spoken(console: Console, seat: str, words: str, color: str, room: int) -> list[RenderableType]:

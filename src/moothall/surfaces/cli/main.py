@@ -1,5 +1,6 @@
 """`moot`: the commands together. A command's module is loaded when the command is called, so that the others cost nothing."""
 
+import io
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,14 +18,17 @@ from moothall.app.version import VERSION
 collect_garbage_rarely()
 
 COMMANDS: Final[Mapping[str, Sequence[str]]] = {
+    "bench": ("bench",),
     "connect": ("connect",),
     "demo": ("demo", "try"),
-    "invite": ("invite", "key"),
+    "invite": ("invite", "key", "access"),
     "listing": ("list",),
     "mcp": ("mcp",),
+    "notify": ("notify",),
     "memory": ("decisions", "obligations", "trust", "breakers"),
     "pipeline": ("pipeline",),
     "ready": ("ready",),
+    "reliability": ("reliability",),
     "records": ("export", "import", "replay", "fork", "diff", "verify", "heads", "backup", "restore", "archive"),
     "roundtable": ("roundtable",),
     "run": ("run", "consult", "swarm", "swarm-report", "resume", "watch"),
@@ -32,16 +36,16 @@ COMMANDS: Final[Mapping[str, Sequence[str]]] = {
     "sessions": ("show", "input", "asks", "answer", "cancel"),
     "setup": ("panel", "setup", "doctor"),
     "sit": ("sit",),
-    "tools": ("tools",),
+    "tools": ("tools", "schema"),
 }
 """The commands of each module of this package."""
-LONG: Final = frozenset({"demo", "try", "run", "resume", "consult", "swarm"})
+LONG: Final = frozenset({"bench", "demo", "try", "run", "resume", "consult", "swarm"})
 """Commands whose modules take a second to load: a reader who waits that long for the first sign thinks that it hangs."""
 LINES: Final = Path(__file__).with_name("commands.json")
 """The first sentence of each command's help, which the list of commands shows. A test writes it from the commands."""
 EPILOG: Final = """\b
 Exit codes: 0 done · 1 a disk, provider or ledger failed · 2 the call was wrong · 3 the session waits for outside seats ·
-4 it ended without a decision · 5 a check failed · 130 interrupted
+4 it ended without a decision · 5 a check failed · 6 decided otherwise than --require says · 130 interrupted
 """
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]")
 
@@ -108,6 +112,10 @@ def main() -> None:
     \b
     moot run "Should a small team rewrite its working product from scratch?"
     """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that knows ASCII alone shows `?` for the rest: no letter ends a meeting.
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
+            stream.reconfigure(errors="replace")
 
 
 for _module, _names in COMMANDS.items():

@@ -6,11 +6,10 @@ from typing import Any
 import click
 
 from moothall.domain.safe_text import one_line
-from moothall.memory.amplification import Amplification
 from moothall.memory.breakers import CircuitView
 from moothall.memory.facts import Policy
 from moothall.memory.remembered_decision import ALONE, RememberedObligation
-from moothall.memory.track_records import CategoryTrust
+from moothall.memory.track_records import Amplification, CategoryTrust
 from moothall.reports.decision import summarize_choice
 from moothall.surfaces.api.breakers import METHODS as BREAKER_METHODS
 from moothall.surfaces.api.breakers import BreakersOut, MayOut, RecordOut
@@ -36,6 +35,7 @@ def show_decisions(result: DecisionsOut) -> Iterable[str]:
 
 def format_decision(each: DecisionOut) -> str:
     sure = "" if each.confidence is None else f" {each.confidence:.2f}"
+    sure += f" (of {each.track_record.cases} like this {each.track_record.right} right)" if each.track_record else ""
     what = ALONE if each.protocol == ALONE else each.consensus_type or each.protocol
     worth = f"{each.strength}: " if each.strength and each.decision else ""
     decided = f"{worth}{summarize_choice(each.choice, each.decision)}" if each.decision else "undecided"

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import Any, Final, assert_never
 
 import click
@@ -22,10 +21,12 @@ from moothall.app.session_options import (
 from moothall.domain.durations import parse_duration
 from moothall.errors import BadRoster, BadSetting
 from moothall.surfaces.cli import output
+from moothall.surfaces.cli.requirement import check_required, require_option
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 WAIT: Final = "--wait"
+REQUIRE: Final = "--require"
 WAIT_UNSAID: Final = "7d"
 
 swap_option = click.option(
@@ -74,10 +75,16 @@ class HoldOptions:
     dry_run: bool
     """Whether only the plan is printed."""
     as_json: bool
+    required: tuple[str, ...] = ()
+    """The choices of which one must be decided; empty: any may be."""
 
 
 _HOLD_REFUSALS: Final[Mapping[str, Mapping[str, str]]] = {
-    "roundtable": {WAIT: "a conference is held by `moot roundtable relay`, which waits for its roles"},
+    "roundtable": {
+        WAIT: "a conference is held by `moot roundtable relay`, which waits for its roles",
+        REQUIRE: "a conference is held by `moot roundtable relay`; require it there",
+    },
+    "consult": {REQUIRE: "a consultation gives an answer and decides nothing"},
     "demo": {WAIT: "a demo has nobody to wait for", "--dry-run": "a demo costs nothing; play it"},
 }
 
@@ -93,20 +100,23 @@ def session_options(opener: Opener) -> Decorator:
         @wraps(function)
         def call(**values: Any) -> None:
             as_json, wait, dry_run = values.pop("as_json"), values.pop("wait"), values.pop("dry_run")
+            required: tuple[str, ...] = values.pop("required")
             try:
                 given = validate_options({name: _read_value(option, values.pop(name)) for name, option in table.items()})
                 refuse_options(given, opener, spell=lambda name: _spell_given(name, table[name], given))
-                for flag, is_given in ((WAIT, wait is not None), ("--dry-run", dry_run)):
+                for flag, is_given in ((WAIT, wait is not None), ("--dry-run", dry_run), (REQUIRE, bool(required))):
                     reason = _HOLD_REFUSALS.get(opener, {}).get(flag)
                     if is_given and reason:
                         raise BadSetting(f"{flag}: {reason}")
+                check_required(required, given.get("options") or ())
             except BadSetting as error:
                 output.fail(error, as_json=as_json)
-            function(options=given, hold=HoldOptions(wait=wait or 0.0, dry_run=dry_run, as_json=as_json), **values)
+            hold = HoldOptions(wait=wait or 0.0, dry_run=dry_run, as_json=as_json, required=required)
+            function(options=given, hold=hold, **values)
 
         dry_run = click.option("--dry-run", is_flag=True, help="Validate everything and print the plan; record nothing.")
         of_session = [_build_option(name, option, opener) for name, option in table.items()]
-        decorators: list[Decorator] = [*of_session, wait_option, dry_run, output.json_option]
+        decorators: list[Decorator] = [*of_session, require_option, wait_option, dry_run, output.json_option]
         decorated: Callable[..., None] = call
         # The last decorator stands first in the help.
         for add in reversed(decorators):
@@ -155,7 +165,8 @@ def _choose_type(kind: kinds.OptionKind) -> click.ParamType[Any]:
         case kinds.ChoiceKind():
             return click.Choice(kind.values)
         case kinds.FilesKind():
-            return click.Path(exists=True, dir_okay=False, path_type=Path)
+            # Also `-` and addresses: whoever reads it says what is wrong with it.
+            return click.Path(allow_dash=True)
         case kinds.FolderKind():
             return click.Path()
         case kinds.TextKind() | kinds.TextsKind() | kinds.SeatsKind() | kinds.PanelKind() | kinds.SettingsKind():

@@ -1,10 +1,11 @@
 """What the command line prints, and how it ends.
 
 Exit codes: 0 done; 1 a disk, provider or ledger failed; 2 the call was wrong; 3 the session waits for outside seats or is parked;
-4 it ended without a decision; 5 a check failed (verify, replay); 130 interrupted.
+4 it ended without a decision; 5 a check failed (verify, replay); 6 it decided otherwise than `--require` says; 130 interrupted.
 """
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -17,13 +18,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from moothall.errors import CallerError, LedgerDamaged, MootError, ReplayDiffers
+from moothall.errors import CallerError, FolderUnwritable, LedgerDamaged, MootError, ReplayDiffers
 from moothall.reports.json_text import dump_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+DONE, WORLD, USAGE, WAITING, UNDECIDED, FAILED, OTHERWISE, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 
 MAX_PIECE_LENGTH = 1_000_000
 MAX_PARTS = 100
@@ -73,7 +74,6 @@ def build_console() -> "Console":
 
 
 def print_line(text: str = "") -> None:
-    """A plain line."""
     click.echo(text)
 
 
@@ -126,10 +126,14 @@ def run(work: Callable[[], Coroutine[Any, Any, T]], *, as_json: bool = False, st
     except (KeyboardInterrupt, asyncio.CancelledError):
         print_note("" if stopped is None else stopped())
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough.
+    except OSError as cause:
+        if cause.errno not in {errno.EPIPE, errno.ENOSPC}:
+            raise
         with suppress(OSError):
             sys.stdout.close()
+        if cause.errno == errno.ENOSPC:
+            fail(FolderUnwritable("the output cannot be written: its disk is full"))
+        # The reader (`| head`) has seen enough.
         sys.exit(DONE)
 
 

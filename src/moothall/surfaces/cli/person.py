@@ -258,6 +258,11 @@ def _build_keys() -> "KeyBindings":
     def add_line(event: "KeyPressEvent") -> None:
         event.current_buffer.insert_text("\n")
 
+    # Also with words in the line, which stay in the draft: by itself the prompt leaves only an empty one.
+    @keys.add("c-d")
+    def leave(event: "KeyPressEvent") -> None:
+        event.app.exit(exception=EOFError())
+
     return keys
 
 

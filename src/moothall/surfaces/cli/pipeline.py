@@ -20,6 +20,7 @@ from moothall.surfaces.cli import output
 from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, session_options, wait_option
 from moothall.surfaces.cli.output import CommandResult, Note, moot_command
+from moothall.surfaces.cli.requirement import check_required, require_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, open_and_hold
 
 
@@ -39,7 +40,7 @@ def pipeline() -> None:
 def run_pipeline(*, file: str, task: str | None, options: Options, hold: HoldOptions) -> None:
     """Run the pipeline in FILE (TOML), or one that ships with Moot by its name.
 
-    A --model fills all agents in turn, a --seat one of them.
+    A --seat fills one agent, a --model in turn those that have no platform in the file.
 
     \b
     moot pipeline run contest
@@ -68,17 +69,19 @@ def _describe_steps(opened: Opened) -> list[str]:
 @pipeline.command(name="resume", cls=WaitCommand)
 @click.argument("session")
 @wait_option
+@require_option
 @output.json_option
-def resume_pipeline(session: str, wait: float | None, as_json: bool) -> None:
+def resume_pipeline(session: str, wait: float | None, required: tuple[str, ...], as_json: bool) -> None:
     """Resume a pipeline where it stopped: after Ctrl-C, a crash, or an answer from outside.
 
     \b
     moot pipeline resume think_20261115_001
     """
     terminal = TerminalSession()
-    terminal.session = session
+    terminal.session, terminal.required = session, required
 
     async def work() -> int:
+        check_required(required)
         async with terminal.open_moot() as moot:
             await load_pipeline_timeline(moot, session)
             await moot.prepare_resume(session)

@@ -86,16 +86,20 @@ async def _write_parts(parts: AsyncIterator[str], output: str) -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @click.option("--seat", "seats", multiple=True, metavar="NAME=PLATFORM", help="A participant that continues it; can be repeated.")
 @click.option("--session", metavar="ID", help="The id of the new session (context ledgers only).")
+@click.option("--adopt", "is_adopted", is_flag=True, help="Let what it decided count here: as a precedent and in track records.")
 @moot_command
-async def import_file(moot: Moot, file: str, seats: tuple[str, ...], session: str | None) -> CommandResult:
+async def import_file(moot: Moot, file: str, seats: tuple[str, ...], session: str | None, is_adopted: bool) -> CommandResult:
     """Import a session: a jsonl export under its own id, or a context_ledger.json as a new session that can be continued.
+
+    A jsonl must be whole. It is marked as imported in `moot list`, in its minutes and in memory.
 
     \b
     moot import context_ledger.json --seat ada=openai:gpt-5-mini --seat bob=mailbox
     """
     from moothall.app.panels import parse_seat_word
 
-    imported = await moot.read_back(_read_text(file), seats=[parse_seat_word(word) for word in seats], session=session)
+    minds = [parse_seat_word(word) for word in seats]
+    imported = await moot.read_back(_read_text(file), seats=minds, session=session, is_adopted=is_adopted)
     return CommandResult(json={"session": imported}, lines=[f"session {imported}"])
 
 
@@ -202,9 +206,10 @@ async def _list_lines_after(moot: Moot, session: str, shared: int) -> list[str]:
 @click.option("--key", default="", metavar="KEY", help=f"The public key that must have signed them: {KEY_HELP}")
 @click.option("--pin", "is_pinned", is_flag=True, help="Trust --key from now on.")
 @click.option("--unsigned", "is_unsigned", is_flag=True, help="Compare also with heads that nobody signed.")
+@click.option("--no-archives", "skips_archives", is_flag=True, help="Do not look at the files of archived sessions.")
 @moot_command
 async def verify(
-    moot: Moot, *, session: str | None, file: str | None, key: str, is_pinned: bool, is_unsigned: bool
+    moot: Moot, *, session: str | None, file: str | None, key: str, is_pinned: bool, is_unsigned: bool, skips_archives: bool
 ) -> CommandResult:
     """Verify a session, or the whole ledger: hash chains, the file itself, and that nothing is missing.
 
@@ -214,15 +219,18 @@ async def verify(
     moot verify --head heads-20261115.json --key heads.pub
 
     What is missing is known from the list of sessions, the register of heads, decision memory, and heads that you stored
-    elsewhere: who may write to the ledger can make the first three fit, but not those. Exit code 5: something does not fit.
+    elsewhere: who may write to the ledger can make the first three fit, or put an older copy in its place, but not those.
+    MOOT_HEADS names a file or a folder of such heads that every verify compares with. Exit code 5: something does not fit.
     """
-    from moothall.app.verification import LedgerVerification, LedgerVerifier, load_trusted
+    from moothall.app.verification import LedgerVerification, LedgerVerifier, load_stored_heads, load_trusted, parse_key
 
-    if file is not None:
+    if file is not None and file != "-":
         _require_file(file)
     home = resolve_home(moot.environ)
     given = _load_heads(home, file, key, is_pinned=is_pinned, is_unsigned=is_unsigned)
-    verifier = LedgerVerifier(moot.ledger, moot.clock, given, load_trusted(home))
+    trusted = load_trusted(home)
+    stored = load_stored_heads(moot.environ, {parse_key(key)} if key else trusted)
+    verifier = LedgerVerifier(moot.ledger, moot.clock, (*given, *stored.heads), trusted, has_archives=not skips_archives)
     if session is None:
         verified = await verifier.verify_all()
     else:
@@ -236,7 +244,7 @@ async def verify(
     lines = [f"{name or 'the ledger'}: {fault or f'intact, head {str(head)[:16]}…'}" for name, fault, head in rows]
     return CommandResult(
         json=[{"session": name, "fault": fault, "head": head} for name, fault, head in rows],
-        lines=[*lines, *(Note(f"note: {note}") for note in verified.notes)],
+        lines=[*lines, *(Note(f"note: {note}") for note in (*stored.notes, *verified.notes))],
         code=out.DONE if verified.is_intact else out.FAILED,
     )
 
@@ -272,23 +280,25 @@ def _require_file(path: str) -> None:
 
 @click.command()
 @click.option("--public-key", "key_only", is_flag=True, help="Print the public key alone, to store it elsewhere too.")
+@click.option("--rotate-key", "is_rotated", is_flag=True, help="Sign with a new key from now on, and print its public one.")
 @click.option("--unsigned", "is_unsigned", is_flag=True, help="Do not sign.")
 @moot_command
-async def heads(moot: Moot, key_only: bool, is_unsigned: bool) -> CommandResult:
+async def heads(moot: Moot, key_only: bool, is_rotated: bool, is_unsigned: bool) -> CommandResult:
     """Print the heads of all sessions, signed, to store them elsewhere: on another machine, or on paper.
 
     \b
     moot heads > heads-20261115.json
     moot verify --head heads-20261115.json
 
-    The key is made once, in MOOT_HOME, readable by you alone. The output is JSON with and without --json.
+    The key is made once, in MOOT_HOME, readable by you alone. With --rotate-key heads of the old one stay valid here; add the
+    new public key to the heads.pub that you stored. The output is JSON with and without --json.
     """
     from moothall.app.upkeep import collect_heads
-    from moothall.app.verification import SignedHeads, load_public_key, sign_heads
+    from moothall.app.verification import SignedHeads, load_public_key, rotate_key, sign_heads
 
     home, now = resolve_home(moot.environ), datetime.now(UTC)
-    if key_only:
-        key = load_public_key(home)
+    if key_only or is_rotated:
+        key = rotate_key(home) if is_rotated else load_public_key(home)
         return CommandResult(json={"key": key}, lines=[key])
     collected = await collect_heads(moot.ledger, moot.clock)
     document = SignedHeads(at=now.isoformat(), heads=collected)

@@ -37,6 +37,7 @@ from moothall.surfaces.cli.main import LazyGroup
 from moothall.surfaces.cli.options import Duration, HoldOptions, WaitCommand, session_options
 from moothall.surfaces.cli.output import CommandResult, Note, moot_command
 from moothall.surfaces.cli.render import show_decision
+from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
 from moothall.surfaces.cli.terminal_session import build_plan_result
 
 MAX_SPEECH_LENGTH: Final = 50_000
@@ -269,9 +270,10 @@ def _read_speech(file: Any) -> str:
 @roundtable.command()
 @click.argument("name")
 @click.option("--role", "roles", multiple=True, metavar="NAME=PLATFORM", help="Give a role to another participant from now on.")
+@require_option
 @dir_option
 @output.json_option
-def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
+def relay(name: str, roles: tuple[str, ...], required: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
     """Run the whole conference unattended, until its minutes are written.
 
     Moot drives the roles that have a platform: it asks models and runs coding agents in the project's folder. For other roles
@@ -285,6 +287,7 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
     spoken: list[Language] = ["en"]
 
     async def work() -> CommandResult:
+        check_required(required)
         async with Moot() as moot:
             project = _build_project(moot, folder)
             given = {seat.id: seat.platform for seat in map(_parse_role, roles)}
@@ -293,8 +296,12 @@ def relay(name: str, roles: tuple[str, ...], folder: Path | None, as_json: bool)
             moot.seating.check_scripts(status.conference.seats, RULES.forms)
             conference = Relay(moot, project, name, lambda line: output.print_note(strip_control(line)))
             status = await (conference.run() if as_json else _run_and_show(moot, conference, status.session, console))
-        lines = [f"{project.table / name / MINUTES}", *shown.list_lacking(status)]
-        return CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
+            lines = [f"{project.table / name / MINUTES}", *shown.list_lacking(status)]
+            result = CommandResult(json=shown.build_status_json(project, name, status), lines=lines)
+            if not required:
+                return result
+            judgement = judge_decision(await moot.decision(status.session), required, spoken[0])
+            return replace(result, lines=[*lines, Note(judgement.reason)], code=judgement.code)
 
     def describe_stop() -> str:
         return f"\n{ROUNDTABLE_COMMAND[spoken[0]].stopped.format(conference=name)}"

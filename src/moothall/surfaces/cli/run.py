@@ -17,7 +17,7 @@ from moothall.errors import BadSetting
 from moothall.locale.catalogues import SESSION_COMMAND
 from moothall.protocols.consultation.timeline import unwrap_timeline
 from moothall.protocols.swarm.facts import MAX_AGENTS, MIN_AGENTS, Mode, Settle
-from moothall.protocols.swarm.records.blackboard import render_blackboard
+from moothall.protocols.swarm.records.files import render_blackboard
 from moothall.protocols.swarm.reports.report import build_swarm_report, render_convergence_report
 from moothall.protocols.swarm.reports.standing import build_standing_json, compute_what_if
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
@@ -31,6 +31,7 @@ from moothall.surfaces.cli.live import build_view
 from moothall.surfaces.cli.options import HoldOptions, WaitCommand, parse_swaps, session_options, swap_option, wait_option
 from moothall.surfaces.cli.output import CommandResult, moot_command
 from moothall.surfaces.cli.render import show_decision
+from moothall.surfaces.cli.requirement import check_required, require_option
 from moothall.surfaces.cli.terminal_session import TerminalSession, follow_keys, open_and_hold
 
 
@@ -118,10 +119,7 @@ def swarm(
 @click.argument("session")
 @click.option("--apart", multiple=True, metavar="JOIN", help="Undo this join and recompute every figure; can be repeated.")
 @click.option(
-    "--form",
-    type=click.Choice(["md", "html", "convergence", "standing", "blackboard"]),
-    default="md",
-    show_default=True,
+    "--form", type=click.Choice(["md", "html", "convergence", "standing", "blackboard"]), default="md", show_default=True
 )
 @click.option(
     "--folder", type=click.Path(file_okay=False, path_type=Path), help="Write the run's folder again, inside this folder."
@@ -178,9 +176,19 @@ def _build_join_json(placed: Any) -> dict[str, object]:
     "--runs", type=click.Path(file_okay=False, path_type=Path), help="The folder that holds swarm runs. Default: swarm-runs."
 )
 @swap_option
+@require_option
 @click.option("--no-check", is_flag=True, help="Skip the check that every seat can answer.")
 @output.json_option
-def resume(*, session: str, wait: float | None, runs: Path | None, swaps: tuple[str, ...], no_check: bool, as_json: bool) -> None:
+def resume(
+    *,
+    session: str,
+    wait: float | None,
+    runs: Path | None,
+    swaps: tuple[str, ...],
+    required: tuple[str, ...],
+    no_check: bool,
+    as_json: bool,
+) -> None:
     """Resume a session where it stopped: after Ctrl-C, a crash, an outage that parked it, or an answer from outside.
 
     Every seat is checked first, as by `moot run`; a seat that cannot answer any more can be given to another participant.
@@ -191,10 +199,10 @@ def resume(*, session: str, wait: float | None, runs: Path | None, swaps: tuple[
     moot resume think_20261115_001 --wait 2h
     """
     terminal = TerminalSession()
-    terminal.session = session
-    terminal.runs = runs
+    terminal.session, terminal.runs, terminal.required = session, runs, required
 
     async def work() -> int:
+        check_required(required)
         async with terminal.open_moot() as moot:
             # With --wait an outage is waited out, not refused.
             await moot.prepare_resume(session, swaps=parse_swaps(swaps), check=not no_check and wait is None)

@@ -4,9 +4,11 @@ import asyncio
 import logging
 import os
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,10 +44,15 @@ log_level_option = click.option(
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), default=PORT, show_default=True, help="0 chooses a free port.")
+@click.option("--unix", metavar="PATH", help="Listen on this Unix socket instead; you and your group can connect to it.")
+@click.option("--certificate", type=click.Path(dir_okay=False), help="Speak TLS with this certificate (PEM, with its chain).")
+@click.option("--certificate-key", type=click.Path(dir_okay=False), help="The certificate's private key, if in another file.")
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.option("--workers", is_flag=True, help="Leave the running of sessions to `moot worker` (as MOOT_RUNNER=workers does).")
 @log_level_option
-def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> None:
+def serve(
+    *, host: str, port: int, unix: str | None, opens: bool, workers: bool, log_level: str, **certificates: str | None
+) -> None:
     """Serve the page, JSON-RPC, MCP and events on one port.
 
     The page is at /; programs call /rpc (JSON-RPC 2.0), /mcp (MCP), /v1 (OpenAI's chat API), /events (a stream), /livez, /readyz
@@ -62,24 +69,25 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
     \b
     moot serve
     moot serve --open
-    moot invite --owner && moot serve --host 0.0.0.0
+    moot invite --owner && moot serve --host 0.0.0.0 --certificate server.pem --certificate-key server.key
+    moot serve --unix /run/user/1000/moot.sock
     MOOT_LEDGER=postgresql://moot@db/moot moot serve --workers
     """
     if workers:
         os.environ[RUNNER] = "workers"
-    is_local = is_loopback(host)
+    is_local = unix is not None or is_loopback(host)
 
     async def prepare() -> tuple[str, "ServerSettings"]:
         from moothall.surfaces.http.server_settings import load_server_settings
 
         if is_run_by_workers(os.environ):
             resolve_shared_ledger(os.environ)
-
         settings = load_server_settings(resolve_home(os.environ))
         return await _prepare_login(is_local, host), settings
 
+    tls = _check_certificate(**certificates)
     ticket, settings = out.run(prepare)
-    listening = open_socket(host, port)
+    listening = open_socket(host, port) if unix is None else open_unix_socket(Path(unix))
     from moothall.surfaces.http.app import build_app
 
     logging.basicConfig(level=log_level.upper(), format="%(levelname)s %(name)s: %(message)s")
@@ -88,21 +96,26 @@ def serve(host: str, port: int, opens: bool, workers: bool, log_level: str) -> N
         telemetry = Telemetry(tracer=traces.enter_context(open_tracer(os.environ, settings.traces)))
     except MootError as error:
         out.fail(error)
-    where = _show_address(listening)
-    out.print_line(f"Moot serves on http://{where}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops")
-    link = build_login_link(f"http://{_name_for_browser(where)}", ticket)
+    address, scheme = _show_address(listening), "https" if tls else "http"
+    where = f"{scheme}://{address}" if unix is None else address
+    out.print_line(f"Moot serves on {where}  ·  /rpc  /mcp  /v1  /events/SESSION  /readyz  /metrics  ·  Ctrl-C stops")
+    if unix is None:
+        _show_login(build_login_link(f"{scheme}://{_name_for_browser(address)}", ticket), opens=opens)
+    app = build_app(Moot(telemetry=telemetry), is_local=is_local, settings=settings)
+    _run_server(app, listening, settings, traces, log_level=log_level, **tls)
+
+
+def _show_login(link: str, *, opens: bool) -> None:
     out.print_line(f"Open in a browser: {link}")
     if opens and not _open_browser(link):
         out.print_note("no browser could be opened here; open the link above yourself")
-    app = build_app(Moot(telemetry=telemetry), is_local=is_local, settings=settings)
-    _run_server(app, listening, settings, traces, log_level)
 
 
-def _run_server(app: Any, listening: socket.socket, settings: "ServerSettings", traces: ExitStack, log_level: str) -> None:
+def _run_server(app: Any, listening: socket.socket, settings: "ServerSettings", traces: ExitStack, **given: Any) -> None:
     """Serve until a signal stops it; streams end first, and what was traced is sent."""
-    import uvicorn
+    from moothall.surfaces.http.connections import LimitedServer
 
-    class Server(uvicorn.Server):
+    class Server(LimitedServer):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             await super().shutdown(sockets)
             # Here and not at the end: the signal that stopped the server is raised again before that.
@@ -112,18 +125,10 @@ def _run_server(app: Any, listening: socket.socket, settings: "ServerSettings", 
             app.state.site.stop()
             super().handle_exit(sig, frame)
 
-    config = uvicorn.Config(
-        app,
-        log_level=log_level,
-        # Otherwise every answer is described to a logger that does not want it.
-        access_log=log_level in {"debug", "info"},
-        timeout_graceful_shutdown=3,
-        server_header=False,
-        # Not the library's default, which believes every program on this machine, or what a variable says.
-        proxy_headers=bool(settings.proxies),
-        forwarded_allow_ips=list(settings.proxies),
-    )
-    Server(config).run(sockets=[listening])
+    # Otherwise every answer is described to a logger that does not want it.
+    access_log = given["log_level"] in {"debug", "info"}
+    server = Server(app, settings.proxies, access_log=access_log, timeout_graceful_shutdown=3, **given)
+    server.run(sockets=[listening])
 
 
 def _name_for_browser(where: str) -> str:
@@ -155,6 +160,46 @@ async def _prepare_login(is_local: bool, host: str) -> str:
                 "or serve on 127.0.0.1"
             )
         return (await moot.access.issue_ticket(parse_token_id(await adopt_owner_key(moot)))).secret
+
+
+def _check_certificate(certificate: str | None, certificate_key: str | None) -> dict[str, str | None]:
+    """What the server speaks TLS with, nothing without a certificate; ends with one sentence when that cannot be used."""
+    if certificate is None:
+        if certificate_key is not None:
+            out.fail(BadSetting("--certificate-key belongs to a certificate; give that too: --certificate FILE"))
+        return {}
+    try:
+        # An encrypted key is refused here: a server would wait at its start for its password.
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, certificate_key, password="")
+    except (OSError, ValueError) as cause:
+        files = " and ".join(each for each in (certificate, certificate_key) if each)
+        why = getattr(cause, "reason", None) or getattr(cause, "strerror", None) or str(cause)
+        out.fail(
+            BadSetting(f"{files} cannot be used for TLS ({why}); expected PEM files of a certificate and its unencrypted key")
+        )
+    return {"ssl_certfile": certificate, "ssl_keyfile": certificate_key}
+
+
+def open_unix_socket(path: Path) -> socket.socket:
+    """A Unix socket to serve on, for this user and its group; ends with one sentence when it cannot be had."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with suppress(FileNotFoundError, ConnectionRefusedError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+            other.connect(str(path))
+            raise OSError("another server listens there")
+        if path.is_socket():
+            # Nobody listens on it: what a server left that was killed.
+            path.unlink()
+        before = os.umask(0o117)
+        try:
+            listening.bind(str(path))
+        finally:
+            os.umask(before)
+        listening.listen(BACKLOG)
+    except OSError as cause:
+        listening.close()
+        out.fail(LedgerUnavailable(f"{path} cannot be bound: {cause.strerror or cause}; choose another --unix PATH"))
+    return listening
 
 
 def open_socket(host: str, port: int) -> socket.socket:
@@ -253,6 +298,8 @@ def worker(
 
 
 def _show_address(listening: socket.socket) -> str:
+    if listening.family == socket.AF_UNIX:
+        return f"unix:{listening.getsockname()}"
     host, port = listening.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -262,19 +309,17 @@ async def _serve_status(
     listening: socket.socket, status: WorkerStatus, settings: "ServerSettings", *, is_local: bool
 ) -> AsyncIterator[None]:
     """Serve how a worker stands while it works, also while it waits for its database."""
-    import uvicorn
-
+    from moothall.surfaces.http.connections import LimitedServer
     from moothall.surfaces.http.worker_app import build_worker_app
 
-    class StatusServer(uvicorn.Server):
+    class StatusServer(LimitedServer):
         @contextmanager
         def capture_signals(self) -> Iterator[None]:
             # The worker gets the signal to stop, and ends this with itself.
             yield
 
     app = build_worker_app(status, settings, is_local=is_local)
-    config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, server_header=False, proxy_headers=False)
-    server = StatusServer(config)
+    server = StatusServer(app, log_level="error", timeout_graceful_shutdown=1)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         yield

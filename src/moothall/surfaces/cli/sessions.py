@@ -1,5 +1,6 @@
 """Commands on sessions: show, input, asks, answer, cancel."""
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -7,13 +8,15 @@ from typing import Any
 import click
 
 from moothall.app.moot import Moot
+from moothall.codec.answers import as_json
 from moothall.codec.person_asks import KeptWords, build_person_ask, find_kept_words
 from moothall.codec.schemas import build_brief_schema
 from moothall.domain.effects import Ask
+from moothall.domain.facts import list_worded_choices
 from moothall.domain.ids import parse_seat_id, parse_session_id
 from moothall.domain.safe_text import strip_control
 from moothall.engine.outside_answers import OutstandingAsk
-from moothall.errors import BadSetting, SessionClosed, UnknownAsk
+from moothall.errors import BadSetting, MootError, SessionClosed, UnknownAsk
 from moothall.locale.catalogues import SESSION_COMMAND, SessionCommandText
 from moothall.participants.human import PersonInterview
 from moothall.participants.local_user import name_local_door
@@ -21,41 +24,53 @@ from moothall.surfaces.cli import output
 from moothall.surfaces.cli.output import CommandResult, Note, moot_command
 from moothall.surfaces.cli.person import PersonScreen, TerminalPrompt
 from moothall.surfaces.cli.render import show_report
+from moothall.surfaces.cli.requirement import check_required, judge_decision, require_option
 
 
 @click.command()
 @click.argument("session")
 @click.option("--report", "as_report", is_flag=True, help="Print the whole report as terminal lines instead of Markdown.")
+@require_option
 @output.json_option
-def show(session: str, as_report: bool, as_json: bool) -> None:
+def show(session: str, as_report: bool, required: tuple[str, ...], as_json: bool) -> None:
     """Show a session: its decision and the whole record behind it.
 
     \b
     moot show think_20261115_001
     moot show think_20261115_001 --report
+    moot show think_20261115_001 --require approve
     """
 
-    async def work() -> None:
+    async def work() -> int:
         if as_report and as_json:
             raise BadSetting("--report and --json are two forms of the same; give one of them")
+        check_required(required)
         async with Moot() as moot:
-            if as_json:
-                output.print_json((await moot.decision(session)).to_json())
-                return
-            if as_report:
-                plugin = await moot.load_plugin(session)
-                show_report(output.build_console(), plugin.report(await moot.load_timeline(session)))
-                return
-            console = output.build_console()
-            if not console.is_terminal:
-                await output.print_parts(moot.stream_export(session, "minutes"))
-                return
-            text = await moot.export(session, "minutes")
+            await _print_session(moot, session, as_report=as_report, as_json=as_json)
+            if not required:
+                return output.DONE
+            snapshot = await moot.engine.load_snapshot(parse_session_id(session))
+            judgement = judge_decision(await moot.decision(session), required, snapshot.session_state.opened.language)
+        output.print_note(judgement.reason)
+        return judgement.code
+
+    raise SystemExit(output.run(work, as_json=as_json))
+
+
+async def _print_session(moot: Moot, session: str, *, as_report: bool, as_json: bool) -> None:
+    if as_json:
+        output.print_json((await moot.decision(session)).to_json())
+        return
+    console = output.build_console()
+    if as_report:
+        plugin = await moot.load_plugin(session)
+        show_report(console, plugin.report(await moot.load_timeline(session)))
+    elif not console.is_terminal:
+        await output.print_parts(moot.stream_export(session, "minutes"))
+    else:
         from rich.markdown import Markdown  # a tenth of a command's start, for this one alone
 
-        console.print(Markdown(text, hyperlinks=False))
-
-    output.run(work, as_json=as_json)
+        console.print(Markdown(await moot.export(session, "minutes"), hyperlinks=False))
 
 
 @click.command("input")
@@ -107,8 +122,9 @@ def _describe_ask(each: OutstandingAsk, session: str, words: SessionCommandText)
 @click.argument("text", required=False)
 @click.option("--seat", required=True, help="The seat that answers.")
 @click.option("--ask", "ask_id", help="The ask's id. Default: the one that waits for this seat.")
+@click.option("--preview", is_flag=True, help="Say what would be understood, and record nothing.")
 @moot_command
-async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: str | None) -> CommandResult:
+async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: str | None, *, preview: bool) -> CommandResult:
     """Answer for a mailbox seat in plain words, or with the fields of the answer as JSON.
 
     `moot asks` prints the fields. TEXT `-`, or none in a pipe, reads standard input. Without TEXT at a terminal you are asked as
@@ -131,10 +147,14 @@ async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: 
         prompt = TerminalPrompt(PersonScreen(session, asked.pending.deadline))
         words = await interview.ask_for_answer(prompt, asked.brief)
         if words is None:
-            nothing = SESSION_COMMAND[asked.brief.language].nothing_recorded
-            return CommandResult(json={"session": session, "ask": chosen, "entry": None}, lines=[Note(nothing)])
+            return await _record_nothing(moot, session, chosen)
     elif text is None or text == "-":
         words = sys.stdin.read()
+    understood = await _describe_reading(moot, session, seat, words, is_needed=preview) if isinstance(words, str) else ""
+    if preview:
+        return CommandResult(json={"session": session, "ask": chosen, "understood": understood}, lines=[understood])
+    if understood and sys.stdin.isatty() and not click.confirm(understood, default=True):
+        return await _record_nothing(moot, session, chosen)
     via = await moot.access.mark_owner(session, seat, name_local_door())
     entry = await moot.answer(session, chosen, words, via=via)
     if asked is not None:
@@ -143,7 +163,27 @@ async def answer(moot: Moot, session: str, text: str | None, seat: str, ask_id: 
     if (await moot.engine.load_snapshot(parse_session_id(session))).is_closed:
         await moot.remembering.remember(session)
     line = (await _load_words(moot, session)).recorded.format(hint=await _find_hint(moot, session))
-    return CommandResult(json={"session": session, "ask": chosen, "entry": entry.seq}, lines=[line])
+    lines = [understood, line] if understood else [line]
+    return CommandResult(json={"session": session, "ask": chosen, "entry": entry.seq}, lines=lines)
+
+
+async def _record_nothing(moot: Moot, session: str, ask: str) -> CommandResult:
+    nothing = (await _load_words(moot, session)).nothing_recorded
+    return CommandResult(json={"session": session, "ask": ask, "entry": None}, lines=[Note(nothing)])
+
+
+async def _describe_reading(moot: Moot, session: str, seat: str, words: str, *, is_needed: bool) -> str:
+    """Return what words are read as; empty where no choice is taken from a sentence, unless it is needed."""
+    try:
+        read = await moot.engine.preview_answer(parse_session_id(session), parse_seat_id(seat), words)
+    except MootError:
+        # A repeated answer is found again though nothing is asked now; any other fault is raised when it is recorded.
+        if is_needed:
+            raise
+        return ""
+    fields = json.dumps(as_json(read.said), ensure_ascii=False)
+    is_shown = is_needed or bool(list_worded_choices(read.mends))
+    return (await _load_words(moot, session)).understood.format(answer=fields) if is_shown else ""
 
 
 @click.command()

@@ -8,9 +8,8 @@ from rich.text import Text
 
 from moothall.domain.ids import SeatId
 from moothall.domain.safe_text import one_line
-from moothall.protocols.swarm.agent_names import format_agent_name
-from moothall.protocols.swarm.reports.events import translate_term
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.json_fields import format_agent_name
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline, translate_term
 from moothall.reports.wording import format_percent
 from moothall.surfaces.cli.live_views import COLORS, SeatsView, format_foot, render_bar
 
@@ -19,8 +18,6 @@ MAX_AGENTS: Final = 12
 
 
 class SwarmView(SeatsView):
-    """The live view of a swarm."""
-
     _timeline: SwarmTimeline
 
     def _render(self) -> RenderableType:

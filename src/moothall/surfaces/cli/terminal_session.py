@@ -30,8 +30,8 @@ from moothall.domain.roster import DEMO, HUMAN, Seat
 from moothall.domain.safe_text import one_line
 from moothall.engine.events import EntryAdded
 from moothall.locale.catalogues import SESSION_COMMAND, SHARED_REPORT
-from moothall.participants.demo import Pacer, make_demo
 from moothall.participants.kinds import SeatRequest
+from moothall.participants.script import Pacer, make_demo
 from moothall.ports.participant import Participant
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision
@@ -42,6 +42,7 @@ from moothall.surfaces.cli.options import HoldOptions
 from moothall.surfaces.cli.output import CommandResult
 from moothall.surfaces.cli.person import PersonScreen, build_terminal_ask, stop_command
 from moothall.surfaces.cli.render import show_decision
+from moothall.surfaces.cli.requirement import judge_decision
 
 CATCH_UP_TRIES = 100
 CATCH_UP_SECONDS = 0.02
@@ -53,6 +54,7 @@ class TerminalSession(PersonScreen):
     def __init__(self) -> None:
         super().__init__(session="")
         self.runs: Path | None = None
+        self.required: tuple[str, ...] = ()
         self._view: View | None = None
         self._moot: Moot | None = None
         self._timeline: Any = None
@@ -133,9 +135,13 @@ class TerminalSession(PersonScreen):
                 self._received = event.entry.seq
 
     async def _choose_exit_code(self, moot: Moot, decision: Decision, *, quiet: bool) -> int:
+        if not quiet and decision.status == "thinking":
+            await self._print_waiting(moot)
+        if self.required:
+            judgement = judge_decision(decision, self.required, self._language)
+            output.print_note(judgement.reason)
+            return judgement.code
         if decision.status in {"thinking", "parked"}:
-            if not quiet and decision.status == "thinking":
-                await self._print_waiting(moot)
             return output.WAITING
         return output.DONE if decision.decision is not None else output.UNDECIDED
 
@@ -182,7 +188,7 @@ def open_and_hold(
     `runs` is where a swarm writes its folder; `describe` adds lines to the plan of a dry run.
     """
     terminal = TerminalSession()
-    terminal.runs = runs
+    terminal.runs, terminal.required = runs, hold.required
 
     async def work() -> int:
         async with terminal.open_moot() as moot:
@@ -247,8 +253,9 @@ def describe_estimate(estimate: SessionEstimate, language: Language) -> list[str
     """Return what a session is expected to cost, in lines for people."""
     words = SESSION_COMMAND[language]
     price = words.price_unknown if estimate.usd is None else f"${estimate.usd.least:.4f} – ${estimate.usd.most:.4f}"
-    calls, tokens = (f"{each.least:,} – {each.most:,}" for each in (estimate.calls, estimate.tokens))
-    return [words.expected.format(calls=calls, tokens=tokens, price=price), *(f"  {note}" for note in estimate.notes)]
+    figures = (estimate.calls, estimate.path, estimate.tokens)
+    calls, path, tokens = (f"{each.least:,} – {each.most:,}" for each in figures)
+    return [words.expected.format(calls=calls, path=path, tokens=tokens, price=price), *(f"  {note}" for note in estimate.notes)]
 
 
 def let_pacer_lead(moot: Moot, pacer: Pacer) -> None:

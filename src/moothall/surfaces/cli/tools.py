@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import click
 
 from moothall.surfaces.api import toolsets
+from moothall.surfaces.api.decision_schema import build_decision_schema
 from moothall.surfaces.api.method import MAY, ROLES, Role
 from moothall.surfaces.api.methods import TABLE
 from moothall.surfaces.cli import output as out
@@ -36,12 +37,12 @@ def list_roles() -> Iterator[RoleTools]:
         for has_consultations, more in ((False, ""), (True, ", with consultations")):
             names = toolsets.select_seat_tools(kind, has_consultations=has_consultations)
             yield _measure(f"seat of {title}{more}", names, "seat")
-    yield _measure("owner", toolsets.OWNER_TOOLS)
+    yield _measure("owner", toolsets.ROLE_TOOLS["owner"])
     yield from (_measure(f"owner of {title}", toolsets.SESSION_OWNER_TOOLS[kind]) for kind, title in _SESSIONS.items())
-    yield _measure("operator", toolsets.OPERATOR_TOOLS)
-    yield _measure("recorder", toolsets.RECORDER_TOOLS)
-    yield _measure("agent that decides under its own name", toolsets.AGENT_TOOLS, "agent")
-    yield _measure("observer", toolsets.OBSERVER_TOOLS)
+    yield _measure("operator", toolsets.ROLE_TOOLS["operator"])
+    yield _measure("recorder", toolsets.ROLE_TOOLS["recorder"])
+    yield _measure("agent that decides under its own name", toolsets.ROLE_TOOLS["agent"], "agent")
+    yield _measure("observer", toolsets.ROLE_TOOLS["observer"])
     yield from (_measure(f"observer of {title}", toolsets.SESSION_OBSERVER_TOOLS[kind]) for kind, title in _SESSIONS.items())
     yield _measure("all tools (moot mcp --all-tools, /mcp?tools=all)", toolsets.ALL_TOOLS)
 
@@ -56,7 +57,7 @@ def render_rights() -> str:
     roles = [role for role in ROLES if role != "local"]
     lines = [f"| call | {' | '.join(roles)} |", f"|---|{'---|' * len(roles)}"]
     for name, method in TABLE.items():
-        allowed = (method.needs in MAY[role] and not (role == "seat" and method.needs_unbound_token) for role in roles)
+        allowed = (method.needs in MAY[role] and (role != "seat" or method.serves_seats) for role in roles)
         lines.append(f"| `{name}` | {' | '.join('yes' if each else '' for each in allowed)} |")
     return "\n".join(lines)
 
@@ -79,6 +80,19 @@ async def tools(rights: bool) -> out.CommandResult:
         return out.CommandResult(json={role: sorted(MAY[role]) for role in ROLES} | {"calls": calls}, lines=[render_rights()])
     roles = list(list_roles())
     return out.CommandResult(json=roles, lines=_describe_roles(roles))
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["decision"]))
+def schema(name: str) -> None:
+    """Print the JSON schema of NAME, for programs that read it: a decision, as `--json` prints it.
+
+    \b
+    moot schema decision > decision.schema.json
+    """
+    # The only one so far.
+    assert name == "decision"
+    out.print_json(build_decision_schema())
 
 
 def _describe_roles(roles: list[RoleTools]) -> Iterator[str]:

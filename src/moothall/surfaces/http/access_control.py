@@ -2,13 +2,13 @@
 
 import math
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -108,6 +108,8 @@ class AccessControl:
         self._settings = settings
         self._brake = brake
         self._on_refused = on_refused
+        self._underway: Counter[str] = Counter()
+        """How many requests of each token are being answered, streams and long polls among them."""
         self._rates = {
             role: rates or RateLimiter(limits.calls_per_second, limits.burst) for role, limits in settings.limits.items()
         }
@@ -116,7 +118,7 @@ class AccessControl:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = Request(scope)
+        request, who = Request(scope), ""
         refused = self._refuse_other_origin(request)
         if refused is None and not _is_open(request):
             try:
@@ -126,21 +128,33 @@ class AccessControl:
             if isinstance(found, Response):
                 refused = found
             else:
-                rates, who = self._rates[found.caller.role], found.id
-                largest = self._settings.limits[found.caller.role].largest_body
-                refused = _refuse_large(request, largest) if rates.take(who) else _build_too_many(rates.count_wait(who))
-                known = {
-                    "caller": found.caller,
-                    "secret": found.secret,
-                    "take": lambda: rates.take(who),
-                    "largest_body": largest,
-                }
+                rates, limits, who = self._rates[found.caller.role], self._settings.limits[found.caller.role], found.id
+                largest = limits.largest_body
+                if "connection" in scope.get("state", ()):
+                    scope["state"]["connection"].trust()
+                if not rates.take(who):
+                    refused = _build_too_many(rates.count_wait(who))
+                elif self._underway[who] >= limits.at_once:
+                    refused = _build_too_many(1, f"{limits.at_once} calls and streams of this token are under way")
+                else:
+                    refused = _refuse_large(request, largest)
+                known = {"caller": found.caller, "secret": found.secret, "take": lambda: rates.take(who), "largest_body": largest}
+                known |= {"token_id": who, "limits": limits}
                 scope["state"] = {**scope.get("state", {}), **known}
         if refused is not None:
             self._on_refused(refused.status_code)
             if request.url.path.startswith(CHAT_PATHS):
                 refused = reshape_refusal(refused)
-        await (refused or self._app)(scope, receive, _add_safe_headers(send))
+        self._underway[who] += 1
+        try:
+            await (refused or self._app)(scope, receive, _add_safe_headers(send))
+        except ClientDisconnect:
+            # It left while it sent its body: there is nobody to answer, and nothing was done.
+            return
+        finally:
+            self._underway[who] -= 1
+            if not self._underway[who]:
+                del self._underway[who]
 
     def _refuse_other_origin(self, request: Request) -> Response | None:
         """The refusal of a request that a page of another origin made."""
@@ -163,7 +177,7 @@ class AccessControl:
         given = request.headers.get("authorization", "")
         if not given and not find_cookie(request):
             return _build_unauthorized(f"a token is needed: Authorization: Bearer TOKEN ({WHERE_FROM})")
-        secret = _find_secret(request)
+        secret = _parse_secret(request) if request.headers.get("authorization") else find_cookie(request)
         if not secret:
             return _build_unauthorized("expected Authorization: Bearer TOKEN")
         identity = await self._access().identify(secret)
@@ -177,7 +191,7 @@ class AccessControl:
 
     async def _deny(self, request: Request, denied: AccessDenied) -> Response:
         host = request.client.host if request.client else ""
-        if not await self._brake.hold(host):
+        if not await self._brake.hold(host, denied):
             return _build_too_many(MAX_SECONDS)
         refusal = _build_unauthorized(DENIED[denied.reason])
         if not request.headers.get("authorization"):
@@ -205,11 +219,6 @@ def set_cookie(request: Request, response: Response, secret: str, seconds: int) 
 def delete_cookie(request: Request, response: Response) -> None:
     """Let the browser forget its login."""
     set_cookie(request, response, "", 0)
-
-
-def _find_secret(request: Request) -> str:
-    """The secret that says who calls: a token, or else the login of a browser."""
-    return _parse_secret(request) if request.headers.get("authorization") else find_cookie(request)
 
 
 def _is_same_origin(request: Request) -> bool:
@@ -262,9 +271,9 @@ def _build_unauthorized(message: str) -> Response:
     return Response(body, 401, {"WWW-Authenticate": 'Bearer realm="moot"'}, media_type="application/json")
 
 
-def _build_too_many(seconds: float) -> Response:
+def _build_too_many(seconds: float, reason: str = "too many calls") -> Response:
     wait = max(1, math.ceil(seconds))
-    body = build_refusal(TOO_MUCH.number, f"too many calls; wait {wait} s", "TooMuch")
+    body = build_refusal(TOO_MUCH.number, f"{reason}; wait {wait} s", "TooMuch")
     return Response(body, 429, {"Retry-After": str(wait)}, media_type="application/json")
 
 

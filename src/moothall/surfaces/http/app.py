@@ -1,6 +1,7 @@
 """The server: one app, one port."""
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from moothall.app.moot import Moot
+from moothall.app.notices import serve_notices
 from moothall.app.owner_key import adopt_owner_key
 from moothall.app.readiness import ReadinessProbe
 from moothall.app.runner import is_run_by_workers
@@ -28,15 +30,20 @@ from moothall.surfaces.api.methods import TABLE, open_server_context
 from moothall.surfaces.http.access_control import AccessControl, RateLimiter, build_too_large
 from moothall.surfaces.http.chat import ChatDoor
 from moothall.surfaces.http.entry_stream import EntryHub
-from moothall.surfaces.http.login import Login
+from moothall.surfaces.http.login import Login, RefusalLog
 from moothall.surfaces.http.metrics import HEALTH, LIVE, READY, Metrics, answer_live, build_ready
-from moothall.surfaces.http.page_files import PageFiles
+from moothall.surfaces.http.page_files import PageFiles, accepts_gzip
 from moothall.surfaces.http.refusals import RefusalBrake
 from moothall.surfaces.http.server_settings import ServerSettings
 from moothall.surfaces.http.stream import MAX_SESSIONS, ViewHub
 from moothall.surfaces.rpc.jsonrpc import Dispatcher, build_document, build_refusal
 
 STREAM_HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+MIN_ZIPPED: Final = 1_000
+"""Answers of so many bytes are gzipped where the caller takes it."""
+MIN_APART: Final = 200_000
+"""Answers of so many bytes are gzipped in a thread."""
+ZIP_LEVEL: Final = 5
 LOOK_SECONDS: Final = 5.0
 """How often the server looks what other processes have written."""
 TAKE_UP_SECONDS: Final = 0.01
@@ -63,6 +70,7 @@ class ServerState:
     readiness: ReadinessProbe | None = None
 
     def __post_init__(self) -> None:
+        self.refusals = RefusalLog(self.get_access)
         self.metrics = Metrics(self.moot.telemetry.counts)
         self.dispatcher = Dispatcher(TABLE, lambda: self.document, self.metrics.count_call)
 
@@ -92,6 +100,7 @@ class ServerState:
         async with open_server_context(self.moot) as self.context, asyncio.TaskGroup() as group:
             self.owner = parse_token_id(await adopt_owner_key(self.moot))
             self.moot.seating.limit_programs(self.settings.select_programs(is_local=self.is_local))
+            self.moot.seating.list_servers(self.settings.providers, is_local=self.is_local)
             self.readiness = ReadinessProbe(self.moot, self.context.runner)
             self.mcp_app = asyncio.get_running_loop().create_future()
             self.hub = ViewHub(self.context)
@@ -100,6 +109,8 @@ class ServerState:
                 group.create_task(self.hub.run()),
                 *([] if is_run_by_workers(self.moot.environ) else [group.create_task(_follow_sessions(self.context))]),
                 group.create_task(self.entries.run()),
+                group.create_task(self.refusals.run()),
+                group.create_task(serve_notices(self.moot)),
                 group.create_task(_warm_up_memory(self.context)),
                 group.create_task(self._serve_mcp(self.context, self.mcp_app)),
             ]
@@ -128,8 +139,9 @@ class ServerState:
             return build_too_large(request.state.largest_body)
         trace = request.headers.get(TRACE_HEADER, "")
         call = Call(context=self.server_context, caller=request.state.caller, trace=trace)
-        answer = await self.dispatcher.answer(call, body, request.state.take)
-        return Response(status_code=204) if answer is None else Response(answer, media_type="application/json")
+        with self.metrics.open_calls.track_inprogress():
+            answer = await self.dispatcher.answer(call, body, request.state.take)
+        return Response(status_code=204) if answer is None else await _build_answer(request, answer.encode())
 
     async def handle_events(self, request: Request) -> Response:
         caller: Caller = request.state.caller
@@ -160,8 +172,8 @@ class ServerState:
                 caller.check_session(name)
         except MootError as error:
             status = 403 if isinstance(error, NotAllowed) else 404
-            told = build_refusal(find_error_code(error), str(error), type(error).__name__)
-            return Response(told, status, media_type="application/json")
+            refusal = build_refusal(find_error_code(error), str(error), type(error).__name__)
+            return Response(refusal, status, media_type="application/json")
         if len(names) > MAX_SESSIONS:
             return PlainTextResponse(f"at most {MAX_SESSIONS} sessions can be viewed on one stream\n", 400)
         sessions = frozenset(names | ({SessionId(caller.session)} if caller.session else set()))
@@ -210,7 +222,7 @@ def build_app(
     `app.state.site.stop` makes it answer whoever waits, before it ends.
     """
     site = ServerState(moot, is_local, settings or ServerSettings())
-    brake = RefusalBrake()
+    brake = RefusalBrake(on_refused=site.refusals.note)
     doors = Middleware(
         AccessControl,
         access=site.get_access,
@@ -221,6 +233,7 @@ def build_app(
         rates=rates,
         on_refused=site.metrics.count_refusal,
     )
+    page = PageFiles()
     app = Starlette(
         routes=[
             Route("/rpc", site.handle_rpc, methods=["POST"]),
@@ -233,8 +246,9 @@ def build_app(
             Route("/openrpc.json", site.handle_description),
             *Login(site.get_access, brake).build_routes(),
             *ChatDoor(lambda: site.server_context, _read_body).routes,
-            *PageFiles().build_routes(),
+            *page.build_routes(),
         ],
+        exception_handlers={404: page.get_index},
         middleware=[doors],
         lifespan=site.lifespan,
     )
@@ -321,11 +335,25 @@ async def _warm_up_memory(context: ServerContext) -> None:
             await asyncio.sleep(LOOK_SECONDS)
 
 
+async def _build_answer(request: Request, answer: bytes) -> Response:
+    """An answer that nobody stores on the way; a large one is gzipped, beside the loop that serves the others."""
+    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
+    if len(answer) >= MIN_ZIPPED and accepts_gzip(request):
+        headers["Content-Encoding"] = "gzip"
+        zipped = (
+            gzip.compress(answer, ZIP_LEVEL)
+            if len(answer) < MIN_APART
+            else await asyncio.to_thread(gzip.compress, answer, ZIP_LEVEL)
+        )
+        return Response(zipped, headers=headers, media_type="application/json")
+    return Response(answer, headers=headers, media_type="application/json")
+
+
 async def _read_body(request: Request) -> bytes | None:
     """The body; None when it is too large."""
-    found = bytearray()
+    body = bytearray()
     async for piece in request.stream():
-        found += piece
-        if len(found) > request.state.largest_body:
+        body += piece
+        if len(body) > request.state.largest_body:
             return None
-    return bytes(found)
+    return bytes(body)

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from sse_starlette.sse import EventSourceResponse
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -80,7 +80,6 @@ class ChatDoor:
         if aside is not None:
             shape = _Shape(f"chatcmpl-{secrets.token_hex(12)}", int(time.time()), chat, model)
             return await self._answer(request, shape, _say_aside(aside), {})
-        chat_request.check_response_format(chat)
         question = chat_request.read_question(chat)
         call = Call(context=self._context(), caller=caller, trace=request.headers.get(TRACE_HEADER, ""))
         key = request.headers.get("idempotency-key", "").strip()
@@ -89,7 +88,8 @@ class ChatDoor:
         link = f"{request.url.scheme}://{request.url.netloc}/s/{meeting.session}"
         # Counted from when the request came: the opening, which tries every seat, takes its time.
         ends = came + (STREAM_SECONDS if chat.stream else _read_patience(request.headers))
-        return await self._answer(request, shape, follow_meeting(call, meeting, link, ends), {"X-Moot-Session": meeting.session})
+        pieces = follow_meeting(call, meeting, link, ends, question.shape)
+        return await self._answer(request, shape, pieces, {"X-Moot-Session": meeting.session})
 
     async def _answer(self, request: Request, shape: "_Shape", pieces: ChatPieces, headers: Mapping[str, str]) -> Response:
         if shape.chat.stream:
@@ -115,9 +115,9 @@ class ChatDoor:
                 match piece:
                     case Reasoning(text=text):
                         yield shape.build_chunk({"reasoning_content": text})
-                    case ChatAnswer(text=text):
+                    case ChatAnswer(text=text, is_refusal=is_refusal):
                         for part in _split_paragraphs(text):
-                            yield shape.build_chunk({"content": part})
+                            yield shape.build_chunk({"refusal" if is_refusal else "content": part})
                         yield shape.build_chunk({}, "stop")
                         if shape.wants_usage:
                             yield shape.build_usage_chunk(piece)
@@ -146,7 +146,9 @@ class _Shape:
         return self.chat.stream_options is not None and bool(self.chat.stream_options.include_usage)
 
     def build_whole(self, told: str, answer: ChatAnswer) -> dict[str, Any]:
-        message = {"role": "assistant", "content": answer.text, "refusal": None}
+        message: dict[str, str | None] = {"role": "assistant", "content": answer.text, "refusal": None}
+        if answer.is_refusal:
+            message |= {"content": None, "refusal": answer.text}
         if told:
             message["reasoning_content"] = told
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
@@ -241,6 +243,8 @@ def _answer_errors(handler: Handler) -> Handler:
             return build_chat_error(503, str(error), "unavailable")
         except MootError as error:
             return build_chat_error(400, str(error), "invalid_request")
+        except ClientDisconnect:
+            raise
         except Exception:
             log.exception("a chat cannot be answered")
             return build_chat_error(500, "an internal error of the server; see its log", "internal_error")

@@ -183,9 +183,9 @@ class EntryHub:
             held = [(feed, viewer) for feed in self._feeds.values() for viewer in feed.viewers if viewer.secret]
             if held:
                 with suppress(MootError):
-                    found = await self._context.moot.access.identify_all({viewer.secret for _, viewer in held})
+                    identities = await self._context.moot.access.identify_all({viewer.secret for _, viewer in held})
                     for feed, viewer in held:
-                        if isinstance(found[viewer.secret], AccessDenied):
+                        if isinstance(identities[viewer.secret], AccessDenied):
                             feed.viewers.discard(viewer)
                             viewer.end()
             await asyncio.sleep(ACCESS_SECONDS)

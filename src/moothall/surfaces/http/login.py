@@ -1,15 +1,19 @@
 """How a browser logs in and out (W-7): a ticket, or a token that a person pastes, becomes a cookie that no script can read."""
 
+import asyncio
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
+from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from moothall.errors import WorldError
+from moothall.memory.facts import Refusal
 from moothall.memory.tokens import MAX_LOGIN, AccessDenied, Token, TokenStore
 from moothall.surfaces.api.method import MAY, Caller
 from moothall.surfaces.http.access_control import RateLimiter, delete_cookie, find_cookie, set_cookie
@@ -21,6 +25,12 @@ MAX_REFUSALS: Final = 5.0
 LOGINS_PER_SECOND: Final = 0.2
 """With one token, after the first ten: a person logs in now and then, and each login is an entry of the ledger."""
 MAX_LOGINS_AT_ONCE: Final = 10.0
+LOG_SECONDS: Final = 1.0
+"""So long refusals are gathered before they are recorded."""
+LOG_ENTRIES_PER_SECOND: Final = 1 / 600
+MAX_LOG_ENTRIES_AT_ONCE: Final = 10.0
+MAX_LOG_LINES: Final = 20
+"""In one entry; what other addresses did is counted together."""
 
 _DENIED: Final = {
     "unknown": "this link or token is not valid; a link works once: ask for another one (`moot invite`, `moot serve`)",
@@ -55,20 +65,19 @@ class Login:
             if isinstance(token, Token) and not self._logins.take(token.id):
                 wait = math.ceil(self._logins.count_wait(token.id))
                 return JSONResponse({"error": "too many logins with this token; wait a moment"}, 429, {"Retry-After": str(wait)})
-            login = await self._access().log_in(secret) if isinstance(token, Token) else token
+            address = request.client.host if request.client else ""
+            login = await self._access().log_in(secret, address) if isinstance(token, Token) else token
         except WorldError as error:
             return JSONResponse({"error": f"{error}; try again"}, 503, {"Retry-After": "2"})
         if isinstance(login, AccessDenied):
-            return await self._refuse(request, login)
+            return await self._refuse(address, login)
         response = Response(status_code=204, headers={"Cache-Control": "no-store"})
         set_cookie(request, response, login.secret, int(MAX_LOGIN.total_seconds()))
         return response
 
-    async def _refuse(self, request: Request, denied: AccessDenied) -> Response:
-        address = request.client.host if request.client else ""
-        if not self._refusals.take(address):
+    async def _refuse(self, address: str, denied: AccessDenied) -> Response:
+        if not await self._brake.hold(address, denied, has_room=self._refusals.take(address)):
             return JSONResponse({"error": "too many refused logins from your address; wait a moment"}, 429, {"Retry-After": "5"})
-        await self._brake.hold(address)
         return JSONResponse({"error": _DENIED[denied.reason]}, 401)
 
     async def log_out(self, request: Request) -> Response:
@@ -86,8 +95,45 @@ class Login:
             "session": caller.session,
             "name": caller.name,
             "isInvited": bool(caller.token),
+            "tokenId": request.state.token_id,
+            "limits": {to_camel(name): most for name, most in request.state.limits},
         }
         return JSONResponse(shown, headers={"Cache-Control": "no-store"})
+
+
+class RefusalLog:
+    """Records who was refused: the first soon, a flood counted together, in at most 154 entries on its first day."""
+
+    def __init__(self, access: Callable[[], TokenStore]) -> None:
+        self._access = access
+        self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._noted = asyncio.Event()
+        self._pace = RateLimiter(LOG_ENTRIES_PER_SECOND, MAX_LOG_ENTRIES_AT_ONCE)
+
+    def note(self, peer: str, denied: AccessDenied) -> None:
+        known = (peer, denied.reason, denied.id)
+        is_counted = known in self._counts or len(self._counts) < MAX_LOG_LINES
+        self._counts[known if is_counted else ("other addresses", "", "")] += 1
+        self._noted.set()
+
+    async def run(self) -> None:
+        try:
+            while await self._noted.wait():
+                await asyncio.sleep(max(LOG_SECONDS, self._pace.count_wait("")))
+                self._pace.take("")
+                await self.flush()
+        finally:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Record what was counted; what the ledger does not take is counted further."""
+        counts, self._counts = self._counts, Counter()
+        self._noted.clear()
+        lines = [Refusal(address=peer, reason=why, token=token, count=n) for (peer, why, token), n in counts.items()]
+        try:
+            await self._access().record_refusals(lines) if lines else None
+        except WorldError:
+            self._counts.update(counts)
 
 
 async def _read_start(request: Request) -> bytes:
@@ -100,7 +146,7 @@ async def _read_start(request: Request) -> bytes:
 
 
 def _parse_login(body: bytes) -> str | None:
-    """The secret that somebody logs in with; None for anything else."""
+    """The secret that a login brings; None for anything else."""
     try:
         given = json.loads(body)
     except (ValueError, RecursionError):

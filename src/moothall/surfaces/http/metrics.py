@@ -31,10 +31,10 @@ class Metrics:
         self._calls = Counter("moot_calls", "Calls, by method and outcome.", ["method", "outcome"], registry=self._registry)
         self._seconds = Histogram("moot_call_seconds", "How long calls took.", ["method"], registry=self._registry)
         self._refused = Counter("moot_refused", "Requests refused at the door, by status.", ["status"], registry=self._registry)
+        self.open_calls = Gauge("moot_calls_open", "Calls that have come and are not answered yet.", registry=self._registry)
         self._watching = Gauge("moot_watchers", "Open event streams.", registry=self._registry)
 
     def count_call(self, method: str, outcome: str, seconds: float) -> None:
-        """Count one call."""
         self._calls.labels(method, outcome).inc()
         self._seconds.labels(method).observe(seconds)
 

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
+from moothall.memory.tokens import AccessDenied
+
 FIRST_SECONDS: Final = 0.05
 MAX_SECONDS: Final = 3.0
 FREE: Final = 4
@@ -27,8 +29,13 @@ class RefusalBrake:
     Who has a valid secret is never held up: all users of a machine, and all behind one proxy, share an address.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        on_refused: Callable[[str, AccessDenied], None] = lambda peer, denied: None,
+    ) -> None:
         self._clock = clock
+        self._on_refused = on_refused
         self._refused: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._held: Counter[str] = Counter()
 
@@ -47,11 +54,12 @@ class RefusalBrake:
             self._refused.popitem(last=False)
         return min(MAX_SECONDS, FIRST_SECONDS * math.exp2(min(max(0.0, count - FREE), 16.0)))
 
-    async def hold(self, host: str) -> bool:
-        """Count a refusal, and hold it; False at once if too many of this address are held already."""
+    async def hold(self, host: str, denied: AccessDenied, *, has_room: bool = True) -> bool:
+        """Count a refusal, and hold it; False at once without room, and if too many of this address are held already."""
         peer = name_peer(host)
+        self._on_refused(peer, denied)
         seconds = self.note(peer)
-        if self._held[peer] >= MAX_HELD:
+        if not has_room or self._held[peer] >= MAX_HELD:
             return False
         self._held[peer] += 1
         try:
@@ -83,7 +91,6 @@ _CODES: Final = {401: "invalid_api_key", 403: "permission_denied", 429: "rate_li
 def build_chat_error(
     status: int, message: str, code: str, param: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error with its status."""
     return JSONResponse(build_error_body(status, message, code, param), status, headers=dict(headers or {}))
 
 

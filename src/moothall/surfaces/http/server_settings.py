@@ -1,6 +1,7 @@
 """What a server allows: `server.toml` in Moot's home.
 
 programs = ["claude", "/home/ada/agents/reviewer.toml"]
+providers = ["ollama"]    # local model servers that callers from other machines may seat
 proxies = ["127.0.0.1"]   # whose X-Forwarded-For is believed
 traces = "http://127.0.0.1:4318"
 
@@ -20,6 +21,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from moothall.app.seats import LocalServer
 from moothall.errors import BadSetting
 from moothall.surfaces.api.method import ROLES, Role, explain_validation_error
 
@@ -27,23 +29,29 @@ NAME: Final = "server.toml"
 
 
 class CallLimits(BaseModel):
-    """How much the holder of one token may ask: calls a second, after a burst of so many, each of so many bytes."""
+    """How much the holder of one token may ask: calls a second, after a burst of so many, each of so many bytes.
+
+    `at_once` is how many calls, long polls and streams of it may be under way.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     calls_per_second: float = Field(default=500.0, gt=0, le=1e6, allow_inf_nan=False)
     burst: float = Field(default=2_000.0, ge=1, le=1e6, allow_inf_nan=False)
     largest_body: int = Field(default=1_048_576, ge=1_024, le=67_108_864)
+    at_once: int = Field(default=256, ge=1, le=100_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """`programs` are those that may be started: names of agents or recipe files; None: as the address of the server says.
 
+    `providers` are the local model servers that callers without the home's key may seat.
     `proxies` are the addresses whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed; `traces` is where spans are sent.
     """
 
     programs: tuple[str, ...] | None = None
+    providers: tuple[str, ...] = ()
     limits: Mapping[Role, CallLimits] = field(default_factory=lambda: dict.fromkeys(ROLES, CallLimits()))
     proxies: tuple[str, ...] = ()
     traces: str = ""
@@ -62,6 +70,7 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     programs: list[str] | None = None
+    providers: list[LocalServer] = []
     limits: dict[str, Any] = {}
     proxies: list[str] = []
     traces: str = Field(default="", pattern="^(https?://[^/?#]+(/[^?#]*)?)?$")
@@ -98,4 +107,5 @@ def load_server_settings(home: Path) -> ServerSettings:
     except (OSError, ValueError) as cause:
         raise BadSetting(f"{path} cannot be read: {cause}") from cause
     programs = None if form.programs is None else tuple(form.programs)
-    return ServerSettings(programs=programs, limits=limits, proxies=tuple(form.proxies), traces=form.traces)
+    given = {"proxies": tuple(form.proxies), "providers": tuple(form.providers)}
+    return ServerSettings(programs=programs, limits=limits, traces=form.traces, **given)

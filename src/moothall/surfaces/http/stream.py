@@ -39,19 +39,22 @@ LIST_SECONDS: Final = 0.25
 ACCESS_SECONDS: Final = 1.0
 LINGER_SECONDS: Final = 60.0
 """How long a session is followed after its last viewer left, so that a reload finds what it missed."""
-BEAT_SECONDS: Final = 15.0
+BEAT_SECONDS: Final = 10.0
+BEAT: Final = b"event: beat\ndata: {}\n\n"
+"""An event, not a comment: a browser shows no comments to the page, which says "live" only while it hears the server."""
 REST: Final = 5
 """How many times as long as the last event took, from its read to its last viewer, passes before the next: however long a meeting
 is and however many look at it, most of the time is left to those who contribute."""
 MAX_REST_SECONDS: Final = 1.0
-MAX_SESSIONS: Final = 20
+MAX_SESSIONS: Final = 64
+"""One stream serves all tabs of a browser."""
 RETRY_SECONDS: Final = 1.0
 
-EventKind = Literal["line", "view", "text", "asked", "reset", "gone"]
+EventKind = Literal["line", "view", "text", "asked", "reset", "gone", "beat"]
 
 
 class SentEvent(NamedTuple):
-    """An event as it is kept: encoded once, but for what each caller may do."""
+    """An event as it is stored: encoded once, but for what each caller may do."""
 
     number: int
     kind: EventKind
@@ -153,21 +156,29 @@ class ViewHub:
         """One stream: first what was missed since the event `after`, or `reset`; then everything as it comes."""
         viewer = Viewer(caller, secret, sessions, self._queue)
         is_first = not self._viewers
-        missed = self._find_missed(viewer, after)
+        seen = self._parse_number(after) if after else None
+        missed = self._find_missed(viewer, seen) if after else []
+        # What happened to a session that was not followed then was not recorded.
+        known = {session for session in sessions if (each := self._followed.get(session)) and each.since <= (seen or 0)}
+        unknown = sorted(sessions - known) if after else []
         for session in sessions:
             self._follow(session)
         self._viewers.add(viewer)
         if is_first:
             self._has_viewers.set()
-        if missed is None or len(missed) >= self._queue:
+        if missed is None or len(missed) >= self._queue - 1:
             viewer.put(self._encode(self._number, "reset", b"{}"))
         else:
+            if unknown:
+                viewer.put(self._encode(seen or 0, "reset", dump_json({"sessions": unknown}).encode()))
             for event in missed:
                 viewer.put(event.encode_for(caller, {}))
         if not missed:
             self._tell_where(viewer)
-        if missed is None or not after:
+        if missed is None or unknown or not after:
             self._tell_texts(viewer)
+        # Gives a reader that came without a number one to come back with.
+        viewer.put(self._encode(self._number, "beat", b"{}"))
         try:
             yield viewer
         finally:
@@ -181,7 +192,7 @@ class ViewHub:
 
     async def read(self, viewer: Viewer) -> AsyncIterator[bytes]:
         """The bytes of one stream, with a heartbeat; ends when it is cut off or the server stops."""
-        async for data in read_queue(viewer.queue):
+        async for data in read_queue(viewer.queue, BEAT):
             yield data
 
     def _tell_where(self, viewer: Viewer) -> None:
@@ -194,7 +205,7 @@ class ViewHub:
                 viewer.put(self._encode(self._number, "view", at))
 
     def _tell_texts(self, viewer: Viewer) -> None:
-        """Tell a viewer who comes while somebody writes what was written so far."""
+        """Tell a viewer who comes during an answer what was written so far."""
         for session in viewer.sessions:
             writing = self._context.moot.engine.list_writing(session)
             texts = self._followed[session].texts
@@ -226,20 +237,17 @@ class ViewHub:
     def _encode(self, number: int, kind: EventKind, data: bytes) -> bytes:
         return b"id: %s.%d\nevent: %s\ndata: %s\n\n" % (self.epoch.encode(), number, kind.encode(), data)
 
-    def _find_missed(self, viewer: Viewer, after: str) -> list[SentEvent] | None:
-        """The events since the one that a viewer saw last; None where they are not known any more. Nothing for a new viewer."""
-        if not after:
-            return []
+    def _parse_number(self, after: str) -> int | None:
+        """The number of the event that a viewer saw last; None where it is not one of this server's."""
         epoch, _, last = after.partition(".")
-        if epoch != self.epoch or not last.isdecimal() or len(last) > 15:
+        return int(last) if epoch == self.epoch and last.isdecimal() and len(last) <= 15 else None
+
+    def _find_missed(self, viewer: Viewer, seen: int | None) -> list[SentEvent] | None:
+        """The events since the one that a viewer saw last; None where they are not known any more."""
+        # What happened to the list while nobody looked was not recorded.
+        if seen is None or not max(self._dropped, self._listed_since) <= seen <= self._number:
             return None
-        number = int(last)
-        # What happened while nobody looked was not recorded: in the list, or in a session that was not followed.
-        followed = [self._followed.get(session) for session in viewer.sessions]
-        known_since = max([self._dropped, self._listed_since, *(each.since if each else self._number + 1 for each in followed)])
-        if not known_since <= number <= self._number:
-            return None
-        return [event for event in self._ring if event.number > number and viewer.wants(event)]
+        return [event for event in self._ring if event.number > seen and viewer.wants(event)]
 
     def _follow(self, session: SessionId) -> None:
         followed = self._followed.get(session)
@@ -330,7 +338,7 @@ class ViewHub:
         return not is_sealed(folded.snapshot.state)
 
     async def _follow_list(self) -> None:
-        """Send a line for every session that was written to, by whichever process; one cheap read while somebody looks."""
+        """Send a line for every session that was written to, by whichever process; one cheap read while there are viewers."""
         engine, position = self._context.moot.engine, None
         while True:
             if not self._has_viewers.is_set():
@@ -361,9 +369,9 @@ class ViewHub:
             held = [viewer for viewer in self._viewers if viewer.secret]
             if held:
                 with suppress(MootError):
-                    found = await self._context.moot.access.identify_all({viewer.secret for viewer in held})
+                    identities = await self._context.moot.access.identify_all({viewer.secret for viewer in held})
                     for viewer in held:
-                        if isinstance(found[viewer.secret], AccessDenied):
+                        if isinstance(identities[viewer.secret], AccessDenied):
                             self._viewers.discard(viewer)
                             viewer.end()
             await asyncio.sleep(ACCESS_SECONDS)
@@ -395,14 +403,14 @@ async def _gather_text(queue: EventQueue) -> tuple[dict[tuple[str, str], str], b
 
 
 async def rest(began: float, least: float) -> None:
-    """Let whoever got an event send it, then leave the time to others."""
+    """Let those who got an event send it, then leave the time to others."""
     # Every reader that was woken runs once before this goes on.
     for _ in range(3):
         await asyncio.sleep(0)
     await asyncio.sleep(min(MAX_REST_SECONDS, max(least, REST * (time.monotonic() - began))))
 
 
-async def read_queue(queue: "asyncio.Queue[bytes | None]") -> AsyncIterator[bytes]:
+async def read_queue(queue: "asyncio.Queue[bytes | None]", beat: bytes = b": beat\n\n") -> AsyncIterator[bytes]:
     """What is put into a viewer's queue, with a heartbeat, until None is."""
     # Tells the client how soon to come back after a cut.
     yield b"retry: 500\n\n"
@@ -411,7 +419,7 @@ async def read_queue(queue: "asyncio.Queue[bytes | None]") -> AsyncIterator[byte
             async with asyncio.timeout(BEAT_SECONDS):
                 data = await queue.get()
         except TimeoutError:
-            yield b": beat\n\n"
+            yield beat
             continue
         # One write for all that waits: a burst of events is one packet.
         parts = []

@@ -24,8 +24,7 @@ from moothall.reports.json_text import dump_json
 from moothall.surfaces.api.method import TRACE_HEADER, Call, Caller, ServerContext, explain_validation_error
 from moothall.surfaces.api.methods import TABLE, TOOLS
 from moothall.surfaces.api.toolsets import ALL_TOOLS, complete_arguments, describe_tools, select_tools
-from moothall.surfaces.api.views import find_conference_name, find_session_kind
-from moothall.surfaces.invitations.entries import build_join_prompt
+from moothall.surfaces.api.views import build_seat_prompt
 from moothall.surfaces.mcp.greeting import INSTRUCTIONS, Greeting
 from moothall.surfaces.mcp.transport import CancelMiddleware
 
@@ -164,24 +163,15 @@ class McpServer:
             snapshot = await call.moot.engine.load_snapshot(parse_session_id(session))
         except MootError as cause:
             raise MCPError(code=types.INVALID_PARAMS, message=_reword(str(cause))) from None
-        opened = snapshot.session_state.opened
         outside = [each.id for each in snapshot.session_state.seats if each.is_outside]
         if seat not in outside:
             raise MCPError(
                 code=types.INVALID_PARAMS,
                 message=f"seat: {seat[:100]!r} is not a seat for somebody from outside; such are: {', '.join(outside) or 'none'}",
             )
-        text = build_join_prompt(
-            find_session_kind(snapshot),
-            opened.language,
-            session=find_conference_name(opened) or session,
-            seat=seat,
-            has_token=call.caller.role == "seat",
-            has_consultations=opened.consult is not None,
-        )
+        text = build_seat_prompt(snapshot, seat, has_token=call.caller.role == "seat")
         return types.GetPromptResult(
-            description=PROMPT.description,
-            messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))],
+            description=PROMPT.description, messages=[types.PromptMessage(role="user", content=types.TextContent(text=text))]
         )
 
 

@@ -178,7 +178,6 @@ OPENRPC: Final = "1.3.2"
 
 
 def build_document(table: Mapping[str, Method[Any, Any]]) -> dict[str, Any]:
-    """The document."""
     return {
         "openrpc": OPENRPC,
         "info": {

@@ -1,24 +1,289 @@
-"""The folder of a run, file by file (S-24); its content follows from the ledger alone."""
+"""The folder of a run, file by file (S-24); its content follows from the ledger alone.
+
+The blackboard contains no time of day: the same seed and the same answers give the same bytes. Times are in the operation log and
+in the ledger.
+"""
 
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import fields
 from datetime import datetime
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from moothall.domain.facts import Language
-from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE
-from moothall.protocols.swarm.records.blackboard import (
-    render_agent_report,
-    render_blackboard,
-    render_operation_log,
-    render_run_config,
-)
+from moothall.locale.catalogues import SWARM_REPORT, SWARM_TEMPLATE, SwarmReportText
+from moothall.protocols.swarm.answers import FoundIdea
+from moothall.protocols.swarm.facts import ConvergenceMeasured
+from moothall.protocols.swarm.json_fields import format_agent_name, name_ideas, take_fields, to_camel_case, to_plain_json
+from moothall.protocols.swarm.prompts import build_agent_state
 from moothall.protocols.swarm.reports.report import build_swarm_report, list_section_titles, render_convergence_report
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.reports.markdown import render_markdown
+from moothall.protocols.swarm.reports.standing import build_choice_json
+from moothall.protocols.swarm.reports.timeline import IdeaJoin, LoggedOperation, ReceivedReport, SwarmTimeline
+from moothall.protocols.swarm.rules.evidence import AnswerIndex
+from moothall.protocols.swarm.rules.operations import read_amount
+from moothall.protocols.swarm.state import Agent, Finding, Idea, Swarm
+from moothall.reports.json_text import dump_json
+from moothall.reports.markdown import format_cell, format_table, quote_markdown, render_markdown
 from moothall.reports.page import render_page
+from moothall.reports.timeline import format_time
+from moothall.scoring.likeness import JOIN_AT
+
+VERSION = "2.4"
+
+
+def _dump_json_text(value: object) -> str:
+    return dump_json(value, indent=2) + "\n"
+
+
+def build_config(swarm: Swarm) -> dict[str, Any]:
+    """Return every setting of the run, including those at their defaults."""
+    values = {to_camel_case(each.name): getattr(swarm.settings, each.name) for each in fields(swarm.settings)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in {**values, "joinAt": JOIN_AT}.items()}
+
+
+def render_run_config(timeline: SwarmTimeline) -> str:
+    """Render `run-config.json`: what was run, by whom, when."""
+    swarm = timeline.state
+    opened = swarm.opened
+    return _dump_json_text(
+        {
+            "protocol": "swarm",
+            "version": VERSION,
+            "session": timeline.session,
+            "task": opened.topic,
+            "language": opened.language,
+            "seed": opened.seed,
+            "startedAt": format_time(timeline.opened_at),
+            "seats": [take_fields(seat, "id platform") for seat in opened.seats],
+            "budget": take_fields(opened.budget, "tokens money seconds"),
+            "config": build_config(swarm),
+        }
+    )
+
+
+def render_blackboard(timeline: SwarmTimeline) -> str:
+    """Render `blackboard.json`: the whole state in canonical form."""
+    return _dump_json_text(build_board_json(timeline))
+
+
+def build_board_json(timeline: SwarmTimeline) -> dict[str, Any]:
+    """Return the blackboard as plain JSON."""
+    swarm = timeline.state
+    board = swarm.board
+    active = {signal.id for signal in board.signals}
+    return {
+        "protocol": "swarm",
+        "version": VERSION,
+        "task": swarm.opened.topic,
+        "seed": swarm.opened.seed,
+        "currentRound": swarm.round,
+        "stage": swarm.stage,
+        "pheromones": _build_pheromones(timeline),
+        "claims": {
+            claim.id: take_fields(claim, "description claimedBy maxAgents round", maxAgents=swarm.settings.agents_per_task)
+            for claim in board.claims.values()
+        },
+        "stopSignals": [
+            take_fields(
+                signal,
+                "id from=sender target reason evidence strength round active",
+                target=board.pheromones[signal.target].direction,
+                active=signal.id in active,
+            )
+            for signal in timeline.signals.values()
+        ],
+        "findings": [_build_finding(finding) for finding in board.findings],
+        "ideas": [_build_idea(timeline, idea) for idea in board.ideas.values()],
+        "joins": [_build_join(join) for join in timeline.joins],
+        "opinionHistory": [
+            {"round": settled.round, "opinions": {seat: name_ideas(ideas) for seat, ideas in settled.opinions.items()}}
+            for settled in timeline.settlements
+        ],
+        "convergence": [build_convergence_json(measured, swarm) for measured in timeline.measures],
+        "agentStates": {seat: _build_agent(agent) for seat, agent in swarm.agents.items()},
+        "operations": {"requested": board.requests, "processed": board.operations, "failed": board.refused},
+        **_build_ballots(swarm),
+        "result": _build_result(timeline),
+        "execution": {"lastStep": swarm.execution.last, "confirmedSteps": swarm.execution.count},
+        "events": timeline.events,
+        "config": build_config(swarm),
+    }
+
+
+def _build_pheromones(timeline: SwarmTimeline) -> dict[str, Any]:
+    settings = timeline.state.settings
+    # What was deposited, also where the direction had no room left for all of it.
+    amounts = {
+        f"op-{each.result.number}": read_amount(each.wanted.params or {}, settings)
+        for each in timeline.operations
+        if each.result.operation == "deposit_pheromone" and each.result.success
+    }
+    deposits: dict[str, list[dict[str, Any]]] = {}
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for event in timeline.events:
+        if event["type"] == "pheromone_deposited":
+            amount = amounts.get(event.get("operation", ""), settings.deposit)
+            deposit = {"agentId": event["agentId"], "round": event["round"], "amount": amount}
+            deposits.setdefault(event["direction"], []).append(deposit)
+        elif event["type"].startswith("pheromone_"):
+            change = {name: event[name] for name in ("type", "round", "before", "after")}
+            changes.setdefault(event["direction"], []).append(change)
+    return {
+        each.direction: take_fields(
+            each,
+            "concentration depositedBy createdRound=round depositHistory changes",
+            depositHistory=deposits.get(each.direction, []),
+            changes=changes.get(each.direction, []),
+        )
+        for each in timeline.state.board.pheromones.values()
+    }
+
+
+def _build_finding(finding: Finding) -> dict[str, Any]:
+    review = "agentId=seat mode action weight content newInsights=insights"
+    return take_fields(
+        finding,
+        "id agentId=seat round direction? coreIdea perspective details agreesWith confidence needsValidation searchAttempted "
+        "idea# alsoBacks=also# weight reviews verdict verdictReason=checked?",
+        reviews=[take_fields(each, review) for each in finding.reviews],
+    )
+
+
+def _build_idea(timeline: SwarmTimeline, idea: Idea) -> dict[str, Any]:
+    # A text that moved stands where it was placed last.
+    texts = [text for text, at in {placed.text: placed.idea for _, placed in timeline.placed}.items() if at == idea.number]
+    return take_fields(idea, "id text round texts since independent", texts=texts)
+
+
+def _build_join(join: IdeaJoin) -> dict[str, Any]:
+    """Return a join with what decided it: the author's word, or the judge's on a pair that a measure found."""
+    placed = join.placed
+    return {
+        **take_fields(join, "id round"),
+        **take_fields(placed, "text idea# takenFor=similar_to reason likeness"),
+        "measure": join.by if placed.likeness is not None else None,
+        **({"why": placed.why} if placed.reason == "judge" else {}),
+    }
+
+
+def build_convergence_json(measured: ConvergenceMeasured, swarm: Swarm) -> dict[str, Any]:
+    """Return the figures of one round with their inputs."""
+    settings = swarm.settings
+    return {
+        **take_fields(measured, "round minRoundsMet=enough_rounds"),
+        "betaStability": take_fields(measured, "stable of beta ideas# before#", of=settings.stability, beta=settings.beta),
+        "quorum": take_fields(
+            measured,
+            "quorum=has_quorum of threshold activeAgents=active silentAgents=silent support quorumIdeas# consensusRate tooFast",
+            of=settings.quorum,
+            threshold=settings.quorum_threshold,
+            support={f"idea-{each.idea}": take_fields(each, "backers independent") for each in measured.backing},
+        ),
+        "diversity": take_fields(
+            measured,
+            "perspectiveCount=perspectives uniqueIdeaCount=distinct totalIdeaCount=stated concentrations "
+            "perspectiveDiversity=coverage orthogonality entropy overall=diversity aboveThreshold=is_diverse",
+        ),
+        "converged": measured.converged,
+        **({"lead": build_choice_json(measured.lead), "leadIsClear": measured.is_clear} if measured.lead is not None else {}),
+        **take_fields(measured, "reason? warnings"),
+    }
+
+
+def _build_agent(agent: Agent) -> dict[str, Any]:
+    return {
+        **build_agent_state(agent),
+        "roleHistory": [take_fields(each, "from=old to=new reason round") for each in agent.role_history],
+        "violations": [take_fields(each, "violation severity detail") for each in agent.violations],
+        "holds": name_ideas(agent.holds),
+        "terminationReason": agent.ended,
+    }
+
+
+def _build_ballots(swarm: Swarm) -> dict[str, Any]:
+    """Return the votes and, where readings decide, the ratings of each seat."""
+    # While all vote, nobody may read the votes of others, not even from the files.
+    seats = () if swarm.is_sealed else swarm.explorers
+    ballots = {seat: ballot for seat in seats if (ballot := swarm.ballots.get(seat)) is not None}
+    names = {number: answer.name for number, answer in AnswerIndex(swarm).answers.items()}
+    ratings = {
+        seat: [take_fields(each, "answer rating reason", answer=names.get(each.answer)) for each in ballot.ratings]
+        for seat, ballot in ballots.items()
+    }
+    votes = {
+        seat: [take_fields(vote, "idea# position confidence reason") for vote in ballot.votes] for seat, ballot in ballots.items()
+    }
+    return {"votes": votes, **({"ratings": ratings} if swarm.by_evidence else {})}
+
+
+def _build_result(timeline: SwarmTimeline) -> dict[str, Any] | None:
+    done = timeline.completed
+    if done is None:
+        return None
+    resolution = "idea# consensusType carried support turnout confidence heads=voters effective"
+    return take_fields(
+        done,
+        "reason converged round synthesis resolved" + (" choice" if done.choice is not None else ""),
+        synthesis=timeline.state.synthesis or None,
+        resolved=[take_fields(each, resolution) for each in done.resolved],
+        choice=None if done.choice is None else build_choice_json(done.choice),
+    )
+
+
+def render_operation_log(timeline: SwarmTimeline) -> str:
+    """Render `operation-log.json`: every requested operation and its result."""
+    return _dump_json_text([_build_log_entry(each) for each in timeline.operations])
+
+
+def _build_log_entry(each: LoggedOperation) -> dict[str, Any]:
+    result = each.result
+    return take_fields(
+        each,
+        "operationId round timestamp from=result.seat operation=result.operation params status result",
+        operationId=f"op-{result.number}",
+        params=to_plain_json(each.wanted.params or {}),
+        status="completed" if result.success else "failed",
+        result=take_fields(result, "type success error? detail? target? before after", type="operation_result"),
+    )
+
+
+def render_agent_report(timeline: SwarmTimeline, received: ReceivedReport) -> str:
+    """Render `agent-reports/round-N/NAME.md`: one report for people."""
+    words, report = timeline.words, received.report
+    title = f"# {format_agent_name(received.seat)} · {words.round.format(number=received.round)}"
+    parts = [[title], [_format_field(words.direction, format_cell(report.direction) or "–", words)], [f"## {words.findings}"]]
+    parts += [_render_finding(finding) for finding in report.findings]
+    results = [each.result for each in timeline.logged.get((received.round, received.seat), ())]
+    rows = [(f"op-{each.number}", each.operation, words.yes if each.success else each.error, each.target) for each in results]
+    if rows:
+        parts.append([f"## {words.operations}", "", *format_table(("#", words.operations, "✓", ""), rows)])
+    decision = report.decision_report
+    if decision is not None:
+        candidates = [(each.direction, each.concentration, each.response_prob) for each in decision.candidates or ()]
+        head = f"θ = {decision.threshold} · {format_cell(decision.selected_direction)}"
+        table = format_table((words.direction, "S", "P(S,θ)"), candidates) if candidates else []
+        parts.append([f"## {words.decision}", "", head, "", *quote_markdown(decision.selection_reason), "", *table])
+    review = report.conflict_review
+    if review is not None:
+        details = ["", *quote_markdown(review.details)] if review.details else []
+        parts.append([f"## {words.conflicts}{words.colon}{review.conflicts_found}", *details])
+    parts.append([_format_field(words.random, words.yes if report.random_explore_forced else words.no, words)])
+    return "\n\n".join("\n".join(part).rstrip() for part in parts) + "\n"
+
+
+def _format_field(name: str, value: str, words: SwarmReportText) -> str:
+    return f"**{name}**{words.colon}{value}"
+
+
+def _render_finding(finding: FoundIdea) -> list[str]:
+    view = f" ({format_cell(finding.perspective)})" if finding.perspective else ""
+    flags = {"needsValidation": finding.needs_validation, "searchAttempted": finding.search_attempted}
+    marks = ", ".join(each for each in (finding.confidence or "", *(name for name in flags if flags[name])) if each)
+    head = f"- **{format_cell(finding.core_idea)}**{view}" + (f" [{marks}]" if marks else "")
+    return [head, *(["", *quote_markdown(finding.details)] if finding.details else [])]
+
 
 CONFIG: Final = "run-config.json"
 MAX_SLUG_LENGTH: Final = 30

@@ -14,8 +14,8 @@ from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm.facts import SwarmClosed
 from moothall.protocols.swarm.reports.decision import check_citations
-from moothall.protocols.swarm.reports.events import translate_phrase, translate_term
 from moothall.protocols.swarm.reports.standing import IdeaStanding, Remark, SwarmStanding, list_objections
+from moothall.protocols.swarm.reports.timeline import translate_phrase, translate_term
 from moothall.protocols.swarm.state import Finding
 from moothall.reports.blocks import (
     Block,
@@ -100,11 +100,11 @@ def build_evidence(standing: SwarmStanding) -> Iterable[Block]:
 def build_answer(standing: SwarmStanding, decision: Decision) -> tuple[Block, ...]:
     """The answer, how sure it is, why, and what speaks against it."""
     words, leading = standing.words, standing.leading
-    blocks = build_section(words.conclusion, (*build_undone_joins(standing), _build_outcome(standing, decision)))
+    content = build_section(words.conclusion, (*build_undone_joins(standing), _build_outcome(standing, decision)))
     if leading is not None:
         reasons = _build_evidence(leading, leading.reasons, words, MAX_REASONS)
-        blocks = (*blocks, *build_section(words.why.format(idea=leading.id), (reasons,)))
-    return (*blocks, *_build_objections(standing, decision))
+        content = (*content, *build_section(words.why.format(idea=leading.id), (reasons,)))
+    return (*content, *_build_objections(standing, decision))
 
 
 def build_undone_joins(standing: SwarmStanding) -> tuple[Block, ...]:
@@ -134,24 +134,24 @@ def _build_outcome(standing: SwarmStanding, decision: Decision) -> Block:
     """The verdict, what was decided or the idea with most support, and how sure that is."""
     timeline, words, leading = standing.timeline, standing.words, standing.leading
     closed = timeline.closed
-    blocks: list[Block] = [build_verdict(standing), *explain_parking(timeline, words)]
+    content: list[Block] = [build_verdict(standing), *explain_parking(timeline, words)]
     if isinstance(closed, SessionCancelled) and closed.reason:
-        blocks.append(Quote(closed.reason))
+        content.append(Quote(closed.reason))
     rows: list[tuple[str, Cell]] = []
     if decision.decision is not None:
-        blocks.append(Quote(decision.decision.text, "strong"))
+        content.append(Quote(decision.decision.text, "strong"))
     elif decision.status == "concluded":
-        blocks += [Line(_explain_no_result(standing), "strong"), *explain_ending_losses(timeline, words)]
+        content += [Line(_explain_no_result(standing), "strong"), *explain_ending_losses(timeline, words)]
     if decision.author is not None:
-        blocks.append(_describe_citations(standing))
+        content.append(_describe_citations(standing))
         rows.append((words.author, decision.author))
     elif leading is not None:
         if decision.decision is None:
-            blocks.append(Line((words.most_support.format(idea=leading.id), Strong(leading.text))))
+            content.append(Line((words.most_support.format(idea=leading.id), Strong(leading.text))))
         rows += _list_figures(standing, leading)
-    blocks.append(Line(describe_doubt(standing) if decision.decision is None else "", "warn"))
+    content.append(Line(describe_doubt(standing) if decision.decision is None else "", "warn"))
     warning = words.outcome_uncertain if decision.outcome_uncertain else ""
-    return Card(blocks=(*blocks, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
+    return Card(blocks=(*content, Fields(tuple(rows)), Line(warning, "bad")), kind="decision")
 
 
 def _explain_no_result(standing: SwarmStanding) -> str:

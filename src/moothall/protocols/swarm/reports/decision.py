@@ -13,11 +13,11 @@ from moothall.locale.catalogues import SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import IdeaVote
 from moothall.protocols.swarm.reports.timeline import SwarmTimeline
-from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas
+from moothall.protocols.swarm.rules.shutdown import find_vote, list_ballot_ideas, weigh_idea_votes
 from moothall.protocols.swarm.state import Finding
-from moothall.reports.decision import Decision, Dissent, SeatPosition, SourcedClaim
+from moothall.reports.decision import Decision, Dissent, Obligation, SeatPosition, SourcedClaim, number_obligations
 from moothall.reports.sections import start_decision
-from moothall.scoring.positions import compute_weight
+from moothall.scoring.independence import count_minds
 
 # `\b` would not do: Han characters count as letters, and nothing separates them from an id.
 _CITED: Final = re.compile(r"(?<![A-Za-z0-9])finding[-_ #]{0,2}(\d{1,9})(?![0-9])", re.IGNORECASE)
@@ -63,11 +63,14 @@ def build_decision(timeline: SwarmTimeline) -> Decision:
         decision=claim,
         author=swarm.author if is_synthesis else None,
         confidence=choice.sureness if choice is not None else first.confidence if first else None,
+        confidence_from="readings" if choice is not None else "one_voice" if first else None,
+        minds=count_minds(swarm.seat(name) for name in swarm.explorers),
         support=first.support if first else None,
         turnout=first.turnout if first else None,
         reasons=_build_reasons(timeline, first) if claim is not None else (),
         positions=_build_positions(timeline, first),
         dissent=_build_dissent(timeline, choice) if is_over else (),
+        obligations=_build_obligations(timeline, choice) if claim is not None else (),
         lost=list_lost_seats(swarm, swarm.helpers | {seat for seat, agent in swarm.agents.items() if agent.findings}),
         outcome_uncertain=_could_differ(timeline, choice) if choice is not None else bool(first and first.outcome_uncertain),
         choice=extract_choice(swarm.synthesis) if is_synthesis else _find_label(timeline, choice) if choice is not None else "",
@@ -125,15 +128,15 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
     swarm = timeline.state
     opening = {each.seat: each for each in reversed(timeline.reports)}
     votes = dict(list_votes(timeline, first.idea)) if first is not None else {}
+    weights = weigh_idea_votes(swarm, first.idea) if first is not None else {}
     positions = []
     for name in swarm.explorers:
-        seat, first_report = swarm.seat(name), opening.get(name)
+        first_report = opening.get(name)
         position, confidence = find_vote(swarm, name, first.idea) if first is not None else (None, 0.0)
         vote = votes.get(name)
         if first_report is None and position is None:
             continue
         before = "; ".join(each.core_idea for each in first_report.report.findings) if first_report is not None else ""
-        is_siding = position not in {None, "abstain"}
         positions.append(
             SeatPosition(
                 seat=name,
@@ -142,7 +145,7 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
                 after=vote.reason or None if vote is not None else None,
                 verdict=position,
                 confidence_after=confidence if position is not None else None,
-                weight=compute_weight(seat.weight, confidence, seat.trust) if is_siding else 0.0,
+                weight=weights.get(name, 0.0),
                 moved_by=None,
                 # From the second round on it has read what others found.
                 choice_before=first_report.report.choice if first_report is not None and first_report.round == 1 else "",
@@ -154,15 +157,22 @@ def _build_positions(timeline: SwarmTimeline, first: facts.IdeaResolution | None
 
 
 def _build_dissent(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Dissent, ...]:
-    """Every opposing or conditional vote; where readings decided, those on what was chosen."""
+    """Every opposing vote; where readings decided, those on what was chosen."""
+    votes = _list_counted_votes(timeline, choice)
+    return tuple(Dissent(seat=seat, kind="oppose", text=vote.reason) for seat, vote in votes if vote.position == "oppose")
+
+
+def _build_obligations(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[Obligation, ...]:
+    """The conditions of those who support what was decided (D-22)."""
+    votes = _list_counted_votes(timeline, choice)
+    conditions = [(seat, vote.reason) for seat, vote in votes if vote.position == "conditional_support"]
+    return number_obligations(((seat, text, "", ()) for seat, text in conditions), timeline.settled)
+
+
+def _list_counted_votes(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> list[tuple[SeatId, IdeaVote]]:
     swarm = timeline.state
     voted = [choice.idea] if choice is not None else [idea for idea in list_ballot_ideas(swarm) if idea in swarm.consensus]
-    votes = [each for idea in voted for each in list_votes(timeline, idea)]
-    return tuple(
-        Dissent(seat=seat, kind="oppose" if vote.position == "oppose" else "conditional", text=vote.reason)
-        for seat, vote in votes
-        if vote.position in {"oppose", "conditional_support"}
-    )
+    return [each for idea in voted for each in list_votes(timeline, idea)]
 
 
 def _collect_challenges(timeline: SwarmTimeline, choice: facts.EvidenceChoice | None) -> tuple[SourcedClaim, ...]:

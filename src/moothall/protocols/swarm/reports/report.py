@@ -10,45 +10,15 @@ from typing import Final, NamedTuple
 
 from moothall.domain.safe_text import one_line
 from moothall.locale.catalogues import SwarmReportText
-from moothall.protocols.swarm.agent_names import format_agent_name
 from moothall.protocols.swarm.facts import VALIDATOR
-from moothall.protocols.swarm.reports.answer import (
-    build_answer,
-    build_evidence,
-    build_headline,
-    build_ideas,
-    build_list,
-    build_synthesis,
-    build_undone_joins,
-    build_verdict,
-)
+from moothall.protocols.swarm.json_fields import format_agent_name
+from moothall.protocols.swarm.reports import answer
 from moothall.protocols.swarm.reports.decision import build_decision, find_choice, list_votes
-from moothall.protocols.swarm.reports.events import list_event_lines, translate_term
 from moothall.protocols.swarm.reports.standing import SwarmStanding, WhatIfResult, build_standing
-from moothall.protocols.swarm.reports.timeline import SwarmTimeline
+from moothall.protocols.swarm.reports.timeline import SwarmTimeline, list_event_lines, translate_term
 from moothall.protocols.swarm.rules.shutdown import list_ballot_ideas
 from moothall.protocols.swarm.state import Finding
-from moothall.reports.blocks import (
-    Bar,
-    Bars,
-    Block,
-    Bullets,
-    Card,
-    ColumnChart,
-    Details,
-    Heading,
-    Line,
-    LineChart,
-    Mark,
-    Muted,
-    Report,
-    Series,
-    Strong,
-    Text,
-    Tone,
-    build_section,
-    build_table,
-)
+from moothall.reports import blocks
 from moothall.reports.decision import Decision
 from moothall.reports.markdown import render_blocks
 from moothall.reports.sections import build_costs, build_losses, build_report, build_spent, format_lost_seats
@@ -61,10 +31,10 @@ MAX_EVENTS: Final = 200
 """So many of the newest stand in a report."""
 ROLES: Final = ("EXPLORER", "DEEP_ANALYST", "DEBATER", "SYNTHESIZER")
 
-_VOTE_TONES: Final[Mapping[str, Tone]] = {"support": "good", "conditional_support": "warn", "oppose": "bad"}
+_VOTE_TONES: Final[Mapping[str, blocks.Tone]] = {"support": "good", "conditional_support": "warn", "oppose": "bad"}
 
 
-def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> Report:
+def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> blocks.Report:
     """The final report at any time of a run, with the joins `apart` undone. Raises BadSetting when there is no such join."""
     words, decision, standing = timeline.words, build_decision(timeline), build_standing(timeline, apart)
     chosen = find_choice(timeline)
@@ -74,7 +44,7 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
         replace(decision, choice="") if chosen is not None and chosen.idea else decision,
         words,
         decision_blocks=(
-            *build_answer(standing, decision),
+            *answer.build_answer(standing, decision),
             *_build_sections(standing, "evidence", "figures", "who"),
             *_build_lost_seats(timeline, decision),
             build_spent(decision, words),
@@ -86,7 +56,7 @@ def build_swarm_report(timeline: SwarmTimeline, apart: Collection[str] = ()) -> 
             *build_costs(timeline, words),
         ),
         subtitle=_build_subtitle(timeline),
-        undecided=build_headline(standing),
+        undecided=answer.build_headline(standing),
     )
 
 
@@ -104,15 +74,15 @@ def render_convergence_report(timeline: SwarmTimeline, apart: Collection[str] = 
     standing = build_standing(timeline, apart)
     return render_blocks(
         (
-            Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1),
-            *build_undone_joins(standing),
-            build_verdict(standing),
+            blocks.Heading(f"{timeline.words.convergence_report}: {timeline.session}", 1),
+            *answer.build_undone_joins(standing),
+            answer.build_verdict(standing),
             *_build_sections(standing, "figures", "by_round", "consensus", "joined"),
         )
     )
 
 
-def _build_subtitle(timeline: SwarmTimeline) -> tuple[Text, ...]:
+def _build_subtitle(timeline: SwarmTimeline) -> tuple[blocks.Text, ...]:
     swarm, words = timeline.state, timeline.words
     active = swarm.measured.active if swarm.measured is not None else len(swarm.active)
     return (
@@ -123,15 +93,15 @@ def _build_subtitle(timeline: SwarmTimeline) -> tuple[Text, ...]:
     )
 
 
-def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[Block, ...]:
+def _build_lost_seats(timeline: SwarmTimeline, decision: Decision) -> tuple[blocks.Block, ...]:
     """The seats that failed, once the run has ended."""
     if decision.status in {"thinking", "parked"}:
         return ()
     words = timeline.words
-    return build_section(words.lost, (Bullets(format_lost_seats(decision, words), "bad"),))
+    return blocks.build_section(words.lost, (blocks.Bullets(format_lost_seats(decision, words), "bad"),))
 
 
-def _build_figures(standing: SwarmStanding) -> Iterable[Block]:
+def _build_figures(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The three figures that must hold, as bars."""
     words, settings, last = standing.words, standing.swarm.settings, standing.last
     if last is None:
@@ -143,7 +113,7 @@ def _build_figures(standing: SwarmStanding) -> Iterable[Block]:
         _build_gauge(words.quorum, last.consensus_rate, last.has_quorum, support),
         _build_gauge(words.diversity, last.diversity, last.is_diverse, f"{last.diversity:.2f} / {settings.min_diversity:g}"),
     )
-    return (Card(blocks=(Bars(bars),)),)
+    return (blocks.Card(blocks=(blocks.Bars(bars),)),)
 
 
 def _count_stable_rounds(what_if: WhatIfResult, most: int) -> int:
@@ -153,22 +123,22 @@ def _count_stable_rounds(what_if: WhatIfResult, most: int) -> int:
     return min(sum(1 for _ in same), most) if held else 0
 
 
-def _build_gauge(name: str, value: float, holds: bool, text: str) -> Bar:
-    return Bar(name=name, value=value, text=f"{'✓' if holds else '✗'} {text}", tone="good" if holds else "bad")
+def _build_gauge(name: str, value: float, holds: bool, text: str) -> blocks.Bar:
+    return blocks.Bar(name=name, value=value, text=f"{'✓' if holds else '✗'} {text}", tone="good" if holds else "bad")
 
 
-def _build_independence(standing: SwarmStanding) -> Iterable[Block]:
+def _build_independence(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """Who held each consensus idea before it could be read, and who joined later."""
     words = standing.words
-    items: list[Text] = []
+    items: list[blocks.Text] = []
     for idea in standing.quorum_ideas:
         joined = ", ".join(seat for seat in idea.backers if seat not in idea.independent) or "–"
         who = words.who_line.format(own=", ".join(idea.independent) or "–", joined=joined)
-        items.append((Strong(idea.id), f" {words.quoted.format(text=one_line(idea.text))}{who}"))
-    return Bullets(tuple(items)), Line(words.weak if items else "", "dim")
+        items.append((blocks.Strong(idea.id), f" {words.quoted.format(text=one_line(idea.text))}{who}"))
+    return blocks.Bullets(tuple(items)), blocks.Line(words.weak if items else "", "dim")
 
 
-def _build_consensus(standing: SwarmStanding) -> Iterable[Block]:
+def _build_consensus(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The ideas with a quorum, their backers and their strongest pheromone."""
     words, last = standing.words, standing.last
     if last is None:
@@ -184,20 +154,20 @@ def _build_consensus(standing: SwarmStanding) -> Iterable[Block]:
         )
         for idea in standing.quorum_ideas
     ]
-    return (build_table(words.consensus_heads, rows) if rows else Line(words.no_consensus),)
+    return (blocks.build_table(words.consensus_heads, rows) if rows else blocks.Line(words.no_consensus),)
 
 
-def _build_unique_ideas(standing: SwarmStanding) -> Iterable[Block]:
+def _build_unique_ideas(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The ideas that one agent alone had."""
-    items: list[Text] = [
-        (Strong(format_agent_name(idea.owners[0])), f": {one_line(idea.text)}")
+    items: list[blocks.Text] = [
+        (blocks.Strong(format_agent_name(idea.owners[0])), f": {one_line(idea.text)}")
         for idea in sorted(standing.ideas, key=lambda idea: idea.number)
         if len(idea.owners) == 1
     ]
-    return (build_list(items) if items else Line(standing.words.none),) if standing.last is not None else ()
+    return (answer.build_list(items) if items else blocks.Line(standing.words.none),) if standing.last is not None else ()
 
 
-def _build_agents(standing: SwarmStanding) -> Iterable[Block]:
+def _build_agents(standing: SwarmStanding) -> Iterable[blocks.Block]:
     words = standing.words
     rows = [
         (
@@ -212,50 +182,58 @@ def _build_agents(standing: SwarmStanding) -> Iterable[Block]:
         )
         for seat, agent in standing.swarm.agents.items()
     ]
-    return (build_table(words.agent_heads, rows),)
+    return (blocks.build_table(words.agent_heads, rows),)
 
 
-def _build_role_evolution(standing: SwarmStanding) -> Iterable[Block]:
+def _build_role_evolution(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """How many agents had which role, round by round."""
     words, crews = standing.words, standing.timeline.crews
-    chart = ColumnChart(
+    chart = blocks.ColumnChart(
         label=words.evolution,
         labels=tuple(f"T{at}" for at in range(len(crews))),
-        series=tuple(Series(translate_term(words, role), tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES),
+        series=tuple(
+            blocks.Series(translate_term(words, role), tuple(float(crew.get(role, 0)) for crew in crews)) for role in ROLES
+        ),
     )
     return (chart,)
 
 
-def _build_pheromones(standing: SwarmStanding) -> Iterable[Block]:
+def _build_pheromones(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The strongest directions over the rounds, and all of them as they stand."""
     words, settlements = standing.words, standing.timeline.settlements
     ranked = sorted(standing.swarm.board.pheromones.values(), key=lambda each: (-each.concentration, each.direction))
-    bars = [Bar(name=f"{each.concentration:.2f}", value=each.concentration, text=one_line(each.direction)) for each in ranked]
+    bars = [
+        blocks.Bar(name=f"{each.concentration:.2f}", value=each.concentration, text=one_line(each.direction)) for each in ranked
+    ]
     if not bars:
-        return (Line(words.none),)
+        return (blocks.Line(words.none),)
     after = [{change.direction: change.after for change in settled.evaporated} for settled in settlements]
-    chart = LineChart(
+    chart = blocks.LineChart(
         label=words.pheromones,
         labels=tuple(str(settled.round) for settled in settlements),
         series=tuple(
-            Series(one_line(each.direction), tuple(values.get(each.direction) for values in after)) for each in ranked[:MAX_LINES]
+            blocks.Series(one_line(each.direction), tuple(values.get(each.direction) for values in after))
+            for each in ranked[:MAX_LINES]
         ),
     )
-    blocks: list[Block] = [chart, Card(head=(Muted(words.concentrations),), blocks=(Bars(tuple(bars[:MAX_BARS])),))]
+    content: list[blocks.Block] = [
+        chart,
+        blocks.Card(head=(blocks.Muted(words.concentrations),), blocks=(blocks.Bars(tuple(bars[:MAX_BARS])),)),
+    ]
     if len(bars) > MAX_BARS:
-        blocks.append(Details(f"+ {len(bars) - MAX_BARS}", (Bars(tuple(bars[MAX_BARS:])),)))
-    return blocks
+        content.append(blocks.Details(f"+ {len(bars) - MAX_BARS}", (blocks.Bars(tuple(bars[MAX_BARS:])),)))
+    return content
 
 
-def _build_rounds(standing: SwarmStanding) -> Iterable[Block]:
+def _build_rounds(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """Best support and diversity by round with their bounds, and all figures of each round."""
     words, settings, rounds = standing.words, standing.swarm.settings, standing.what_if.rounds
-    chart = LineChart(
+    chart = blocks.LineChart(
         label=words.by_round,
         labels=tuple(str(each.round) for each in rounds),
         series=(
-            Series(words.quorum, tuple(each.consensus_rate for each in rounds)),
-            Series(words.diversity, tuple(each.diversity for each in rounds)),
+            blocks.Series(words.quorum, tuple(each.consensus_rate for each in rounds)),
+            blocks.Series(words.diversity, tuple(each.diversity for each in rounds)),
         ),
         bounds=(settings.quorum_threshold, settings.min_diversity),
     )
@@ -271,10 +249,10 @@ def _build_rounds(standing: SwarmStanding) -> Iterable[Block]:
         )
         for each in rounds
     ]
-    return chart, build_table(words.round_heads, rows)
+    return chart, blocks.build_table(words.round_heads, rows)
 
 
-def _build_joins(standing: SwarmStanding) -> Iterable[Block]:
+def _build_joins(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """Which texts were taken for an idea that stood already, why, and how to undo that."""
     words, timeline = standing.words, standing.timeline
     rows = [
@@ -288,36 +266,36 @@ def _build_joins(standing: SwarmStanding) -> Iterable[Block]:
         for join in timeline.joins
     ]
     how = words.joined_how.format(session=timeline.session) if rows else ""
-    return build_table(words.joined_heads, rows), Line(how, "dim")
+    return blocks.build_table(words.joined_heads, rows), blocks.Line(how, "dim")
 
 
-def _build_votes(standing: SwarmStanding) -> Iterable[Block]:
+def _build_votes(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """Every vote with its reason, once all have voted."""
     words = standing.words
     rows = [
         (
             f"idea-{idea}",
             format_agent_name(seat),
-            Mark(translate_term(words, vote.position), _VOTE_TONES.get(vote.position, "plain")),
+            blocks.Mark(translate_term(words, vote.position), _VOTE_TONES.get(vote.position, "plain")),
             f"{vote.confidence:.2f}",
             vote.reason,
         )
         for idea in list_ballot_ideas(standing.swarm)
         for seat, vote in list_votes(standing.timeline, idea)
     ]
-    return (build_table(words.vote_heads, rows),)
+    return (blocks.build_table(words.vote_heads, rows),)
 
 
-def _build_validation(standing: SwarmStanding) -> Iterable[Block]:
+def _build_validation(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """The findings that need validation, each with the validator's verdict."""
     swarm, words = standing.swarm, standing.words
-    items: list[Text] = [
-        (Strong(each.seat), f" ({each.id}): {one_line(each.core_idea)} — {_describe_validation(each, words)}")
+    items: list[blocks.Text] = [
+        (blocks.Strong(each.seat), f" ({each.id}): {one_line(each.core_idea)} — {_describe_validation(each, words)}")
         for each in swarm.board.findings
         if each.needs_validation
     ]
     is_unchecked = bool(items) and VALIDATOR not in swarm.helpers
-    return build_list(items), Line(words.no_validator if is_unchecked else "", "dim")
+    return answer.build_list(items), blocks.Line(words.no_validator if is_unchecked else "", "dim")
 
 
 def _describe_validation(finding: Finding, words: SwarmReportText) -> str:
@@ -326,38 +304,38 @@ def _describe_validation(finding: Finding, words: SwarmReportText) -> str:
     return words.validated.format(verdict=translate_term(words, finding.verdict), reason=finding.checked)
 
 
-def _build_insights(standing: SwarmStanding) -> Iterable[Block]:
+def _build_insights(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """What collisions brought up, each with its author."""
-    items: list[Text] = [
-        (Strong(review.seat), f" ({translate_term(standing.words, review.action)} {each.id}): {one_line(text)}")
+    items: list[blocks.Text] = [
+        (blocks.Strong(review.seat), f" ({translate_term(standing.words, review.action)} {each.id}): {one_line(text)}")
         for each in standing.swarm.board.findings
         for review in each.reviews
         for text in review.insights
     ]
-    return (build_list(items),)
+    return (answer.build_list(items),)
 
 
-def _build_events(standing: SwarmStanding) -> Iterable[Block]:
+def _build_events(standing: SwarmStanding) -> Iterable[blocks.Block]:
     """What happened, one line each; the newest where there is too much."""
     lines = list_event_lines(standing.timeline.events, standing.words)
     shown = tuple(lines[-MAX_EVENTS:])
     summary = standing.words.event_count.format(shown=len(shown), all=len(lines))
-    return (Details(summary, (Bullets(shown),)),) if shown else ()
+    return (blocks.Details(summary, (blocks.Bullets(shown),)),) if shown else ()
 
 
 class _Section(NamedTuple):
     """A section of a report: its title, and what it has of a run."""
 
     title: Callable[[SwarmReportText], str]
-    build: Callable[[SwarmStanding], Iterable[Block]]
+    build: Callable[[SwarmStanding], Iterable[blocks.Block]]
 
 
 _SECTIONS: Final[dict[str, _Section]] = {
-    "evidence": _Section(lambda words: words.what_decided, build_evidence),
+    "evidence": _Section(lambda words: words.what_decided, answer.build_evidence),
     "figures": _Section(lambda words: words.figures, _build_figures),
     "who": _Section(lambda words: words.who, _build_independence),
-    "all_ideas": _Section(lambda words: words.all_ideas, build_ideas),
-    "synthesis": _Section(lambda words: words.synthesis, build_synthesis),
+    "all_ideas": _Section(lambda words: words.all_ideas, answer.build_ideas),
+    "synthesis": _Section(lambda words: words.synthesis, answer.build_synthesis),
     "consensus": _Section(lambda words: words.consensus, _build_consensus),
     "unique": _Section(lambda words: words.unique, _build_unique_ideas),
     "agents": _Section(lambda words: words.agent_table, _build_agents),
@@ -374,12 +352,12 @@ _SECTIONS: Final[dict[str, _Section]] = {
 _RECORD: Final = tuple(_SECTIONS)[3:]
 
 
-def _build_sections(standing: SwarmStanding, *tags: str) -> tuple[Block, ...]:
+def _build_sections(standing: SwarmStanding, *tags: str) -> tuple[blocks.Block, ...]:
     threshold = format_percent(standing.swarm.settings.quorum_threshold)
     sections = [_SECTIONS[tag] for tag in tags]
     titles = [section.title(standing.words).format(threshold=threshold) for section in sections]
     return tuple(
         block
         for title, section in zip(titles, sections, strict=True)
-        for block in build_section(title, tuple(section.build(standing)))
+        for block in blocks.build_section(title, tuple(section.build(standing)))
     )

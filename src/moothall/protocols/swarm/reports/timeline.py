@@ -1,24 +1,258 @@
 """The whole run for people: every operation, event and figure. Grows with the run; each entry is told once.
 
-What it tells does not depend on who answered first: where many answer at once, it waits for the fact that takes them together.
+One table says what each recorded fact adds to the blackboard's events, and how it reads as it happens. What is told does not
+depend on who answered first: where many answer at once, it waits for the fact that takes them together.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from moothall.domain.facts import Entry, InputGiven
+from moothall.domain.context import extract_first_sentence
+from moothall.domain.facts import Entry, Fact, InputGiven
 from moothall.domain.ids import USER, SeatId, SessionId
-from moothall.locale.catalogues import SWARM_REPORT, SwarmReportText
+from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import LANGUAGE, SWARM_REPORT, SwarmReportText
 from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import Operation, RoundReport
 from moothall.protocols.swarm.json_fields import take_fields
-from moothall.protocols.swarm.reports.events import describe_fact, list_events, translate_term
+from moothall.protocols.swarm.rules.ideas import list_judgements
 from moothall.protocols.swarm.rules.operations import list_operations, list_reports_in_turn
 from moothall.protocols.swarm.rules.rulebook import RULES
 from moothall.protocols.swarm.state import Finding, Signal, Swarm
 from moothall.reports.timeline import SessionPhase, TimelineBase, TimelineLine, format_time, mark_phases
+from moothall.reports.wording import describe_shared_event, format_percent
+
+_CHANGE: Final = "direction before after"
+_ROLE: Final = "agentId=seat fromRole=old toRole=new reason probability drawn"
+_LATIN_WORDS: Final = re.compile(r"[A-Za-z]{3,}[^\u3400-\u9fff]*$")
+_STRIKES: Final = re.compile(r"([a-z_]{1,40}) \((\d{1,4})\)")
+
+
+def translate_term(words: SwarmReportText, term: str) -> str:
+    """A role, a state, an event or an operation; what is none stays as it is."""
+    strikes = _STRIKES.fullmatch(term)
+    if strikes is not None and strikes[1] in words.terms:
+        return words.strikes.format(term=words.terms[strikes[1]], count=strikes[2])
+    return next((each[term] for each in (words.terms, words.events, words.verdicts, words.consensus_types) if term in each), term)
+
+
+def translate_phrase(words: SwarmReportText, term: str) -> str:
+    """A term in a sentence."""
+    return translate_term(words, term).replace("_", " ")
+
+
+def translate_detail(words: SwarmReportText, detail: str) -> str:
+    """What exactly was wrong: recorded in English, and left out of a report for others unless it is a name."""
+    is_hidden = LANGUAGE[words.language].english_details == "hidden"
+    return "" if is_hidden and _LATIN_WORDS.search(detail) and " " in detail else detail
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """What a fact adds to the events, and how it reads."""
+
+    list_events: Callable[[Swarm, Any], Iterable[dict[str, Any]]] = lambda before, fact: ()
+    """The events of the fact in their order, by the state before it: each with its `type` and its fields."""
+    list_lines: Callable[[SwarmReportText, Any], Iterable[str]] = lambda words, fact: ()
+    """What is said of it as it happens."""
+
+
+def list_events(before: Swarm, fact: Fact) -> Iterator[dict[str, Any]]:
+    row = _EVENTS.get(type(fact))
+    if row is not None:
+        yield from row.list_events(before, fact)
+
+
+def describe_fact(words: SwarmReportText, fact: Fact) -> list[str]:
+    """Describe a fact in plain lines."""
+    row = _EVENTS.get(type(fact))
+    if row is not None:
+        return list(row.list_lines(words, fact))
+    return [f"  {event}"] if (event := describe_shared_event(words, fact)) else []
+
+
+def _take(kind: str, parts: Iterable[object], names: str, **given: Any) -> Iterator[dict[str, Any]]:
+    """Yield one event for each part, with its named fields."""
+    for part in parts:
+        yield {"type": kind, **take_fields(part, names, **given), **given}
+
+
+def _list_orders(_: Swarm, fact: facts.RoundBegun) -> Iterator[dict[str, Any]]:
+    yield {"type": "round_start", "agents": [order.seat for order in fact.orders]}
+    for order in fact.orders:
+        given = {"force_wake": order.wake, "force_random_explore": order.random, "must_switch_direction": order.must_switch}
+        yield from ({"type": kind, "agentId": order.seat} for kind, is_given in given.items() if is_given)
+
+
+def _list_barrier(before: Swarm, fact: facts.BarrierPassed) -> Iterator[dict[str, Any]]:
+    for seat in before.orders:
+        yield from ({"type": "response_lost", "agentId": seat, "reason": reason} for reason in before.lost.get(seat, ()))
+    if fact.is_degraded:
+        yield {"type": "round_degraded", "lost": list(fact.lost), "of": len(before.orders)}
+    yield from _take("violation", fact.violations, "agentId=seat violation severity detail")
+    for change in fact.changes:
+        yield from _take(f"agent_{change.new}", [change], "agentId=seat was=old reason")
+
+
+def _list_operations(_: Swarm, fact: facts.OperationsProcessed) -> Iterator[dict[str, Any]]:
+    names = {"deposit_pheromone": "pheromone_deposited", "send_stop_signal": "pheromone_stopped"}
+    for each in fact.results:
+        if each.before is not None and each.after is not None:
+            fields = "direction=target before after agentId=seat"
+            yield from _take(names[each.operation], [each], fields, operation=f"op-{each.number}")
+
+
+def _list_ideas(before: Swarm, fact: facts.IdeasSorted) -> Iterator[dict[str, Any]]:
+    review = before.review
+    for invitation in review.invitations:
+        said = review.collisions.get(invitation.seat)
+        yield from _take("collision", [invitation], "agentId=seat mode", action=said.action if said is not None else None)
+    if fact.by.endswith("(fallback)"):
+        yield {"type": "measure_lost", "by": fact.by}
+    # Every pair that a judge took for one idea or for two sides of a question, with its reason.
+    for pair, judged in list_judgements(review) if fact.judge else ():
+        if judged.verdict != "different":
+            texts = {"text": review.texts[pair.one], "other": review.texts[pair.other]}
+            yield {"type": f"ideas_judged_{judged.verdict}", **texts, "reason": judged.reason, "agentId": fact.judge}
+
+
+def _list_settlement(_: Swarm, fact: facts.RoundSettled) -> Iterator[dict[str, Any]]:
+    yield from _take("pheromone_evaporated", fact.evaporated, _CHANGE)
+    yield from ({"type": "stop_signal_expired", "signal": signal} for signal in fact.expired)
+    yield from _take("role_transition_executed", fact.roles, _ROLE)
+    yield from ({"type": "role_request_refused", "agentId": seat} for seat in fact.refused)
+
+
+def _list_measurement(_: Swarm, fact: facts.ConvergenceMeasured) -> Iterator[dict[str, Any]]:
+    yield from _take("convergence_checked", [fact], "converged reason")
+    for name in fact.warnings:
+        yield from _take(name, [fact], "diversity consensusRate")
+    yield from _take("pheromone_protected", [fact.cut] if fact.cut is not None else (), _CHANGE)
+    yield from _take("role_transition_executed", [fact.debater] if fact.debater is not None else (), _ROLE)
+
+
+def _list_ends(_: Swarm, fact: facts.AgentsTerminated) -> Iterator[dict[str, Any]]:
+    for seat, reason in fact.ends.items():
+        kind = "agent_terminated" if reason == "graceful" else "agent_force_terminated"
+        yield {"type": kind, "agentId": seat, "reason": reason}
+
+
+def _describe_change(mark: str, change: facts.StatusChange | facts.RoleChange, words: SwarmReportText) -> str:
+    old, new, reason = (translate_term(words, each) for each in (change.old, change.new, change.reason))
+    return f"  {mark} {change.seat}: {old} → {new} ({reason})"
+
+
+def _describe_report(_: SwarmReportText, fact: facts.Reported) -> list[str]:
+    return [f"{fact.seat}: {one_line(each.core_idea)}" for each in fact.said.findings] or [f"  {fact.seat}: –"]
+
+
+def _describe_collision(words: SwarmReportText, fact: facts.Collided) -> list[str]:
+    said = fact.said
+    if said.action == "pass":
+        return []
+    what = f"{translate_term(words, said.action)} {one_line(said.target_finding_id)}".rstrip()
+    return [f"  ↯ {fact.seat} {what}: {one_line(said.content)[:160]}"]
+
+
+def _describe_barrier(words: SwarmReportText, fact: facts.BarrierPassed) -> list[str]:
+    broken = [
+        f"  ✗ {each.seat}: {translate_term(words, each.violation)} ({translate_term(words, each.severity)})"
+        for each in fact.violations
+    ]
+    return broken + [_describe_change("✗", each, words) for each in fact.changes]
+
+
+def _describe_operations(words: SwarmReportText, fact: facts.OperationsProcessed) -> list[str]:
+    lines = [
+        f"  · {translate_term(words, each.operation)} {each.seat} {one_line(each.target)} {each.before:.2f} → {each.after:.2f}"
+        for each in fact.results
+        if each.before is not None and each.after is not None
+    ]
+    for each in (each for each in fact.results if not each.success):
+        reasons = (translate_term(words, each.error or ""), translate_detail(words, each.detail))
+        reason = ", ".join(part for part in reasons if part)
+        lines.append(f"  ✗ {translate_term(words, each.operation)} {each.seat}: {reason}")
+    return lines
+
+
+def _describe_joins(words: SwarmReportText, fact: facts.IdeasSorted) -> list[str]:
+    return [
+        f"  ≈ {one_line(each.text)} = {one_line(each.similar_to)} ({translate_term(words, each.reason)}"
+        + (f" {each.likeness:.2f})" if each.likeness is not None else ")")
+        for each in fact.placed
+        if each.reason != "new"
+    ]
+
+
+def _describe_measurement(words: SwarmReportText, fact: facts.ConvergenceMeasured) -> list[str]:
+    stable = "✓" if fact.stable else "✗"
+    line = (
+        f"  = {words.stability} {stable} · {words.quorum} {format_percent(fact.consensus_rate)} · "
+        f"{words.diversity} {fact.diversity:.2f} · {words.convergence_reasons[fact.reason]}"
+    )
+    return [line, *(f"  ! {translate_term(words, name)}" for name in fact.warnings)]
+
+
+def _describe_ends(words: SwarmReportText, fact: facts.AgentsTerminated) -> list[str]:
+    counts = Counter(fact.ends.values())
+    return ["  ■ " + ", ".join(f"{translate_term(words, reason)} × {count}" for reason, count in counts.items())]
+
+
+def _describe_end(words: SwarmReportText, fact: facts.SwarmClosed) -> list[str]:
+    fault = translate_detail(words, fact.fault)
+    return [f"  ■ {words.endings[fact.reason]}" + (f": {fault}" if fault else "")]
+
+
+_EVENTS: Final[Mapping[type[Fact], EventRow]] = {
+    facts.SwarmFormed: EventRow(lambda _, fact: _take("pheromone_deposited", fact.deposited, _CHANGE, agentId=str(USER))),
+    facts.RoundBegun: EventRow(
+        _list_orders,
+        lambda words, fact: [f"── {words.round.format(number=fact.round)} · {words.crew.format(count=len(fact.orders))}"],
+    ),
+    facts.Reported: EventRow(list_lines=_describe_report),
+    facts.BarrierPassed: EventRow(_list_barrier, _describe_barrier),
+    facts.OperationsProcessed: EventRow(_list_operations, _describe_operations),
+    facts.Collided: EventRow(list_lines=_describe_collision),
+    facts.IdeasSorted: EventRow(_list_ideas, _describe_joins),
+    facts.RoundSettled: EventRow(
+        _list_settlement, lambda words, fact: [_describe_change("⇄", each, words) for each in fact.roles]
+    ),
+    facts.ConvergenceMeasured: EventRow(_list_measurement, _describe_measurement),
+    facts.Synthesized: EventRow(
+        list_lines=lambda words, fact: [f"  ✎ {words.synthesis}, {fact.seat}: {extract_first_sentence(fact.said.content)}"]
+    ),
+    facts.SwarmCompleted: EventRow(lambda _, fact: _take("swarm_completed", [fact], "reason converged agents=synced")),
+    facts.ShutdownNoticed: EventRow(lambda _, fact: _take("shutdown_imminent", [fact], "awaited")),
+    facts.ShutdownAnswered: EventRow(lambda _, fact: _take("shutdown_request", [fact], "acknowledged")),
+    facts.AgentsTerminated: EventRow(_list_ends, _describe_ends),
+    facts.SwarmClosed: EventRow(
+        lambda _, fact: _take("fault", [fact] if fact.reason == "fault" else (), "detail=fault"), _describe_end
+    ),
+}
+
+
+def list_event_lines(events: Iterable[Mapping[str, object]], words: SwarmReportText) -> list[str]:
+    """What a reader needs to know of, the oldest first."""
+    return [_format_event(event, words) for event in events if event["type"] in words.events]
+
+
+def _format_event(event: Mapping[str, object], words: SwarmReportText) -> str:
+    fields = {name: _format_value(value, words) for name, value in event.items() if name not in {"id", "type", "round"}}
+    rest = ", ".join(f"{translate_term(words, name)} {value}" for name, value in fields.items() if value)
+    return one_line(f"[{event['round']}] {translate_term(words, str(event['type']))}" + (f": {rest}" if rest else ""))
+
+
+def _format_value(value: object, words: SwarmReportText) -> str:
+    if isinstance(value, bool):
+        return translate_term(words, str(value).lower())
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, list):
+        return ", ".join(str(each) for each in value)
+    return translate_detail(words, translate_term(words, str(value)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

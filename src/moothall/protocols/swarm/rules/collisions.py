@@ -12,7 +12,7 @@ from moothall.domain.replace import fast_replace
 from moothall.domain.seeded_random import random_unit
 from moothall.protocols.swarm.answers import Action, Collision, Validation
 from moothall.protocols.swarm.facts import CollisionMode
-from moothall.protocols.swarm.rules.directions import direction_key
+from moothall.protocols.swarm.rules.evidence import direction_key
 from moothall.protocols.swarm.state import Agent, CollisionReview, Finding, Invitation, Swarm
 
 # Weights of the source: a challenge counts most, because it is what a group of agreeing agents lacks.

@@ -81,7 +81,6 @@ def _index_texts(findings: Iterable[Finding]) -> dict[str, str]:
 
 
 def build_comparison(state: Swarm) -> CompareTexts:
-    """Return the texts that the measure compares."""
     review = state.review
     # More than are judged, because several of the nearest texts may say one idea.
     return CompareTexts(known=review.texts[: review.first_new], new=review.texts[review.first_new :], nearest=4 * NEAREST)

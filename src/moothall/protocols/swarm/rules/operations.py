@@ -18,7 +18,7 @@ from moothall.domain.topic import normalize_label
 from moothall.protocols.swarm.answers import Confidence, Operation, RoundReport
 from moothall.protocols.swarm.facts import OperationResult, Role, SwarmSettings
 from moothall.protocols.swarm.json_fields import take_fields
-from moothall.protocols.swarm.rules.directions import direction_key
+from moothall.protocols.swarm.rules.evidence import direction_key
 from moothall.protocols.swarm.state import Agent, Finding, Pheromone, Signal, SubtaskClaim, Swarm
 from moothall.scoring.likeness import normalize_idea
 from moothall.scoring.stigmergy import add_deposit, apply_stop_signal
@@ -40,8 +40,6 @@ class OperationRefused(Exception):
 
 
 class OperationEffect(NamedTuple):
-    """The effect of an operation."""
-
     target: str = ""
     before: float | None = None
     after: float | None = None

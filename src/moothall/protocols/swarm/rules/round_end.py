@@ -8,28 +8,10 @@ from typing import Final
 from moothall.domain.ids import SeatId
 from moothall.domain.replace import fast_replace
 from moothall.domain.seeded_random import random_unit
-from moothall.protocols.swarm.facts import (
-    Backing,
-    ConcentrationChange,
-    ConvergenceMeasured,
-    EndReason,
-    Role,
-    RoleChange,
-    RoundSettled,
-)
+from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.rules.evidence import build_choice, is_clear
-from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Signal, Swarm, with_changes
-from moothall.scoring.stigmergy import (
-    DIGITS,
-    ConvergenceBounds,
-    apply_stop_signal,
-    compute_diversity,
-    compute_response,
-    compute_share,
-    evaporate,
-    find_quorum_ideas,
-    judge_convergence,
-)
+from moothall.protocols.swarm.state import SILENT_ROUNDS, Agent, Board, Swarm, with_changes
+from moothall.scoring import stigmergy
 
 ANALYST_FROM: Final = 0.7
 ANALYST_DEPOSITS: Final = 3
@@ -41,16 +23,15 @@ STAGNANT_ROUNDS: Final = 3
 MIN_ACTIVE: Final = 2
 
 
-def build_settlement(state: Swarm) -> RoundSettled:
-    """Build the settlement of the round."""
+def build_settlement(state: Swarm) -> facts.RoundSettled:
     changes = _evaporate(state)
     active = state.active
     # Roles are decided on the concentrations after evaporation, as the order of the settlement demands.
     roles = _list_role_changes(state, with_changes(state.board, changes))
-    return RoundSettled(
+    return facts.RoundSettled(
         round=state.round,
         evaporated=changes,
-        expired=tuple(signal.id for signal in state.board.signals if _is_expired(state, signal)),
+        expired=tuple(signal.id for signal in state.board.signals if state.clock - signal.at >= state.settings.signal_seconds),
         opinions={seat: state.agents[seat].holds for seat in active},
         roles=roles,
         refused=tuple(seat for seat in active if state.agents[seat].wanted_role and all(role.seat != seat for role in roles)),
@@ -58,7 +39,7 @@ def build_settlement(state: Swarm) -> RoundSettled:
     )
 
 
-def apply_settlement(state: Swarm, fact: RoundSettled) -> Swarm:
+def apply_settlement(state: Swarm, fact: facts.RoundSettled) -> Swarm:
     """Return the swarm after its settlement."""
     board = with_changes(state.board, fact.evaporated)
     board = fast_replace(board, signals=tuple(signal for signal in board.signals if signal.id not in fact.expired))
@@ -70,26 +51,24 @@ def apply_settlement(state: Swarm, fact: RoundSettled) -> Swarm:
     )
 
 
-def _evaporate(state: Swarm) -> tuple[ConcentrationChange, ...]:
+def _evaporate(state: Swarm) -> tuple[facts.ConcentrationChange, ...]:
     rate, floor = state.settings.evaporation, state.settings.floor
     return tuple(
-        ConcentrationChange(direction=each.direction, before=each.concentration, after=evaporate(each.concentration, rate, floor))
+        facts.ConcentrationChange(
+            direction=each.direction, before=each.concentration, after=stigmergy.evaporate(each.concentration, rate, floor)
+        )
         for each in state.board.pheromones.values()
     )
 
 
-def _is_expired(state: Swarm, signal: Signal) -> bool:
-    return state.clock - signal.at >= state.settings.signal_seconds
-
-
-def _list_role_changes(state: Swarm, board: Board) -> tuple[RoleChange, ...]:
+def _list_role_changes(state: Swarm, board: Board) -> tuple[facts.RoleChange, ...]:
     if state.settings.mode == "classic":
         return ()
     changes = (_find_role_change(state, board, state.agents[seat]) for seat in state.active)
     return tuple(role for role in changes if role is not None)
 
 
-def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | None:
+def _find_role_change(state: Swarm, board: Board, agent: Agent) -> facts.RoleChange | None:
     """Return the first role whose rule applies. A requested role needs the rule but not the random draw.
 
     By chance only explorers change, as in the source; by their own request the others do, too, and everyone may explore again.
@@ -98,7 +77,7 @@ def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | 
     if agent.role != "EXPLORER" and wanted is None:
         return None
     if wanted == "EXPLORER":
-        asked = RoleChange(seat=agent.seat, old=agent.role, new=wanted, round=state.round, reason="requested")
+        asked = facts.RoleChange(seat=agent.seat, old=agent.role, new=wanted, round=state.round, reason="requested")
         return asked if agent.role != wanted else None
     for role, probability in list_open_roles(agent, board).items():
         if role == agent.role or (agent.role != "EXPLORER" and role != wanted):
@@ -106,18 +85,18 @@ def _find_role_change(state: Swarm, board: Board, agent: Agent) -> RoleChange | 
         chance = random_unit(state.opened.seed, "role", state.round, agent.seat, role)
         if agent.wanted_role == role or chance < probability:
             reason = "requested" if agent.wanted_role == role else "rule"
-            return RoleChange(
+            return facts.RoleChange(
                 seat=agent.seat, old=agent.role, new=role, round=state.round, reason=reason, probability=probability, drawn=chance
             )
     return None
 
 
-def list_open_roles(agent: Agent, board: Board) -> dict[Role, float]:
+def list_open_roles(agent: Agent, board: Board) -> dict[facts.Role, float]:
     """Return the roles that an explorer may take now, in the order in which they are checked, with their probabilities (5.1)."""
-    roles: dict[Role, float] = {}
+    roles: dict[facts.Role, float] = {}
     strongest = board.strongest
     if strongest >= ANALYST_FROM and agent.deposits >= ANALYST_DEPOSITS:
-        roles["DEEP_ANALYST"] = round(compute_response(strongest, agent.threshold), DIGITS)
+        roles["DEEP_ANALYST"] = round(stigmergy.compute_response(strongest, agent.threshold), stigmergy.DIGITS)
     if agent.signals_sent:
         roles["DEBATER"] = 1.0
     if agent.rounds >= SYNTHESIZER_ROUNDS:
@@ -125,7 +104,7 @@ def list_open_roles(agent: Agent, board: Board) -> dict[Role, float]:
     return roles
 
 
-def _apply_to_agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
+def _apply_to_agents(state: Swarm, fact: facts.RoundSettled) -> dict[SeatId, Agent]:
     roles = {role.seat: role for role in fact.roles}
     agents = dict(state.agents)
     for seat, agent in agents.items():
@@ -141,7 +120,7 @@ def _apply_to_agents(state: Swarm, fact: RoundSettled) -> dict[SeatId, Agent]:
     return agents
 
 
-def with_role(agent: Agent, role: RoleChange) -> Agent:
+def with_role(agent: Agent, role: facts.RoleChange) -> Agent:
     """Return the agent in its new role; its next prompt says so."""
     return fast_replace(agent, role=role.new, role_news=role, role_history=(*agent.role_history, role))
 
@@ -152,7 +131,7 @@ def list_silent_agents(state: Swarm) -> tuple[SeatId, ...]:
     return tuple(agent.seat for agent in agents if agent.silence >= SILENT_ROUNDS or (agent.silence and not agent.findings))
 
 
-def measure_convergence(state: Swarm) -> ConvergenceMeasured:
+def measure_convergence(state: Swarm) -> facts.ConvergenceMeasured:
     """Compute the figures of the round that was just settled."""
     active, silent, board = state.active, list_silent_agents(state), state.board
     concentrations = tuple(each.concentration for each in board.pheromones.values())
@@ -166,25 +145,29 @@ def measure_convergence(state: Swarm) -> ConvergenceMeasured:
 
 def compute_figures(
     state: Swarm, voices: Sequence[SeatId], perspectives: int, concentrations: tuple[float, ...]
-) -> ConvergenceMeasured:
+) -> facts.ConvergenceMeasured:
     """Compute what follows from the ideas that these agents hold, and from the ideas held in the rounds before."""
     settings, findings = state.settings, state.board.findings
     backing = _list_backing(state, voices)
     # With the quorum "independent" only agents count that held the idea before they could read it from others.
     counted = {each.idea: each.independent if settings.quorum == "independent" else each.backers for each in backing}
-    reached = find_quorum_ideas(counted, len(voices), settings.quorum_threshold)
-    rate = max((compute_share(len(seats), len(voices)) for seats in counted.values()), default=0.0)
+    reached = stigmergy.find_quorum_ideas(counted, len(voices), settings.quorum_threshold)
+    rate = max((stigmergy.compute_share(len(seats), len(voices)) for seats in counted.values()), default=0.0)
     distinct = len({finding.idea for finding in findings})
-    spread = compute_diversity(perspectives=perspectives, distinct=distinct, stated=len(findings), concentrations=concentrations)
-    verdict = judge_convergence(
+    spread = stigmergy.compute_diversity(
+        perspectives=perspectives, distinct=distinct, stated=len(findings), concentrations=concentrations
+    )
+    verdict = stigmergy.judge_convergence(
         round_number=state.round,
         history=(*state.leading, frozenset(reached)) if settings.stability == "leading" else state.history,
         has_quorum=bool(reached),
         consensus_rate=rate,
         diversity=spread.overall,
-        bounds=ConvergenceBounds(**{each.name: getattr(settings, each.name) for each in fields(ConvergenceBounds)}),
+        bounds=stigmergy.ConvergenceBounds(
+            **{each.name: getattr(settings, each.name) for each in fields(stigmergy.ConvergenceBounds)}
+        ),
     )
-    return ConvergenceMeasured(
+    return facts.ConvergenceMeasured(
         # The classic mode has one round only and ends with a synthesis: it never converges.
         **{**asdict(verdict), "converged": verdict.converged and settings.mode != "classic"},
         ideas=tuple(sorted(state.history[-1])) if state.history else (),
@@ -203,11 +186,11 @@ def compute_figures(
     )
 
 
-def _list_backing(state: Swarm, voices: Sequence[SeatId]) -> tuple[Backing, ...]:
+def _list_backing(state: Swarm, voices: Sequence[SeatId]) -> tuple[facts.Backing, ...]:
     """Return each idea that one of these agents holds, with its backers and the independent ones among them."""
     held = state.group_holders(voices)
     return tuple(
-        Backing(
+        facts.Backing(
             idea=number, backers=tuple(held[number]), independent=tuple(each for each in held[number] if each in idea.independent)
         )
         for number in sorted(held)
@@ -215,7 +198,7 @@ def _list_backing(state: Swarm, voices: Sequence[SeatId]) -> tuple[Backing, ...]
     )
 
 
-def _with_protection(state: Swarm, measured: ConvergenceMeasured) -> ConvergenceMeasured:
+def _with_protection(state: Swarm, measured: facts.ConvergenceMeasured) -> facts.ConvergenceMeasured:
     """Add warnings, and the measures against too little diversity before the next round."""
     stagnation = ("stagnation_warning",) if state.unchanged >= STAGNANT_ROUNDS else ()
     if measured.is_diverse and not measured.too_fast:
@@ -227,24 +210,24 @@ def _with_protection(state: Swarm, measured: ConvergenceMeasured) -> Convergence
     return replace(measured, all_random=True, cut=_cut_dominant_direction(state), debater=_choose_debater(state))
 
 
-def _choose_debater(state: Swarm) -> RoleChange | None:
+def _choose_debater(state: Swarm) -> facts.RoleChange | None:
     """One explorer becomes a debater, so that somebody contradicts the majority."""
     explorer = next((seat for seat in state.active if state.agents[seat].role == "EXPLORER"), None)
     if explorer is None:
         return None
-    return RoleChange(seat=explorer, old="EXPLORER", new="DEBATER", round=state.round, reason="diversity_protection")
+    return facts.RoleChange(seat=explorer, old="EXPLORER", new="DEBATER", round=state.round, reason="diversity_protection")
 
 
-def _cut_dominant_direction(state: Swarm) -> ConcentrationChange | None:
+def _cut_dominant_direction(state: Swarm) -> facts.ConcentrationChange | None:
     """The leading direction is cut only if it dominates: a cut of a weak one would stop the swarm."""
     top = max(state.board.pheromones.values(), key=lambda each: each.concentration, default=None)
     if top is None or top.concentration <= DOMINANT:
         return None
-    after = apply_stop_signal(top.concentration, CUT)
-    return ConcentrationChange(direction=top.direction, before=top.concentration, after=after)
+    after = stigmergy.apply_stop_signal(top.concentration, CUT)
+    return facts.ConcentrationChange(direction=top.direction, before=top.concentration, after=after)
 
 
-def apply_measurement(state: Swarm, measured: ConvergenceMeasured) -> Swarm:
+def apply_measurement(state: Swarm, measured: facts.ConvergenceMeasured) -> Swarm:
     """Return the swarm with the verdict, and with the protection applied."""
     board, agents = state.board, dict(state.agents)
     if measured.cut is not None:
@@ -263,7 +246,7 @@ def apply_measurement(state: Swarm, measured: ConvergenceMeasured) -> Swarm:
     )
 
 
-def find_end_reason(state: Swarm) -> EndReason | None:
+def find_end_reason(state: Swarm) -> facts.EndReason | None:
     """Return why exploration ends; None while it continues. The figures take precedence over a stop of the run."""
     measured = state.measured
     # No figures for this round yet: only a stop from outside can end it.
@@ -281,5 +264,5 @@ def find_end_reason(state: Swarm) -> EndReason | None:
     return "max_rounds" if state.round >= state.settings.max_rounds else state.stop
 
 
-def _is_finished(state: Swarm, measured: ConvergenceMeasured) -> bool:
+def _is_finished(state: Swarm, measured: facts.ConvergenceMeasured) -> bool:
     return find_end_reason(fast_replace(state, measured=measured)) is not None

@@ -10,21 +10,9 @@ from moothall.domain.replace import fast_replace
 from moothall.domain.safe_text import one_line
 from moothall.domain.seeded_random import random_unit
 from moothall.locale.catalogues import SWARM_PROMPT
+from moothall.protocols.swarm import facts
 from moothall.protocols.swarm.answers import DecisionReport, RoundReport
-from moothall.protocols.swarm.facts import (
-    BarrierPassed,
-    ConcentrationChange,
-    DrawnParameters,
-    RoundOrder,
-    Severity,
-    Status,
-    StatusChange,
-    SwarmFormed,
-    Termination,
-    Violation,
-)
-from moothall.protocols.swarm.rules.directions import direction_key, weigh_directions
-from moothall.protocols.swarm.rules.evidence import AnswerIndex
+from moothall.protocols.swarm.rules.evidence import AnswerIndex, direction_key, weigh_directions
 from moothall.protocols.swarm.rules.operations import BlackboardEditor
 from moothall.protocols.swarm.state import ASKED, SILENT_ROUNDS, Agent, Board, Swarm, with_changes
 from moothall.scoring.stigmergy import compute_response
@@ -39,11 +27,11 @@ COVERED_BY: Final = 3
 BROKEN_OFF: Final[frozenset[Loss]] = frozenset(("error", "gave_up", "unreachable"))
 """Losses after which an agent counts as interrupted: its connection or process broke off."""
 
-SCORES: Final[dict[Severity, int]] = {"WARNING": 1, "MINOR": 3, "MAJOR": 5, "CRITICAL": 10}
+SCORES: Final[dict[facts.Severity, int]] = {"WARNING": 1, "MINOR": 3, "MAJOR": 5, "CRITICAL": 10}
 TERMINATED_AT: Final = 15
 TOLERANCE: Final = 0.01
 
-SEVERITIES: Final[dict[str, Severity]] = {
+SEVERITIES: Final[dict[str, facts.Severity]] = {
     "reported_operation_not_found": "MAJOR",
     "decision_report_missing": "MAJOR",
     "decision_report_missing_threshold": "MINOR",
@@ -54,20 +42,20 @@ SEVERITIES: Final[dict[str, Severity]] = {
 """As in the source; a violation that it does not list is a warning."""
 
 
-def build_formation(state: Swarm) -> SwarmFormed:
+def build_formation(state: Swarm) -> facts.SwarmFormed:
     """Build the fact with the seeds and the agents: θ in [0.3, 0.6), the chance of random exploration in [0.1, 0.2)."""
     seed, seeds = state.opened.seed, state.settings.directions if state.settings.mode == "hybrid" else ()
     laid = _seed_board(state, seeds).pheromones.values()
     drawn = (
-        DrawnParameters(
+        facts.DrawnParameters(
             seat=seat,
             threshold=0.3 + 0.3 * random_unit(seed, "threshold", seat),
             random_explore=0.1 + 0.1 * random_unit(seed, "random_explore", seat),
         )
         for seat in state.explorers
     )
-    changes = (ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
-    return SwarmFormed(agents=tuple(drawn), seeded=seeds, deposited=tuple(changes))
+    changes = (facts.ConcentrationChange(direction=each.direction, before=0.0, after=each.concentration) for each in laid)
+    return facts.SwarmFormed(agents=tuple(drawn), seeded=seeds, deposited=tuple(changes))
 
 
 def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
@@ -77,7 +65,7 @@ def _seed_board(state: Swarm, seeds: Sequence[str]) -> Board:
     return editor.board
 
 
-def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
+def apply_formation(state: Swarm, fact: facts.SwarmFormed) -> Swarm:
     """Return the swarm with its agents, and with the user's directions on the blackboard."""
     agents = {
         each.seat: Agent(seat=each.seat, threshold=each.threshold, random_explore=each.random_explore) for each in fact.agents
@@ -87,18 +75,18 @@ def apply_formation(state: Swarm, fact: SwarmFormed) -> Swarm:
     return fast_replace(state, agents=agents, board=with_changes(board, fact.deposited))
 
 
-def build_orders(state: Swarm) -> tuple[RoundOrder, ...]:
+def build_orders(state: Swarm) -> tuple[facts.RoundOrder, ...]:
     """Build the order of each explorer for the next round."""
     asked = [agent for agent in state.agents.values() if agent.is_asked]
     index = AnswerIndex(state)
     return tuple(_build_order(state, agent, index, at) for at, agent in enumerate(asked))
 
 
-def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> RoundOrder:
+def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> facts.RoundOrder:
     seed, settings, number = state.opened.seed, state.settings, state.round + 1
     if settings.mode == "classic":
         menu = SWARM_PROMPT[state.opened.language].perspectives
-        return RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
+        return facts.RoundOrder(seat=agent.seat, perspective=menu[at % len(menu)])
     # An agent that was silent for several rounds is woken with a random direction.
     wake = agent.silence >= SILENT_ROUNDS
     by_chance = settings.random_exploration and random_unit(seed, "explore", number, agent.seat) < agent.random_explore
@@ -114,7 +102,7 @@ def _build_order(state: Swarm, agent: Agent, index: AnswerIndex, at: int) -> Rou
     choices = [each for each in weighed if not (must_switch and each is own)]
     recommended = "" if random or not choices else choices[0].direction
     unread = "" if random else _find_unread_direction(state, agent, index, at)
-    return RoundOrder(
+    return facts.RoundOrder(
         seat=agent.seat,
         random=random,
         must_switch=must_switch,
@@ -176,7 +164,7 @@ def is_ping(state: Swarm, seat: SeatId) -> bool:
     return bool(losses) and losses[-1] in BROKEN_OFF
 
 
-def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Violation]:
+def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[facts.Violation]:
     """Return the violations of a report, at most one per check. The classic mode has no such rules."""
     if state.settings.mode == "classic":
         return []
@@ -193,7 +181,7 @@ def find_violations(state: Swarm, agent: Agent, report: RoundReport) -> list[Vio
         ("random_explore_not_executed", "") if is_random_missed else None,
     )
     return [
-        Violation(seat=agent.seat, violation=name, severity=SEVERITIES.get(name, "WARNING"), detail=one_line(detail)[:200])
+        facts.Violation(seat=agent.seat, violation=name, severity=SEVERITIES.get(name, "WARNING"), detail=one_line(detail)[:200])
         for name, detail in filter(None, checks)
     ]
 
@@ -231,17 +219,17 @@ def _find_missing_part(decision: DecisionReport) -> str:
     return next((name for name, missing in is_missing.items() if missing), "")
 
 
-def build_barrier(state: Swarm) -> BarrierPassed:
+def build_barrier(state: Swarm) -> facts.BarrierPassed:
     """Build the barrier: who answered, who was lost, who broke rules, and the resulting status of each agent."""
-    broken: list[Violation] = []
-    changes: list[StatusChange] = []
+    broken: list[facts.Violation] = []
+    changes: list[facts.StatusChange] = []
     for seat in state.orders:
         report, agent = state.answered.get(seat), state.agents[seat]
         violations = find_violations(state, agent, report) if report is not None else []
         broken += violations
         changes += _list_status_changes(state, agent, _count_round(state, agent, violations))
     lost = tuple(seat for seat in state.orders if seat not in state.answered)
-    return BarrierPassed(
+    return facts.BarrierPassed(
         round=state.round,
         answered=tuple(seat for seat in state.orders if seat in state.answered),
         lost=lost,
@@ -251,16 +239,16 @@ def build_barrier(state: Swarm) -> BarrierPassed:
     )
 
 
-def _list_status_changes(state: Swarm, before: Agent, after: Agent) -> Iterator[StatusChange]:
+def _list_status_changes(state: Swarm, before: Agent, after: Agent) -> Iterator[facts.StatusChange]:
     """Yield the changes of an agent's status by a round, one after another."""
     status = before.status
     for old, new, reason in _list_consequences(state, before, after):
         if status in old and status != new:
-            yield StatusChange(seat=before.seat, old=status, new=new, reason=reason)
+            yield facts.StatusChange(seat=before.seat, old=status, new=new, reason=reason)
             status = new
 
 
-def _list_consequences(state: Swarm, before: Agent, after: Agent) -> Iterator[tuple[Sequence[Status], Status, str]]:
+def _list_consequences(state: Swarm, before: Agent, after: Agent) -> Iterator[tuple[Sequence[facts.Status], facts.Status, str]]:
     """Yield what a round may do to an agent: from which status, to which, and why."""
     if after.seat in state.answered:
         yield ("interrupted",), "active", "recovered"
@@ -281,9 +269,9 @@ def _list_consequences(state: Swarm, before: Agent, after: Agent) -> Iterator[tu
         yield ("active",), "degraded", "prolonged_silence"
 
 
-def apply_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
+def apply_barrier(state: Swarm, fact: facts.BarrierPassed) -> dict[SeatId, Agent]:
     """Return the agents with their violations and their new status."""
-    broken: dict[SeatId, list[Violation]] = {}
+    broken: dict[SeatId, list[facts.Violation]] = {}
     for each in fact.violations:
         broken.setdefault(each.seat, []).append(each)
     agents = {
@@ -292,13 +280,12 @@ def apply_barrier(state: Swarm, fact: BarrierPassed) -> dict[SeatId, Agent]:
     }
     for change in fact.changes:
         agent = agents[change.seat]
-        ended: Termination | None = "compliance_violation" if change.new == "terminated" else agent.ended
+        ended: facts.Termination | None = "compliance_violation" if change.new == "terminated" else agent.ended
         agents[change.seat] = fast_replace(agent, status=change.new, ended=ended)
     return agents
 
 
-def _count_round(state: Swarm, agent: Agent, violations: Sequence[Violation]) -> Agent:
-    """Return the agent with this round in its counts."""
+def _count_round(state: Swarm, agent: Agent, violations: Sequence[facts.Violation]) -> Agent:
     report = state.answered.get(agent.seat)
     agent = _count_misses(state, agent) if report is None else fast_replace(agent, strikes=0, missed=False)
     for each in violations:
@@ -311,7 +298,7 @@ def _count_round(state: Swarm, agent: Agent, violations: Sequence[Violation]) ->
     return fast_replace(agent, silence=agent.silence + 1, wakes=agent.wakes + state.orders[agent.seat].wake)
 
 
-def _is_over(last: Violation, score: int) -> bool:
+def _is_over(last: facts.Violation, score: int) -> bool:
     return last.severity == "CRITICAL" or score >= TERMINATED_AT
 
 

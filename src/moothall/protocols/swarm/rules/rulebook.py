@@ -77,7 +77,7 @@ class SwarmRules:
         asks = build_asks(state)
         if asks:
             return asks
-        fact = build_next_fact(state)
+        fact = _NEXT_FACT[state.stage](state)
         steps = CONFIRMS.get(type(fact), ())
         # A fault of the rulebook itself. It is recorded and ends the run; raising would stop the engine at every restart.
         if not state.execution.can_confirm(*steps):
@@ -108,7 +108,6 @@ def _advance_clock(state: Swarm, entry: Entry) -> Swarm:
 
 
 def build_asks(state: Swarm) -> tuple[Ask, ...]:
-    """Return the current asks."""
     match state.stage:
         case "explore" if state.stop is None:
             return tuple(_build_explore_ask(state, seat) for seat in round_start.list_waiting_seats(state))
@@ -124,11 +123,6 @@ def build_asks(state: Swarm) -> tuple[Ask, ...]:
             return tuple(_build_ask(state, "shutdown", seat, seconds) for seat in state.awaited if seat not in state.goodbyes)
         case _:
             return ()
-
-
-def build_next_fact(state: Swarm) -> Fact:
-    """Return the next fact that follows from the state, once nobody is asked for anything."""
-    return _NEXT_FACT[state.stage](state)
 
 
 def _find_run_fault(state: Swarm) -> str:
@@ -279,7 +273,6 @@ def _is_numbered(state: Swarm, fact: facts.IdeasSorted) -> bool:
 
 
 def _list_seats(fact: Fact) -> Iterator[str]:
-    """Yield every seat that a fact changes."""
     for name in _PARTS_WITH_SEATS:
         yield from (part.seat for part in getattr(fact, name, ()))
     for name in _SEATS:

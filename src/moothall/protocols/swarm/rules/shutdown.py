@@ -9,10 +9,9 @@ from moothall.domain.replace import fast_replace
 from moothall.protocols.swarm.facts import MIN_AGENTS, EndReason, IdeaResolution, SwarmCompleted, Termination
 from moothall.protocols.swarm.rules.evidence import AnswerIndex, build_choice
 from moothall.protocols.swarm.state import Agent, Swarm
-from moothall.scoring.confidence import ORDINARY_CONFIDENCE
-from moothall.scoring.independence import build_seat_correlations, find_seat_family
+from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.resolution import SeatVote, measure_in_proportion, resolve_open_vote
+from moothall.scoring.resolution import ORDINARY_CONFIDENCE, Resolution, build_vote, resolve_open_vote
 from moothall.scoring.stigmergy import DIGITS
 
 MAX_VOTED_ON: Final = 5
@@ -84,25 +83,21 @@ def build_resolutions(state: Swarm) -> tuple[IdeaResolution, ...]:
 
 
 def _build_resolution(state: Swarm, idea: int) -> IdeaResolution:
-    votes = []
-    for name in state.explorers:
-        seat = state.seat(name)
-        position, confidence = find_vote(state, name, idea)
-        votes.append(
-            SeatVote(
-                seat=name,
-                position=position,
-                confidence=confidence,
-                weight=seat.weight,
-                trust=seat.trust,
-                family=find_seat_family(seat),
-            )
-        )
-    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
-    resolution = resolve_open_vote(votes, correlations=correlations, rule=measure_in_proportion)
+    resolution = _resolve_idea(state, idea)
     names = [each.name for each in fields(IdeaResolution) if each.name != "idea"]
     rounded = {name: _round_figure(getattr(resolution, name)) for name in names}
     return IdeaResolution(idea=idea, **rounded)
+
+
+def weigh_idea_votes(state: Swarm, idea: int) -> Mapping[str, float]:
+    """Return what the vote of each explorer that took a side on an idea weighs."""
+    return _resolve_idea(state, idea).weights
+
+
+def _resolve_idea(state: Swarm, idea: int) -> Resolution:
+    votes = [build_vote(state.seat(name), *find_vote(state, name, idea)) for name in state.explorers]
+    correlations = build_seat_correlations(state.opened.subject.error_correlations, state.seats)
+    return resolve_open_vote(votes, correlations=correlations)
 
 
 def _round_figure(value: Any) -> Any:

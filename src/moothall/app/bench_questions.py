@@ -1,0 +1,134 @@
+"""A file of questions whose answers are known, and whether an answer is right."""
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from moothall.domain.topic import MAX_LABEL_LENGTH, MAX_LABELS, MAX_TOPIC_LENGTH, normalize_label
+from moothall.errors import BadSetting
+
+MAX_QUESTIONS: Final = 10_000
+MAX_BYTES: Final = 50_000_000
+_NUMBER: Final = re.compile(r"[-+]?(?:\d[\d,\u202f_]*\d|\d)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+")
+_KEYS: Final = frozenset({"question", "answer", "options", "category", "tolerance"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchQuestion:
+    """A question and its answer: one of `options`, a number within `tolerance`, or words that are compared as a whole."""
+
+    question: str
+    answer: str
+    options: tuple[str, ...] = ()
+    category: str = ""
+    tolerance: float = 1e-6
+    """As a share of the answer."""
+
+    @property
+    def key(self) -> str:
+        """Names the question among others, whatever its place in the file."""
+        return sha256(json.dumps([self.question, self.options], ensure_ascii=True).encode()).hexdigest()[:16]
+
+    def is_right(self, said: str) -> bool:
+        """Whether an answer is the right one: by label, else by its last number, where the answer is a number."""
+        if normalize_label(said) == normalize_label(self.answer):
+            return True
+        wanted = None if self.options else _parse_number(self.answer, is_whole=True)
+        given = _parse_number(said)
+        return wanted is not None and given is not None and math.isclose(given, wanted, rel_tol=self.tolerance, abs_tol=1e-12)
+
+
+def _parse_number(text: str, *, is_whole: bool = False) -> float | None:
+    numbers = _NUMBER.findall(text)
+    if not numbers or (is_whole and numbers[0] != text.strip()):
+        return None
+    return float(re.sub(r"[,\u202f_]", "", numbers[-1]))
+
+
+def load_questions(path: Path) -> list[BenchQuestion]:
+    """Read a file of JSON lines, or of comma-separated values with a head. Raises BadSetting, with the line of the fault."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise BadSetting(f"{path.name}: larger than {MAX_BYTES:,} bytes")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise BadSetting(f"{path.name}: cannot be read as UTF-8 text: {cause}") from cause
+    rows = _read_csv(text, path.name) if path.suffix.lower() == ".csv" else _read_json_lines(text, path.name)
+    questions: dict[str, BenchQuestion] = {}
+    for line, row in rows:
+        where = f"{path.name}, line {line}"
+        question = _build_question(row, where)
+        if question.key in questions:
+            raise BadSetting(f"{where}: the question {question.question[:60]!r} stands in the file twice")
+        questions[question.key] = question
+        if len(questions) > MAX_QUESTIONS:
+            raise BadSetting(f"{where}: more than {MAX_QUESTIONS:,} questions")
+    if not questions:
+        raise BadSetting(f'{path.name}: no question; expected lines such as {{"question": "2 + 2?", "answer": "4"}}')
+    return list(questions.values())
+
+
+def _read_json_lines(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    # Only the line feed ends a line: a text may hold other separators.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as cause:
+            raise BadSetting(f"{name}, line {number}: not valid JSON: {cause}") from cause
+        if not isinstance(row, dict):
+            raise BadSetting(f"{name}, line {number}: expected an object with question and answer")
+        yield number, row
+
+
+def _read_csv(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                raise BadSetting(f"{name}, line {reader.line_num}: {len(reader.fieldnames or ())} columns were expected")
+            yield reader.line_num, {key: value for key, value in row.items() if value}
+    except csv.Error as cause:
+        raise BadSetting(f"{name}, line {reader.line_num}: {cause}") from cause
+
+
+def _build_question(row: Mapping[str, Any], where: str) -> BenchQuestion:
+    unknown = sorted(set(row) - _KEYS)
+    if unknown:
+        raise BadSetting(f"{where}: unknown field {str(unknown[0])[:60]!r}; known are: {', '.join(sorted(_KEYS))}")
+    texts = {name: _read_text(row, name, where) for name in ("question", "answer", "category")}
+    for name in ("question", "answer"):
+        if not texts[name]:
+            raise BadSetting(f"{where}: {name} is missing")
+    if len(texts["question"]) > MAX_TOPIC_LENGTH:
+        raise BadSetting(f"{where}: the question is longer than {MAX_TOPIC_LENGTH} characters")
+    given = row.get("options", ())
+    if not isinstance(given, str | list | tuple):
+        raise BadSetting(f"{where}: options: expected a list, or text with | between them")
+    options = tuple(part.strip() for part in given.split("|")) if isinstance(given, str) else tuple(map(str, given))
+    if options and (not 2 <= len(options) <= MAX_LABELS or max(map(len, options)) > MAX_LABEL_LENGTH):
+        raise BadSetting(f"{where}: expected 2 to {MAX_LABELS} options of at most {MAX_LABEL_LENGTH} characters")
+    if options and normalize_label(texts["answer"]) not in map(normalize_label, options):
+        raise BadSetting(f"{where}: the answer {texts['answer'][:60]!r} is not one of the options: {', '.join(options)}")
+    try:
+        tolerance = float(row.get("tolerance", 1e-6))
+    except (TypeError, ValueError):
+        tolerance = -1.0
+    if not 0 <= tolerance <= 1:
+        raise BadSetting(f"{where}: tolerance: expected a share such as 0.01")
+    return BenchQuestion(**texts, options=options, tolerance=tolerance)
+
+
+def _read_text(row: Mapping[str, Any], name: str, where: str) -> str:
+    value = row.get(name, "")
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise BadSetting(f"{where}: {name}: expected text or a number")
+    return str(value).strip()

@@ -1,0 +1,198 @@
+"""Reads what is given with a question: files, folders, standard input, PDFs, and addresses where the owner allows it.
+
+Everything becomes text with a name. What cannot be read is refused before anything is opened; a folder leaves such files out and
+lists them.
+"""
+
+import io
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from moothall.domain.topic import MAX_FILE_LENGTH, MAX_FILES, ContextFile
+from moothall.errors import BadSetting, MissingExtra, describe_install
+
+FETCH: Final = "MOOT_FETCH"
+"""`on`: addresses may be given, and are fetched."""
+STDIN: Final = "-"
+MAX_BYTES: Final = 4 * MAX_FILE_LENGTH
+MAX_PDF_BYTES: Final = 50_000_000
+MAX_LEFT_OUT: Final = 50
+FETCH_SECONDS: Final = 30.0
+
+_IGNORED: Final = frozenset({"node_modules", "__pycache__", "venv"})
+"""Folders that hold what others wrote, or what a program made. Hidden ones are left out as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFiles:
+    files: list[ContextFile]
+    left_out: tuple[str, ...] = ()
+
+
+def read_given_files(given: Iterable[str | Path | ContextFile], environ: Mapping[str, str]) -> GivenFiles:
+    """Read all that is given with a question. Raises BadSetting with the name and the reason, MissingExtra for a PDF."""
+    files: list[ContextFile] = []
+    left_out: list[str] = []
+    for each in given:
+        if isinstance(each, ContextFile):
+            files.append(each)
+        elif str(each) == STDIN:
+            if any(file.name == "stdin" for file in files):
+                raise BadSetting("files: - is standard input and can be given once")
+            files.append(_read_stdin())
+        elif re.match(r"https?://", str(each)):
+            files.append(_fetch(str(each), environ))
+        elif Path(each).is_dir():
+            for path, name in _walk(Path(each)):
+                try:
+                    files.append(_read_path(path, name))
+                except (BadSetting, MissingExtra) as cause:
+                    left_out.append(f"{name}: {str(cause).removeprefix(f'{path} ')}")
+                if len(files) > MAX_FILES:
+                    raise BadSetting(f"{each} holds more than {MAX_FILES} files; give the part that matters")
+        else:
+            files.append(_read_path(Path(each), _name_path(Path(each))))
+    if left_out and not files:
+        raise BadSetting(f"the folder holds no file that can be read: {'; '.join(left_out[:3])}")
+    more = len(left_out) - MAX_LEFT_OUT
+    return GivenFiles(files, (*left_out[:MAX_LEFT_OUT], *([f"… +{more}"] if more > 0 else [])))
+
+
+def _name_path(path: Path) -> str:
+    """A relative path is its own name, so that two files of one name can be told apart; of any other the last part is."""
+    return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
+
+
+def _read_path(path: Path, name: str) -> ContextFile:
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            # A pipe or a device might never end.
+            raise BadSetting(f"{path} is not a file; to give what a program writes, pipe it: --file -")
+        if status.st_size > MAX_PDF_BYTES:
+            raise BadSetting(f"{path} is too large: {status.st_size} bytes")
+        raw = path.read_bytes()
+    except OSError as cause:
+        raise BadSetting(f"{path} cannot be read: {cause.strerror}") from cause
+    return _build_file(str(path), name, raw)
+
+
+def _build_file(label: str, name: str, raw: bytes) -> ContextFile:
+    """Return the text of a file; raises BadSetting when it has none."""
+    if raw.startswith(b"%PDF-"):
+        return ContextFile(name=name, text=_extract_pdf(label, raw), original=sha256(raw).hexdigest())
+    if b"\0" in raw[:MAX_BYTES]:
+        raise BadSetting(f"{label} is not a text file or a PDF")
+    if len(raw) > MAX_BYTES:
+        raise BadSetting(f"{label} is too large; at most {MAX_FILE_LENGTH} characters of a file are taken")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as cause:
+        raise BadSetting(f"{label} is not a text file in UTF-8") from cause
+    if not text.strip():
+        raise BadSetting(f"{label} is empty; leave it out")
+    return ContextFile(name=name, text=text)
+
+
+def _extract_pdf(label: str, raw: bytes) -> str:
+    """The text of a PDF, each page under its number. Raises MissingExtra, and BadSetting when it holds no text."""
+    try:
+        from pypdf import PdfReader
+        from pypdf.errors import PyPdfError
+    except ImportError as cause:
+        raise MissingExtra(f"{label} is a PDF, and reading one needs an extra package: {describe_install('pdf')}") from cause
+    try:
+        pages = [page.extract_text() for page in PdfReader(io.BytesIO(raw)).pages]
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as cause:
+        raise BadSetting(f"{label} cannot be read as a PDF: {cause}") from cause
+    if not any(page.strip() for page in pages):
+        raise BadSetting(f"{label} holds no text, only pictures of pages; give its text")
+    return "\n".join(f"[page {number}]\n{page.strip()}" for number, page in enumerate(pages, 1))
+
+
+def _read_stdin() -> ContextFile:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise BadSetting("files: - is standard input, and nothing is piped in: program | moot … --file -")
+    return _build_file("standard input", "stdin", sys.stdin.buffer.read(MAX_PDF_BYTES))
+
+
+def _fetch(address: str, environ: Mapping[str, str]) -> ContextFile:
+    if environ.get(FETCH) != "on":
+        raise BadSetting(
+            f"{address} is on the network, which is not allowed here; set {FETCH}=on to fetch it, or save it to a file"
+        )
+    import httpx2
+
+    host = urlsplit(address).netloc.rpartition("@")[2]
+    raw = b""
+    try:
+        with httpx2.stream("GET", address, timeout=FETCH_SECONDS, follow_redirects=True) as response:
+            response.raise_for_status()
+            for chunk in response.iter_bytes():
+                raw += chunk
+                if len(raw) > MAX_PDF_BYTES:
+                    raise BadSetting(f"{address} is too large: more than {MAX_PDF_BYTES} bytes")
+    except (httpx2.HTTPError, httpx2.InvalidURL) as cause:
+        raise BadSetting(f"{address} cannot be fetched: {cause}") from cause
+    return _build_file(address, f"{host}{urlsplit(address).path}".rstrip("/"), raw)
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The files of a folder with their names, in order, without those that its `.gitignore` files name."""
+    top = _name_path(folder) if folder.name else folder.resolve().name
+    rules: dict[str, list[tuple[re.Pattern[str], bool]]] = {}
+    for place, folders, names in os.walk(folder):
+        below = Path(place).relative_to(folder).as_posix()
+        prefix = "" if below == "." else f"{below}/"
+        rules[prefix] = _read_ignore_rules(Path(place) / ".gitignore")
+        folders[:] = sorted(
+            each
+            for each in folders
+            if not each.startswith(".") and each not in _IGNORED and not _is_ignored(f"{prefix}{each}/", rules)
+        )
+        for name in sorted(names):
+            path = Path(place) / name
+            # A link may lead out of the folder.
+            if not name.startswith(".") and not path.is_symlink() and not _is_ignored(prefix + name, rules):
+                yield path, f"{top}/{prefix}{name}"
+
+
+def _read_ignore_rules(path: Path) -> list[tuple[re.Pattern[str], bool]]:
+    """The patterns of a `.gitignore`, each with whether it takes files back in."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+    rules = []
+    for line in lines:
+        word = line.strip()
+        if word and not word.startswith("#"):
+            rules.append((_compile_rule(word.removeprefix("!")), word.startswith("!")))
+    return rules
+
+
+def _compile_rule(word: str) -> re.Pattern[str]:
+    # A pattern with a slash before its end is meant from the folder of its file; any other one at every depth.
+    is_anchored = "/" in word.rstrip("/")
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", word.strip("/"))
+    globs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    body = "".join(globs.get(part) or re.escape(part) for part in parts)
+    return re.compile(f"{'' if is_anchored else '(?:.*/)?'}{body}{'/' if word.endswith('/') else '/?'}")
+
+
+def _is_ignored(path: str, rules: Mapping[str, list[tuple[re.Pattern[str], bool]]]) -> bool:
+    is_ignored = False
+    # The rules nearest to a file come last, and the last one that fits it counts.
+    for prefix, patterns in rules.items():
+        for pattern, is_taken in patterns if path.startswith(prefix) else ():
+            if pattern.fullmatch(path[len(prefix) :]):
+                is_ignored = not is_taken
+    return is_ignored

@@ -1,0 +1,183 @@
+"""Receivers of notices: the private file that lists them, and how a notice is sent: a signed webhook (standardwebhooks.com)."""
+
+import asyncio
+import base64
+import hmac
+import json
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from pydantic import TypeAdapter
+
+from moothall.disk.locks import hold_lock
+from moothall.disk.private import make_private_folder, read_private, write_private
+from moothall.domain.facts import Language
+from moothall.errors import BadSetting, FolderUnwritable
+
+FILE: Final = "notices.json"
+EventKind = Literal["turn", "parked", "decided", "obligation_due", "obligation_overdue", "breaker_opened", "breaker_closed"]
+SEND_SECONDS: Final = 10.0
+"""How long a receiver may take in all."""
+KEY_PREFIX: Final = "whsec_"
+MAX_URL_LENGTH: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """A receiver: where it is, the key by which it knows us, and what it gets."""
+
+    id: str
+    url: str
+    secret: str
+    since: datetime
+    """What happened before is not sent."""
+    session: str = ""
+    seat: str = ""
+    """Only turns of this seat, and what becomes of the sessions that it sits in."""
+    events: tuple[EventKind, ...] = ()
+    """Empty: all."""
+    page: str
+    """Where links lead: the address of the server."""
+    language: Language = "en"
+    """Of notices that belong to no session."""
+    is_private: bool = False
+    """Whether it may be on this machine or in a private network."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, without the path, which may hold a secret."""
+        return "{0.scheme}://{0.netloc}".format(urlsplit(self.url))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What a receiver gets. Its `id` is the same however often it is sent."""
+
+    id: str
+    event: str
+    at: datetime
+    text: str
+    link: str
+    session: str = ""
+    seq: int = 0
+    seat: str = ""
+    topic: str = ""
+    language: str = "en"
+    status: str = ""
+
+
+@cache
+def _build_adapter() -> TypeAdapter[list[Hook]]:
+    return TypeAdapter(list[Hook])
+
+
+def load_hooks(home: Path) -> list[Hook]:
+    """The receivers of a home; raises BadSetting or FolderUnwritable."""
+    try:
+        text = read_private(home / FILE)
+        return [] if text is None else _build_adapter().validate_json(text)
+    except ValueError as cause:
+        raise BadSetting(f"{home / FILE} is damaged: {cause}") from cause
+    except OSError as cause:
+        raise FolderUnwritable(f"{home / FILE} cannot be read ({cause.strerror})") from cause
+
+
+def find_hook(home: Path, name: str) -> Hook:
+    """The receiver of an id; raises BadSetting."""
+    hooks = {hook.id: hook for hook in load_hooks(home)}
+    if name not in hooks:
+        raise BadSetting(f"no receiver is called {name[:100]!r}; the receivers are: {', '.join(hooks) or 'none yet'}")
+    return hooks[name]
+
+
+def change_hooks(home: Path, change: Callable[[list[Hook]], Sequence[Hook]]) -> None:
+    """Store the receivers after a change; raises SessionBusy or FolderUnwritable."""
+    make_private_folder(home)
+    with hold_lock(home / f"{FILE}.lock", "another process changes the receivers; try again"):
+        hooks = list(change(load_hooks(home)))
+        try:
+            write_private(home / FILE, _build_adapter().dump_json(hooks, indent=1).decode(), over=True)
+        except OSError as cause:
+            raise FolderUnwritable(f"{home / FILE} cannot be written ({cause.strerror})") from cause
+
+
+def parse_address(url: str) -> str:
+    """An address that notices or links may have; raises BadSetting."""
+    try:
+        parts = urlsplit(url)
+        is_right = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
+    except ValueError:
+        is_right = False
+    if not is_right or not url.isascii() or not url.isprintable() or " " in url or len(url) > MAX_URL_LENGTH:
+        raise BadSetting(f"{url[:100]!r} is not an address; expected https://HOST/PATH, without a name or password in it")
+    return url.rstrip("/")
+
+
+def sign_notice(secret: str, name: str, timestamp: int, body: bytes) -> str:
+    """The signature over id, time and body, as standardwebhooks.com defines it."""
+    key = base64.b64decode(secret.removeprefix(KEY_PREFIX))
+    digest = hmac.digest(key, f"{name}.{timestamp}.".encode() + body, sha256)
+    return f"v1,{base64.b64encode(digest).decode()}"
+
+
+async def deliver(hook: Hook, notice: Notice) -> str:
+    """Send a notice once; why it was not taken, "" if it was. Nothing of an answer is believed but its status."""
+    try:
+        async with asyncio.timeout(SEND_SECONDS):
+            status = await _post(hook, notice)
+    except TimeoutError:
+        return f"no answer within {SEND_SECONDS:g} s"
+    except (OSError, ValueError, BadSetting) as error:
+        return str(error) or type(error).__name__
+    # A redirect is not followed: it could lead to a place that the owner did not name.
+    return "" if 200 <= status < 300 else f"the answer was {status}"
+
+
+async def _post(hook: Hook, notice: Notice) -> int:
+    parts, now = urlsplit(hook.url), int(time.time())
+    body = json.dumps(asdict(notice), ensure_ascii=False, default=datetime.isoformat).encode()
+    lines = [
+        f"POST {parts.path or '/'}{'?' if parts.query else ''}{parts.query} HTTP/1.1",
+        f"Host: {parts.netloc}\r\nUser-Agent: moot\r\nConnection: close",
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}",
+        f"webhook-id: {notice.id}\r\nwebhook-timestamp: {now}",
+        f"webhook-signature: {sign_notice(hook.secret, notice.id, now, body)}\r\n\r\n",
+    ]
+    reader, writer = await _connect(hook)
+    try:
+        writer.write("\r\n".join(lines).encode("ascii") + body)
+        await writer.drain()
+        version, _, rest = (await reader.readline()).decode("latin-1").partition(" ")
+        if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
+            raise ValueError("the answer is not HTTP")
+        return int(rest[:3])
+    finally:
+        writer.close()
+
+
+async def _connect(hook: Hook) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to an address that was checked: a name may lead elsewhere by the next moment."""
+    parts = urlsplit(hook.url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    looked_up = await asyncio.get_running_loop().getaddrinfo(host, port)
+    addresses = list(dict.fromkeys(str(each[4][0]) for each in looked_up))
+    if not hook.is_private and not all(ip_address(each).is_global for each in addresses):
+        raise BadSetting(f"{host} is on this machine or in a private network; add it with --private if that is meant")
+    secure: dict[str, Any] = {}
+    if parts.scheme == "https":
+        secure = {"ssl": ssl.create_default_context(), "server_hostname": host}
+    for address in addresses[:-1]:
+        try:
+            return await asyncio.open_connection(address, port, **secure)
+        except OSError:
+            continue
+    return await asyncio.open_connection(addresses[-1], port, **secure)

@@ -1,0 +1,243 @@
+"""Notices (G-2): a receiver learns of turns, parked and ended sessions, obligations that are due, and breakers.
+
+What happened is read from the ledger, and what was delivered is recorded there: after a crash nothing is left out. A claim
+decides which server of a ledger serves a receiver. Addresses and keys of receivers are secrets: they are in a private file of the
+home, never in the ledger.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import quote, unquote
+
+from moothall.app.environment import resolve_home
+from moothall.app.notice_hooks import EventKind, Hook, Notice, deliver, load_hooks
+from moothall.domain.facts import AsksSent, Closed, Entry, SessionImported, SessionParked
+from moothall.domain.ids import SessionId, is_register
+from moothall.domain.replace import copy_fields
+from moothall.domain.safe_text import one_line
+from moothall.errors import MootError, SessionBusy, WorldError
+from moothall.locale.catalogues import NOTICES
+from moothall.memory.facts import NoticeSettled
+from moothall.memory.notice_book import HookProgress, open_notice_register
+
+if TYPE_CHECKING:
+    from moothall.app.moot import Moot
+    from moothall.domain.facts import Opened
+
+LOOK_SECONDS: Final = 1.0
+CLOCK_SECONDS: Final = 15.0
+"""How often obligations and breakers are looked at."""
+MAX_WAIT: Final = 600.0
+"""Between two tries to deliver a notice; the first wait is a second, and each is twice the one before."""
+GIVE_UP_SECONDS: Final = 3 * 24 * 3600.0
+MAX_TOPIC: Final = 200
+MAX_WORDS: Final = 1_000
+MAX_OBLIGATIONS: Final = 1_000
+
+log = logging.getLogger("moot")
+
+
+async def serve_notices(moot: "Moot") -> None:
+    """Deliver to the receivers of this home, also to those that are added or removed meanwhile."""
+    tasks: dict[Hook, asyncio.Task[None]] = {}
+    async with asyncio.TaskGroup() as group:
+        while True:
+            with suppress(MootError):
+                hooks = set(load_hooks(resolve_home(moot.environ)))
+                for hook in tasks.keys() - hooks:
+                    tasks.pop(hook).cancel()
+                tasks |= {hook: group.create_task(NoticeService(moot, hook).run()) for hook in hooks - tasks.keys()}
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The notices of one session in their order; one that fails holds up no other session."""
+
+    notices: list[Notice] = field(default_factory=list)
+    failing_since: float = 0.0
+    retry_at: float = 0.0
+    tries: int = 0
+
+
+class NoticeService:
+    """Delivers the notices of one receiver while it holds the receiver's claim."""
+
+    def __init__(self, moot: "Moot", hook: Hook) -> None:
+        self._moot = moot
+        self._hook = hook
+        self._register = open_notice_register(moot.ledger, moot.clock)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._position: int | None = None
+        self._seen: dict[str, int] = {}
+        """Up to which entry each session was read."""
+        self._queues: dict[str, _Queue] = {}
+        self._clock_at = 0.0
+
+    async def run(self) -> None:
+        while True:
+            try:
+                async with self._moot.ledger.claim(SessionId(f"_notices-{self._hook.id}")):
+                    # Another process may have delivered meanwhile.
+                    self._forget()
+                    while True:
+                        await self._collect((await self._register.state())[self._hook.id])
+                        for name in list(self._queues):
+                            await self._deliver_queue(name)
+                        await asyncio.sleep(LOOK_SECONDS)
+            except SessionBusy:
+                await asyncio.sleep(LOOK_SECONDS)
+            except WorldError as error:
+                self._moot.engine.tell_outage(error)
+                await asyncio.sleep(LOOK_SECONDS)
+            except MootError as error:
+                log.warning("no notices to %s: %s", self._hook.id, error)
+                await asyncio.sleep(MAX_WAIT)
+
+    async def _collect(self, progress: HookProgress) -> None:
+        """Queue what happened since the last look."""
+        hook, written = self._hook, await self._moot.engine.list_written(self._position)
+        names = written.sessions
+        if self._position is None or names is None:
+            since = hook.since.timestamp() * 1e6
+            names = frozenset(head.session for head in await self._moot.engine.heads() if head.last.at > since)
+        self._position = written.position
+        for session in sorted(names):
+            if not is_register(session) and hook.session in {"", session}:
+                await self._collect_session(session, *progress.sessions.get(session, (1, frozenset())))
+        if time.monotonic() >= self._clock_at:
+            self._clock_at = time.monotonic() + CLOCK_SECONDS
+            async for notice in self._list_clock_notices(progress):
+                if notice.id not in progress.others and notice.id not in self._queues:
+                    self._add(notice.id, notice)
+
+    def _add(self, queue: str, notice: Notice) -> None:
+        if not self._hook.events or notice.event in self._hook.events:
+            self._queues.setdefault(queue, _Queue()).notices.append(notice)
+
+    async def _collect_session(self, session: SessionId, settled: int, ids: frozenset[str]) -> None:
+        try:
+            opened = (await self._moot.engine.load_snapshot(session)).session_state.opened
+            is_seated = not self._hook.seat or any(seat.id == self._hook.seat for seat in opened.seats)
+            for record in await self._moot.ledger.read(session, self._seen.get(session, settled - 1)):
+                entry = self._moot.engine.entry(record)
+                for notice in await self._list_notices(session, opened, entry):
+                    if is_seated and entry.at > self._hook.since and notice.id not in ids:
+                        self._add(session, notice)
+                self._seen[session] = record.seq
+        except WorldError:
+            raise
+        except MootError as error:
+            # A damaged session, or one of a protocol that is not installed: nothing can be said of it.
+            log.warning("no notices of session %s: %s", session, error)
+
+    async def _list_notices(self, session: SessionId, opened: "Opened", entry: Entry) -> list[Notice]:
+        """The notices that an entry of a session gives rise to."""
+        words, topic, fact = NOTICES[opened.language], shorten(opened.topic, MAX_TOPIC), entry.fact
+
+        def build(event: EventKind, text: str, *, seat: str = "", status: str = "", until: str = "", of: str = "") -> Notice:
+            link = f"{self._hook.page}/seat/{session}/{quote(seat)}" if seat else f"{self._hook.page}/s/{session}"
+            return Notice(
+                id=quote(f"{session}.{entry.seq}.{event}{'.' if seat else ''}{seat}"),
+                event=event,
+                at=entry.at,
+                text=text.format(topic=topic, seat=seat, until=until, words=shorten(of, MAX_WORDS), link=link),
+                link=link,
+                session=session,
+                seq=entry.seq,
+                seat=seat,
+                topic=topic,
+                language=opened.language,
+                status=status,
+            )
+
+        match fact:
+            case AsksSent(outside=True, asks=asks, deadline=deadline):
+                until = "" if deadline is None else words.until.format(deadline=f"{deadline:%Y-%m-%d %H:%M} UTC")
+                seats = dict.fromkeys(ask.split(".", 2)[-1] for ask in asks)
+                return [build("turn", words.turn, seat=each, until=until) for each in seats if self._hook.seat in {"", each}]
+            case SessionParked(reason=reason):
+                return [build("parked", words.parked, of=reason)]
+            case Closed() if not isinstance(fact, SessionImported):
+                result = await self._moot.decision(session)
+                if result.decision is None:
+                    return [build("decided", words.undecided, status=result.status)]
+                return [build("decided", words.decided, status=result.status, of=result.decision.text)]
+            case _:
+                return []
+
+    async def _list_clock_notices(self, progress: HookProgress) -> AsyncIterator[Notice]:
+        """Yield what follows from the time and from memory."""
+        hook, words, now = self._hook, NOTICES[self._hook.language], self._moot.clock.now()
+
+        def build(event: EventKind, name: str, text: str, session: str = "") -> Notice:
+            link = f"{hook.page}/s/{session}" if session else f"{hook.page}/"
+            text = f"{text} {link}"
+            return Notice(id=quote(name), event=event, at=now, text=text, link=link, session=session, language=hook.language)
+
+        for each in [] if hook.seat else await self._moot.memory.list_obligations(only_open=True, limit=MAX_OBLIGATIONS):
+            state = judge_due(each.due, now)
+            if state is not None and hook.session in {"", each.decision_id}:
+                text = words.obligation_due if state == "due" else words.obligation_overdue
+                text = text.format(due=each.due, words=shorten(each.text, MAX_WORDS), topic=shorten(each.topic, MAX_TOPIC))
+                name = f"obligation.{each.decision_id}.{each.number}.{each.due}.{state}"
+                yield build("obligation_due" if state == "due" else "obligation_overdue", name, text, each.decision_id)
+        if hook.seat or hook.session:
+            return
+        circuits = [each for each in await self._moot.memory.breakers() if each.opened_at is not None]
+        names = {f"breaker.{each.opened_at:%Y%m%dT%H%M%S.%f}.{each.scope}": each.scope for each in circuits}
+        for name, scope in names.items():
+            yield build("breaker_opened", f"opened.{name}", words.breaker_opened.format(scope=scope))
+        # What was told as open, and is not any more: the record of what was told is all that is needed to see it close.
+        for name in {
+            unquote(each).removeprefix("opened.") for each in progress.others if each.startswith("opened.")
+        } - names.keys():
+            yield build("breaker_closed", f"closed.{name}", words.breaker_closed.format(scope=name.split(".", 3)[-1]))
+
+    async def _deliver_queue(self, name: str) -> None:
+        """Deliver what waits in a queue, until one is not taken."""
+        queue = self._queues[name]
+        while queue.notices and queue.retry_at <= time.monotonic():
+            notice, began = queue.notices[0], time.monotonic()
+            failure = await deliver(self._hook, notice)
+            queue.failing_since = queue.failing_since or began
+            if failure and began - queue.failing_since < GIVE_UP_SECONDS:
+                if not queue.tries:
+                    log.warning("notice %s did not reach %s: %s; it is tried again", notice.id, self._hook.id, failure)
+                queue.retry_at, queue.tries = time.monotonic() + min(MAX_WAIT, 2.0**queue.tries), queue.tries + 1
+                return
+            await self._settle(notice, failure)
+            # Only now: what could not be recorded is delivered again, under the same id.
+            queue.notices.pop(0)
+            queue.failing_since, queue.tries = 0.0, 0
+        if not queue.notices:
+            del self._queues[name]
+
+    async def _settle(self, notice: Notice, failure: str) -> None:
+        """Record that a notice was delivered, or given up."""
+        fact = copy_fields(NoticeSettled, notice, hook=self._hook.id, is_delivered=not failure, detail=failure)
+        await self._register.append(lambda _: (fact,))
+
+
+def shorten(text: str, most: int) -> str:
+    """The text on one line of bounded length."""
+    line = one_line(text)
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
+def judge_due(due: str, now: datetime) -> Literal["due", "overdue"] | None:
+    """Whether what is due on a day (`2026-12-01`, in UTC) is due, from the day before on, or overdue; None for other words."""
+    try:
+        day = datetime.combine(date.fromisoformat(due.strip()[:10]), datetime.min.time(), UTC)
+    except ValueError:
+        return None
+    one = timedelta(days=1)
+    return "overdue" if now >= day + one else "due" if now >= day - one else None

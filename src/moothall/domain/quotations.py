@@ -1,0 +1,257 @@
+"""Checks by code what is quoted and cited: whether the words stand in what was given, or in what was said, and where.
+
+Words are compared character for character after normalizing: width, case, kinds of quotation marks and dashes, white space and
+emphasis do not count. `…` and brackets in a quotation stand for what was left out.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from moothall.domain.given_search import split_lines
+from moothall.domain.topic import ContextFile
+
+Verdict = Literal["found", "elsewhere", "not_found", "no_place"]
+"""Where it was said to stand, or anywhere where nothing was said; in another place; nowhere; a place that does not exist."""
+
+MAX_CHECKED_LENGTH: Final = 20_000
+MAX_QUOTATIONS: Final = 40
+"""How much of one contribution is checked."""
+MIN_WORDS: Final = 3
+MIN_CJK: Final = 6
+"""Less is a word in quotation marks, and no quotation."""
+MAX_GAP: Final = 2_000
+"""How far apart the parts of a quotation may stand in the source."""
+LINE_TOLERANCE: Final = 2
+
+_CJK: Final = r"\u3040-\u30ff\u3400-\u9fff\uff00-\uffef\u3000-\u303f"
+_QUOTED: Final = re.compile(
+    "“(?P<a>[^“”]{2,2000})”|„(?P<b>[^„“”]{2,2000})[“”]|«(?P<c>[^«»]{2,2000})»|「(?P<d>[^「」]{2,2000})」"
+    '|『(?P<e>[^『』]{2,2000})』|(?<!\\w)"(?P<f>[^"\\n]{2,2000}(?:\\n(?!\\s*\\n)[^"\\n]{0,2000}){0,5})"(?!\\w)|(?<!\\w)‘(?P<g>[^‘]{12,2000})’(?!\\w)'
+    "|^[ \\t]*>(?P<h>[^\\n]{2,2000}(?:\\n[ \\t]*>[^\\n]{0,2000}){0,40})",
+    re.MULTILINE,
+)
+_SOURCE: Final = "(?:in|from|of|see|见|出自|在)"
+_BEHIND: Final = re.compile(rf"\s{{0,3}}(?:[(（\[—–-]\s{{0,2}}(?:{_SOURCE}\s{{0,2}})?|[,，]?\s{{0,2}}{_SOURCE}\s{{0,2}})")
+"""What stands between a quotation and its place right behind it."""
+_LETTER: Final = re.compile(r"\[(\w)\](?=\w)")
+"""A letter that was made large or small."""
+_GAP: Final = re.compile(r"\[[^\]\n]{0,60}\]|…+|\.{3,}")
+_LINES: Final = r"(?::(?:L)?(?P<first>\d{1,7})(?:\s?[-–—]\s?L?(?P<last>\d{1,7}))?)?"
+_ENTRY: Final = re.compile(r"#(\d{1,6})\b")
+_ATTRIBUTION: Final = re.compile(
+    r"\b(?:says|said|states|stated|reads|writes|wrote|written|according|quote[sd]?|quoting|verbatim|clause|section|paragraph|document"
+    r"|file|contract|page)\b|规定|写道|写明|写着|指出|原文|引用|条款|文件|声称|说|称|提到|载明|约定",
+    re.IGNORECASE,
+)
+_FOLDED: Final = str.maketrans(
+    {
+        **dict.fromkeys("“”„«»「」『』＂", '"'),
+        **dict.fromkeys("‘’‚‹›`´", "'"),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+        "。": ".",
+        "、": ",",
+    }
+)
+_DROPPED: Final = re.compile("[*\u00ad\u200b-\u200f\u2060\ufeff]")
+_NEAR_CJK: Final = re.compile(f"(?<=[{_CJK}]) | (?=[{_CJK}])")
+_EDGES: Final = " \t\n.,;:!?'\"-"
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """A quotation or a citation that was checked. `place` is where it stands: `notes.md:12`, `#3`; empty if nowhere."""
+
+    text: str
+    cited: str
+    """What it was said to stand in; empty where nothing was named."""
+    verdict: Verdict
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Citation:
+    start: int
+    end: int
+    file: ContextFile | None = None
+    entry: int = 0
+    first: int = 0
+    last: int = 0
+
+    @property
+    def label(self) -> str:
+        if self.file is None:
+            return f"#{self.entry}"
+        lines = f":{self.first}" + (f"-{self.last}" if self.last != self.first else "") if self.first else ""
+        return f"{self.file.name}{lines}"
+
+
+def check_quotations(
+    text: str, files: tuple[ContextFile, ...], said: Mapping[int, str], *, is_all_said: bool = True
+) -> list[Quotation]:
+    """Check what a contribution quotes and cites; `said` are the texts of entries, without this one.
+
+    What is in quotation marks without a word of where it comes from, and stands nowhere, is no quotation of a source and is left
+    alone. So is what may stand in an entry that is not here (`is_all_said`).
+    """
+    text = text[:MAX_CHECKED_LENGTH]
+    citations = _find_citations(text, files)
+    checked = [
+        Quotation("", each.label, "no_place")
+        for each in citations
+        if each.file is not None and each.file.text and max(each.first, each.last) > len(split_lines(each.file.text))
+    ]
+    for match in list(_QUOTED.finditer(text))[:MAX_QUOTATIONS]:
+        words = next(part for part in match.groups() if part is not None)
+        words = _LETTER.sub(r"\1", re.sub(r"\n[ \t]*>", "\n", words) if match["h"] else words)
+        cited = _find_nearest(citations, text, match.start(), match.end())
+        if not _is_long_enough(words, is_cited=cited is not None):
+            continue
+        place = _find_place(words, files, said, cited)
+        verdict: Verdict = "not_found" if not place else "found" if cited is None or _fits(cited, place) else "elsewhere"
+        is_attributed = cited is not None or (
+            is_all_said and _ATTRIBUTION.search(text[max(0, match.start() - 80) : match.start()])
+        )
+        if verdict != "not_found" or is_attributed:
+            checked.append(Quotation(" ".join(words.split()), cited.label if cited else "", verdict, place))
+    return checked
+
+
+@lru_cache(maxsize=4_096)
+def fold_quotation(text: str) -> str:
+    """Return the form in which quotations are compared."""
+    folded = _DROPPED.sub("", unicodedata.normalize("NFKC", text.translate(_FOLDED)).casefold().translate(_FOLDED))
+    return _NEAR_CJK.sub("", " ".join(folded.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class _FoldedFile:
+    text: str
+    starts: list[int]
+
+
+@lru_cache(maxsize=256)
+def _fold_file(text: str) -> _FoldedFile:
+    parts, starts, size = list[str](), list[int](), 0
+    for line in split_lines(text):
+        folded = fold_quotation.__wrapped__(line)
+        joint = "" if not size or not folded or _NEAR_CJK.search(f"{parts[-1][-1:]} {folded[:1]}") else " "
+        starts.append(size + len(joint))
+        if folded:
+            parts.append(joint + folded)
+            size += len(parts[-1])
+    return _FoldedFile("".join(parts), starts)
+
+
+def _find_place(words: str, files: Sequence[ContextFile], said: Mapping[int, str], cited: _Citation | None) -> str:
+    """Where the words stand: first in what was cited, then in the other files, then in what was said."""
+    order = sorted(files, key=lambda file: cited is None or file is not cited.file)
+    for file in order:
+        folded = _fold_file(file.text)
+        # Of several places the cited one counts.
+        begins = (
+            [folded.starts[max(0, cited.first - 1 - LINE_TOLERANCE)]]
+            if cited and cited.file is file and _has_lines(cited)
+            else []
+        )
+        for begin in (*begins, 0):
+            at = _find_words(words, folded.text, begin)
+            if at >= 0:
+                return f"{file.name}:{bisect_right(folded.starts, at)}"
+    entries = sorted(said, key=lambda entry: cited is None or entry != cited.entry)
+    return next((f"#{entry}" for entry in entries if _find_words(words, fold_quotation(said[entry]), 0) >= 0), "")
+
+
+def _has_lines(cited: _Citation) -> bool:
+    return cited.file is not None and 0 < cited.first <= len(split_lines(cited.file.text))
+
+
+def _find_words(words: str, source: str, begin: int) -> int:
+    """Where a quotation begins in a source, whole or in parts; -1 where it does not stand there."""
+    whole = fold_quotation(words).strip(_EDGES)
+    at = _find_part(whole, source, begin)
+    if at >= 0:
+        return at
+    parts = [part for each in _GAP.split(words) if (part := fold_quotation(each).strip(_EDGES))]
+    if len(parts) < 2 and len(parts) == len(_GAP.split(words)):
+        return -1
+    while parts and (at := _find_part(parts[0], source, begin)) >= 0:
+        place = at + len(parts[0])
+        for part in parts[1:]:
+            place = _find_part(part, source[: place + MAX_GAP], place)
+            if place < 0:
+                break
+            place += len(part)
+        if place >= 0:
+            return at
+        begin = at + 1
+    return -1
+
+
+def _find_part(part: str, source: str, begin: int) -> int:
+    """Find whole words: `able to pay` does not stand in `unable to pay`, nor `000 euros` in `40,000 euros`."""
+    at = source.find(part, begin) if part else -1
+    while at >= 0 and (_is_inside(source, at) or _is_inside(source, at + len(part))):
+        at = source.find(part, at + 1)
+    return at
+
+
+def _is_inside(source: str, at: int) -> bool:
+    """Whether a cut before this character would cut a word or a number."""
+    before, after = source[max(0, at - 2) : at], source[at : at + 2]
+    if not before or not after or re.match(f"[{_CJK}]", before[-1]) or re.match(f"[{_CJK}]", after[0]):
+        return False
+    is_number = (before[-1] in ",." and before[0].isdigit() and after[0].isdigit()) or (
+        before[-1].isdigit() and after[0] in ",." and after[1:].isdigit()
+    )
+    return is_number or (before[-1].isalnum() and after[0].isalnum())
+
+
+def _is_long_enough(words: str, *, is_cited: bool) -> bool:
+    cjk = len(re.findall(f"[{_CJK}]", words))
+    count = len(re.findall(r"[^\W_]+", re.sub(f"[{_CJK}]", " ", words)))
+    return count >= MIN_WORDS - is_cited or cjk >= MIN_CJK - 2 * is_cited or (count > 0 and cjk > 1)
+
+
+def _find_citations(text: str, files: Sequence[ContextFile]) -> list[_Citation]:
+    """The places that a text names: files by their name or its last part, with lines or without, and entries."""
+    places = [_Citation(match.start(), match.end(), entry=int(match[1])) for match in _ENTRY.finditer(text)]
+    lowered = text.casefold()
+    for file in files:
+        names = {file.name, file.name.rpartition("/")[2]}
+        for name in sorted(names, key=len, reverse=True):
+            if name.casefold() not in lowered:
+                continue
+            for match in re.finditer(rf"(?<![\w/]){re.escape(name)}{_LINES}(?![\w/])", text, re.IGNORECASE):
+                first = int(match["first"] or 0)
+                place = _Citation(match.start(), match.end(), file, 0, first, int(match["last"] or first))
+                # `a/notes.md` and `b/notes.md`: the whole name was looked for first, and a part of it names no other file.
+                if not any(one.start <= place.start < one.end for one in places):
+                    places.append(place)
+    return sorted(places, key=lambda each: each.start)
+
+
+def _find_nearest(citations: Sequence[_Citation], text: str, start: int, end: int) -> _Citation | None:
+    """The place that stands nearest to a quotation, within its paragraph: right behind it, else before it."""
+    outside = [each for each in citations if each.end <= start or each.start >= end]
+    after = [each for each in outside if each.start >= end and _BEHIND.fullmatch(text, end, each.start)]
+    before = [each for each in outside if each.end <= start and start - each.end < 160 and "\n\n" not in text[each.end : start]]
+    later = [
+        each
+        for each in outside
+        if each.start >= end and each.start - end < 80 and not re.search(r"[.!?。！？\n]", text[end : each.start])
+    ]
+    return next(iter((*after[:1], *before[-1:], *later[:1])), None)
+
+
+def _fits(cited: _Citation, place: str) -> bool:
+    if cited.file is None:
+        return place == f"#{cited.entry}"
+    name, _, line = place.rpartition(":")
+    if name != cited.file.name or not cited.first:
+        return name == cited.file.name
+    return cited.first - LINE_TOLERANCE <= int(line) <= max(cited.first, cited.last) + LINE_TOLERANCE

@@ -1,0 +1,86 @@
+"""What was given with a question, as seats read it in a prompt and as people read it in a report."""
+
+from functools import lru_cache
+from typing import Final
+
+from moothall.domain.facts import Language
+from moothall.domain.given_search import Passage, number_lines, search_files, split_lines
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.topic import ContextFile, Topic
+from moothall.locale.catalogues import CONTEXT_FILES
+from moothall.reports import blocks
+
+MAX_SHOWN_LENGTH: Final = 120_000
+"""Characters of files that a prompt shows whole."""
+SEARCHED_LENGTH: Final = 24_000
+"""Characters of passages that it shows in their place where there is more."""
+MAX_LISTED: Final = 100
+MAX_REPORTED_LENGTH: Final = 20_000
+"""Characters of one file that a report shows; the export has all."""
+
+
+def count_shown(context: tuple[ContextFile, ...]) -> int:
+    """How many characters of the files a prompt shows."""
+    total = sum(len(each.text) for each in context)
+    return total if total <= MAX_SHOWN_LENGTH else SEARCHED_LENGTH
+
+
+@lru_cache(maxsize=16)
+def format_context(language: Language, context: tuple[ContextFile, ...], goal: str = "") -> str:
+    """The files below each other, every line of them with its number and behind a mark.
+
+    Where they are too long for a prompt: their names, and the passages that have to do with the question.
+    """
+    words = CONTEXT_FILES[language]
+    parts = [words.heading, words.cite]
+    if sum(len(each.text) for each in context) <= MAX_SHOWN_LENGTH:
+        for each in context:
+            text = number_lines(Passage(each.name, 1, split_lines(each.text))) if each.text else words.absent
+            parts.append(f"{words.file.format(name=each.name)}\n{quote_lines(text)}")
+        return "\n".join(parts)
+    names = [f"{each.name} ({len(split_lines(each.text))})" for each in context[:MAX_LISTED]]
+    more = [f"… +{len(context) - MAX_LISTED}"] if len(context) > MAX_LISTED else []
+    parts += [words.too_long, quote_lines("\n".join((*names, *more))), words.passages]
+    for passage in search_files(context, goal, SEARCHED_LENGTH):
+        parts.append(f"{words.file.format(name=passage.place)}\n{quote_lines(number_lines(passage))}")
+    return "\n".join(parts)
+
+
+def format_size(size: int) -> str:
+    """A number of bytes for people."""
+    return f"{size} B" if size < 1_000 else f"{size / 1_000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def summarize_given(language: Language, subject: Topic) -> str:
+    """What was given, in one line for the head of a report; empty where nothing was."""
+    if not subject.context:
+        return ""
+    named = [
+        f"{each.name} ({format_size(each.size)}, SHA-256 {(each.original or each.sha256)[:12]}…)" for each in subject.context[:5]
+    ]
+    more = [f"+{len(subject.context) - 5}"] if len(subject.context) > 5 else []
+    return CONTEXT_FILES[language].given.format(files=", ".join((*named, *more)))
+
+
+def build_given(language: Language, subject: Topic) -> tuple[blocks.Block, ...]:
+    """Each file with its size and hash, its text folded; and what of a folder was left out."""
+    words = CONTEXT_FILES[language]
+    content: list[blocks.Block] = []
+    room = 10 * MAX_REPORTED_LENGTH
+    for each in subject.context:
+        shown = each.text[: min(MAX_REPORTED_LENGTH, room)]
+        room -= len(shown)
+        left = len(each.text) - len(shown)
+        head = [(words.hash, each.original or each.sha256)]
+        head += [(words.text_hash, each.sha256)] if each.original else []
+        lines = number_lines(Passage(each.name, 1, split_lines(shown))).split("\n") if shown else []
+        notes = [words.more.format(count=left)] if left else [] if each.text else [words.absent]
+        content.append(
+            blocks.Details(
+                f"{one_line(each.name)} · {format_size(each.size)}",
+                (blocks.Fields(tuple(head)), blocks.Preformatted(tuple(lines)), *(blocks.Line(note, "dim") for note in notes)),
+            )
+        )
+    if subject.left_out:
+        content.append(blocks.Details(words.left_out, (blocks.Bullets(tuple(map(one_line, subject.left_out))),)))
+    return blocks.build_section(words.section, content)

@@ -1,0 +1,66 @@
+"""The quotations of a session, checked by code: as seats read it in a prompt, and as people read it in a report."""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
+from typing import Final
+
+from moothall.domain.context import Utterance
+from moothall.domain.facts import Language
+from moothall.domain.ids import USER, SeatId
+from moothall.domain.quotations import Quotation, check_quotations
+from moothall.domain.safe_text import one_line, quote_lines
+from moothall.domain.topic import ContextFile, Topic
+from moothall.locale.catalogues import CONTEXT_FILES, ContextFilesText
+from moothall.reports import blocks
+from moothall.reports.timeline import SessionTimeline, TimelineLine
+
+MAX_NAMED: Final = 12
+"""How many faults a prompt names."""
+MAX_WORDS_LENGTH: Final = 200
+
+
+@lru_cache(maxsize=64)
+def format_faults(language: Language, files: tuple[ContextFile, ...], recent: tuple[Utterance, ...]) -> str:
+    """What seats read of quotations that do not stand where they are said to; empty where all of them do."""
+    words = CONTEXT_FILES[language]
+    said, faults = dict[int, str](), list[str]()
+    for each in recent:
+        if each.speaker != USER:
+            checked = check_quotations(each.text, files, said, is_all_said=False)
+            faults += _describe_faults(words, each.id, each.speaker, checked)
+        said[each.id] = each.text
+    return "\n".join((words.checked, quote_lines("\n".join(faults[-MAX_NAMED:])))) if faults else ""
+
+
+def build_quotations(timeline: SessionTimeline, subject: Topic) -> tuple[blocks.Block, ...]:
+    """The section of a report on quotations: how many stand where they are said to, and each that does not."""
+    # A fault quotes the line that it is about: sealed with it.
+    if not subject.context or timeline.shared_state.is_sealed:
+        return ()
+    words = CONTEXT_FILES[timeline.language]
+    count, faults = 0, list[str]()
+    for line in timeline.lines:
+        if line.speaker != USER:
+            # A line quotes what was there before it: the verdict does not change any more.
+            checked = timeline.build_once(("quotations", line.id), (line.content,), partial(_check_line, timeline, line, subject))
+            count += len(checked)
+            faults += _describe_faults(words, line.id, line.speaker, checked)
+    if not count:
+        return ()
+    summary = words.held.format(held=count - len(faults), all=count)
+    shown = (blocks.Bullets(tuple(faults), "warn"),) if faults else ()
+    return blocks.build_section(words.quotations, (blocks.Line(summary), *shown))
+
+
+def _check_line(timeline: SessionTimeline, line: TimelineLine, subject: Topic) -> list[Quotation]:
+    said = {each.id: each.content for each in timeline.lines if each.id < line.id}
+    return check_quotations(line.content, subject.context, said)
+
+
+def _describe_faults(words: ContextFilesText, entry: int, seat: SeatId, checked: Iterable[Quotation]) -> Iterator[str]:
+    for each in checked:
+        if each.verdict != "found":
+            quoted, cited = one_line(each.text)[:MAX_WORDS_LENGTH], one_line(each.cited)
+            source = words.cited.format(place=cited) if cited else ""
+            text = words.faults[each.verdict].format(words=quoted, source=source, place=one_line(each.place), cited=cited)
+            yield f"#{entry} {one_line(seat)}: {text}"

@@ -1,0 +1,92 @@
+"""The report of a bench: how the ways of deciding did on questions whose answers are known."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from moothall.domain.facts import Language
+from moothall.domain.ids import SessionId
+from moothall.domain.safe_text import one_line
+from moothall.locale.catalogues import BENCH, BenchText
+from moothall.reports.blocks import Bar, Bars, Block, Line, LineChart, Report, Series, build_section, build_table
+from moothall.scoring.trials import Recommendation, Trial, WayFigures, compare_pairs, list_bins, recommend, sum_up
+
+_NONE: Final = "–"
+
+
+def build_bench_report(
+    name: str,
+    ways: Mapping[str, Mapping[str, Trial]],
+    singles: Sequence[str],
+    unasked: Mapping[str, int],
+    language: Language,
+) -> Report:
+    """Return the report: what to use, in one sentence; then the figures, the differences and how sure each way was."""
+    words = BENCH[language]
+    figures = {way: sum_up(list(trials.values())) for way, trials in ways.items()}
+    questions = len({key for trials in ways.values() for key in trials})
+    advice = recommend(ways, singles)
+    missing = [Line(words.unasked[why].format(count=count), "warn") for why, count in unasked.items() if count]
+    rows = [(way, *_list_cells(each, words)) for way, each in figures.items()]
+    against = [
+        (way, f"{difference.mean:+.1%} ± {difference.error:.1%}", words.clear if difference.is_clear else words.unclear)
+        for way, trials in ways.items()
+        if way != advice.single and (difference := compare_pairs(trials, ways[advice.single])).questions
+    ]
+    differences = (build_table(words.difference_heads, against),) if against else ()
+    bars = Bars(tuple(Bar(name=way, value=each.share, text=f"{each.right}/{each.asked}") for way, each in figures.items()))
+    return Report(
+        session=SessionId(name),
+        language=language,
+        title=words.title,
+        topic=words.topic.format(name=one_line(name), questions=questions),
+        decision=(Line(describe_recommendation(advice, figures, words), "strong"), *missing),
+        record=(
+            *build_section(words.figures, (bars, build_table(words.heads, rows))),
+            *build_section(words.differences.format(way=advice.single), differences),
+            *build_section(words.sureness, _chart_sureness(ways, words)),
+        ),
+    )
+
+
+def describe_recommendation(advice: Recommendation, figures: Mapping[str, WayFigures], words: BenchText) -> str:
+    """Return which way to use, and why, in one sentence."""
+    single, chosen = figures[advice.single], figures[advice.way]
+    gain = f"{advice.difference.mean:+.1%} ± {advice.difference.error:.1%}"
+    shown = {"single": advice.single, "right": single.right, "asked": single.asked, "gain": gain, "way": advice.way}
+    if not advice.is_measured:
+        return words.too_few.format(**shown)
+    if advice.is_enough:
+        return words.one_is_enough.format(**shown)
+    return words.use.format(**shown, times=f"{chosen.calls / max(1, single.calls):.1f}")
+
+
+def _list_cells(each: WayFigures, words: BenchText) -> tuple[str, ...]:
+    per = max(1, each.asked)
+    return (
+        f"{each.right}/{each.asked} ({each.share:.0%} ± {each.error:.0%})" if each.asked else _NONE,
+        str(each.asked - each.answered),
+        _NONE if each.brier is None else f"{each.brier:.3f}",
+        _NONE if each.calibration is None else f"{each.calibration:.3f}",
+        f"{each.calls / per:.1f}",
+        f"{each.tokens / per:,.0f}",
+        words.price_unknown if each.cost is None else f"${each.cost / 1e6 / per:.4f}",
+        f"{each.seconds / per:.1f}",
+    )
+
+
+def _chart_sureness(ways: Mapping[str, Mapping[str, Trial]], words: BenchText) -> tuple[Block, ...]:
+    """How often each way was right where it said to be so sure: on the diagonal it is as sure as it is right."""
+    bins = {way: list_bins(list(trials.values())) for way, trials in ways.items()}
+    rows = [
+        (way, f"{sure:.0%}", f"{right}/{count}", f"{right / count:.0%}")
+        for way, each in bins.items()
+        for sure, count, right in each
+    ]
+    if not rows:
+        return (Line(words.no_sureness),)
+    labels = tuple(f"{20 * at}–{20 * at + 20} %" for at in range(5))
+    series = []
+    for way, each in ((way, each) for way, each in bins.items() if each):
+        shares = {min(4, int(sure * 5)): right / count for sure, count, right in each}
+        series.append(Series(way, tuple(shares.get(at) for at in range(5))))
+    return (LineChart(label=words.sureness_label, labels=labels, series=tuple(series)), build_table(words.sureness_heads, rows))

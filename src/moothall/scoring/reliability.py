@@ -1,0 +1,129 @@
+"""How often decisions proved right, beside how sure they were said to be (D-25): counted as reviews come in, never refitted.
+
+Decisions are alike if they come from one protocol by the same kind of agreement. A partial success is neither right nor wrong,
+and what was abandoned was never tested: neither is counted.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+MIN_ALIKE: Final = 10
+"""With fewer reviewed cases nothing is said of decisions that are alike."""
+BINS: Final = 10
+
+
+class DecisionKind(NamedTuple):
+    """What decisions are counted by."""
+
+    protocol: str
+    agreement: str
+    """`agreed_blind` or `agreed_after_reading` where nobody is against it; else its consensusType, `no_vote` without one."""
+    family: str
+    """The model family of those who decided, `mixed` if they are of several, "" if that is not known."""
+
+
+def name_agreement(agreement: str | None, consensus_type: str | None) -> str:
+    """Return the kind of agreement behind a decision."""
+    return f"agreed_{agreement}" if agreement else consensus_type or "no_vote"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackShare:
+    """Of so many reviewed cases, so many were right."""
+
+    cases: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReliabilityBin:
+    """The reviewed decisions that were said to be right with a chance from `low` to below `high`."""
+
+    low: float
+    high: float
+    cases: int
+    right: int
+    said: float
+    """The mean of what was said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReliabilityGroup:
+    """The reviewed decisions of one kind."""
+
+    protocol: str
+    agreement: str
+    family: str
+    cases: int
+    right: int
+    said: float | None
+    """The mean confidence of those that have one."""
+    brier: float | None
+    """Their mean Brier score: 0 is perfect, 0.25 is knowing nothing."""
+    bins: tuple[ReliabilityBin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    cases: int = 0
+    right: int = 0
+    said: float = 0.0
+    squares: float = 0.0
+
+
+@dataclass(slots=True)
+class ReliabilityTable:
+    """The counts, changed in place; reading them costs as much as there are kinds, however many decisions they count."""
+
+    counts: dict[DecisionKind, dict[int | None, _Count]] = field(default_factory=dict)
+    """By kind, then by bin: None for decisions without a figure."""
+
+    def add(self, kind: DecisionKind, confidence: float | None, *, is_right: bool, times: int = 1) -> None:
+        """Count a case; with `times` −1 take it back."""
+        place = None if confidence is None else min(int(confidence * BINS + 1e-9), BINS - 1)
+        bins = self.counts.setdefault(kind, {})
+        old, said = bins.get(place, _Count()), confidence or 0.0
+        bins[place] = _Count(
+            old.cases + times, old.right + times * is_right, old.said + times * said, old.squares + times * (said - is_right) ** 2
+        )
+
+    def count_alike(self, protocol: str, agreement: str) -> TrackShare | None:
+        """Return how often decisions of this kind were right; None while too few are reviewed."""
+        alike = [count for kind, bins in self.counts.items() if kind[:2] == (protocol, agreement) for count in bins.values()]
+        cases = sum(count.cases for count in alike)
+        return TrackShare(cases=cases, right=sum(count.right for count in alike)) if cases >= MIN_ALIKE else None
+
+    def list_groups(self, protocol: str = "") -> tuple[ReliabilityGroup, ...]:
+        """Return the counts of every kind, of one protocol if one is given."""
+        groups = (_build_group(kind, bins) for kind, bins in sorted(self.counts.items()) if protocol in {"", kind.protocol})
+        return tuple(group for group in groups if group.cases)
+
+    def list_bins(self, protocol: str = "") -> tuple[ReliabilityBin, ...]:
+        """Return the bins of all kinds together, of one protocol if one is given."""
+        chosen = [bins for kind, bins in self.counts.items() if protocol in {"", kind.protocol}]
+        bins = (_build_bin(place, [each[place] for each in chosen if place in each]) for place in range(BINS))
+        return tuple(each for each in bins if each is not None)
+
+
+def _build_group(kind: DecisionKind, bins: dict[int | None, _Count]) -> ReliabilityGroup:
+    figures = [count for place, count in bins.items() if place is not None]
+    sure = sum(count.cases for count in figures)
+    built = (_build_bin(place, [bins[place]]) for place in range(BINS) if place in bins)
+    return ReliabilityGroup(
+        **kind._asdict(),
+        cases=sum(count.cases for count in bins.values()),
+        right=sum(count.right for count in bins.values()),
+        said=round(math.fsum(count.said for count in figures) / sure, 4) if sure else None,
+        brier=round(math.fsum(count.squares for count in figures) / sure, 4) if sure else None,
+        bins=tuple(each for each in built if each is not None),
+    )
+
+
+def _build_bin(place: int, counts: Iterable[_Count]) -> ReliabilityBin | None:
+    listed = list(counts)
+    cases, right = sum(count.cases for count in listed), sum(count.right for count in listed)
+    said = math.fsum(count.said for count in listed)
+    limits = {"low": place / BINS, "high": (place + 1) / BINS}
+    return ReliabilityBin(**limits, cases=cases, right=right, said=round(said / cases, 4)) if cases else None

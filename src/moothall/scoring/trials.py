@@ -1,0 +1,139 @@
+"""Ways of deciding, compared on questions whose answers are known: how often each is right, how sure it is, what it costs."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+CLEAR: Final = 1.96
+"""How many standard errors a difference must have to count as one."""
+MIN_QUESTIONS: Final = 10
+"""With fewer, nothing is recommended."""
+_BINS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0 + 1e-9)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One question, decided in one way."""
+
+    said: str
+    """The answer; empty where there was none."""
+    right: bool
+    confidence: float | None = None
+    calls: int = 0
+    tokens: int = 0
+    cost: int | None = None
+    """In millionths of a US dollar; None where a price is not known."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayFigures:
+    """What a way of deciding did on the questions that were put to it."""
+
+    asked: int
+    answered: int
+    right: int
+    brier: float | None
+    """The mean square of confidence against outcome; None where fewer than two answers state one."""
+    calibration: float | None
+    """How far stated confidence is from the share right, on average over bins."""
+    calls: int
+    tokens: int
+    cost: int | None
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        return self.right / self.asked if self.asked else 0.0
+
+    @property
+    def error(self) -> float:
+        """The standard error of the share."""
+        return math.sqrt(self.share * (1 - self.share) / self.asked) if self.asked else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """By how much one way is right more often than another on the same questions, and the standard error of that."""
+
+    mean: float
+    error: float
+    questions: int
+
+    @property
+    def is_clear(self) -> bool:
+        return abs(self.mean) > CLEAR * self.error and self.mean != 0
+
+
+def sum_up(trials: Sequence[Trial]) -> WayFigures:
+    """Return the figures of a way."""
+    stated = [(each.confidence, each.right) for each in trials if each.confidence is not None and each.said]
+    costs = [each.cost for each in trials]
+    return WayFigures(
+        asked=len(trials),
+        answered=sum(bool(each.said) for each in trials),
+        right=sum(each.right for each in trials),
+        brier=sum((sure - right) ** 2 for sure, right in stated) / len(stated) if len(stated) > 1 else None,
+        calibration=_measure_calibration(stated) if len(stated) > 1 else None,
+        calls=sum(each.calls for each in trials),
+        tokens=sum(each.tokens for each in trials),
+        cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+        seconds=sum(each.seconds for each in trials),
+    )
+
+
+def list_bins(trials: Sequence[Trial]) -> list[tuple[float, int, int]]:
+    """Return the mean confidence, the number and the number right of the answers in each bin of confidence that has some."""
+    stated = [(each.confidence, each.right) for each in trials if each.confidence is not None and each.said]
+    bins = ([each for each in stated if low <= each[0] < high] for low, high in pairwise(_BINS))
+    return [(sum(sure for sure, _ in each) / len(each), len(each), sum(right for _, right in each)) for each in bins if each]
+
+
+def _measure_calibration(stated: Sequence[tuple[float, bool]]) -> float:
+    trials = [Trial(said="-", right=right, confidence=sure) for sure, right in stated]
+    return sum(abs(sure - right / count) * count for sure, count, right in list_bins(trials)) / len(stated)
+
+
+def compare_pairs(one: Mapping[str, Trial], other: Mapping[str, Trial]) -> PairedDifference:
+    """Return by how much `one` is right more often than `other`, over the questions that both were asked."""
+    shared = [float(one[key].right) - float(other[key].right) for key in one if key in other]
+    if not shared:
+        return PairedDifference(0.0, 0.0, 0)
+    mean = sum(shared) / len(shared)
+    spread = sum((each - mean) ** 2 for each in shared) / max(1, len(shared) - 1)
+    return PairedDifference(mean, math.sqrt(spread / len(shared)), len(shared))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """The way to use, the best single model, and how they compare; `is_enough`: nothing is clearly better than that model."""
+
+    way: str
+    single: str
+    difference: PairedDifference
+    is_enough: bool
+    is_measured: bool
+    """False where there are too few questions to tell."""
+
+
+def recommend(ways: Mapping[str, Mapping[str, Trial]], singles: Sequence[str]) -> Recommendation:
+    """Return which way to use: the best single model, unless another is clearly right more often on the same questions."""
+    figures = {name: sum_up(list(trials.values())) for name, trials in ways.items()}
+
+    def rank(name: str) -> tuple[float, float]:
+        return figures[name].share, -figures[name].calls
+
+    single = max(singles, key=rank)
+    others = {name: compare_pairs(trials, ways[single]) for name, trials in ways.items() if name not in singles}
+    best = max(others, key=lambda name: (others[name].mean, *rank(name)), default=single)
+    difference = others.get(best, PairedDifference(0.0, 0.0, figures[single].asked))
+    is_better = difference.mean > 0 and difference.is_clear
+    return Recommendation(
+        way=best if is_better else single,
+        single=single,
+        difference=difference,
+        is_enough=not is_better,
+        is_measured=figures[single].asked >= MIN_QUESTIONS,
+    )

@@ -1,0 +1,132 @@
+"""`moot notify`: who learns by webhook that it is a seat's turn, that a session ended, that an obligation is due."""
+
+import base64
+import os
+import secrets
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+import click
+
+from moothall.app.environment import resolve_home
+from moothall.app.moot import Moot
+from moothall.app.notice_hooks import (
+    KEY_PREFIX,
+    EventKind,
+    Hook,
+    Notice,
+    change_hooks,
+    deliver,
+    find_hook,
+    load_hooks,
+    parse_address,
+)
+from moothall.domain.ids import parse_seat_id, parse_session_id
+from moothall.errors import ProviderRefused
+from moothall.locale.catalogues import NOTICES
+from moothall.memory.notice_book import open_notice_register
+from moothall.surfaces.cli.invite import URL
+from moothall.surfaces.cli.output import CommandResult, Note, json_command, moot_command
+
+
+@click.group()
+def notify() -> None:
+    """Tell a receiver by signed webhook when it is a seat's turn, a session ends or an obligation is due.
+
+    A running `moot serve` of this home delivers. What happens while it or the receiver is down is delivered later, in the order
+    of each session, under an id that never changes. Receivers and their keys are in notices.json of MOOT_HOME, which nobody else
+    can read.
+
+    \b
+    moot notify add https://example.com/moot
+    moot notify list
+    """
+
+
+@notify.command()
+@click.argument("url")
+@click.option("--session", default="", help="Only of this session.")
+@click.option("--seat", default="", help="Only turns of this seat, and what becomes of the sessions that it sits in.")
+@click.option("--event", "events", multiple=True, type=click.Choice(get_args(EventKind)), help="Only this; repeatable.")
+@click.option("--page", default=URL, show_default=True, help="The address of your server, for the links.")
+@click.option("--language", type=click.Choice(["en", "zh"]), default="en", help="Of what belongs to no session. Default: en.")
+@click.option("--private", "is_private", is_flag=True, help="It may be on this machine or in a private network.")
+@json_command
+async def add(*, url: str, session: str, seat: str, page: str, **given: Any) -> CommandResult:
+    """Add a receiver, and print the key that verifies what it gets.
+
+    \b
+    moot notify add https://example.com/moot --page https://moot.example.com
+    moot notify add http://127.0.0.1:9000/ --private --seat ada --event turn
+    """
+    parse_address(url)
+    names: dict[str, Any] = {
+        "session": session and parse_session_id(session),
+        "seat": seat and parse_seat_id(seat),
+        "page": parse_address(page),
+    }
+    key = KEY_PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+    hook = Hook(id=secrets.token_hex(4), url=url, secret=key, since=datetime.now(UTC), **names, **given)
+    change_hooks(resolve_home(os.environ), lambda hooks: [*hooks, hook])
+    lines = [f"{hook.id}  {hook.place}", f"key: {key}", Note(f"try it: moot notify test {hook.id}")]
+    return CommandResult(json=_describe(hook) | {"secret": key}, lines=lines)
+
+
+@notify.command(name="list")
+@moot_command
+async def list_receivers(moot: Moot) -> CommandResult:
+    """List the receivers, with how many notices reached them and how many were given up.
+
+    \b
+    moot notify list
+    """
+    book = await open_notice_register(moot.ledger, moot.clock).state()
+    rows = [
+        _describe(hook) | {"delivered": book[hook.id].delivered, "given_up": book[hook.id].lost}
+        for hook in load_hooks(resolve_home(os.environ))
+    ]
+    lines = [
+        f"{row['id']}  {row['place']}  {row['session'] or 'all sessions'}  {row['seat'] or 'all seats'}  "
+        f"{', '.join(row['events']) or 'all events'}  {row['delivered']} delivered, {row['given_up']} given up"
+        for row in rows
+    ]
+    return CommandResult(json=rows, lines=lines or [Note("no receivers yet; add one: moot notify add URL")])
+
+
+@notify.command()
+@click.argument("receiver")
+@json_command
+async def test(*, receiver: str) -> CommandResult:
+    """Send a receiver a notice now, and say whether it was taken.
+
+    \b
+    moot notify test 6412413f
+    """
+    hook = find_hook(resolve_home(os.environ), receiver)
+    text = NOTICES[hook.language].test.format(link=hook.page)
+    name = f"test.{secrets.token_hex(4)}"
+    notice = Notice(id=name, event="test", at=datetime.now(UTC), text=text, link=hook.page, language=hook.language)
+    if failure := await deliver(hook, notice):
+        raise ProviderRefused(f"{hook.place} did not take the notice: {failure}")
+    return CommandResult(json={"id": name, "delivered": True}, lines=[f"{hook.place} took the notice {name}"])
+
+
+@notify.command()
+@click.argument("receiver")
+@json_command
+async def remove(*, receiver: str) -> CommandResult:
+    """Remove a receiver: nothing more is sent to it.
+
+    \b
+    moot notify remove 6412413f
+    """
+    home = resolve_home(os.environ)
+    hook = find_hook(home, receiver)
+    change_hooks(home, lambda hooks: [each for each in hooks if each.id != receiver])
+    return CommandResult(json=_describe(hook), lines=[f"removed {hook.id}  {hook.place}"])
+
+
+def _describe(hook: Hook) -> dict[str, Any]:
+    """A receiver without its secrets."""
+    return {"place": hook.place, **asdict(replace(hook, url="", secret=""))}

@@ -1,0 +1,170 @@
+"""`moot bench`: models alone, their blind vote and protocols on questions whose answers are known (G-3)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.acceptance.doors import Cli, held, until
+from tests.support.model_provider import ModelProvider
+
+from moothall.app.bench_questions import load_questions
+from moothall.app.bench_runs import BenchPlan, BenchResult, BenchRun
+from moothall_testkit.stub_server import Request, Step, StubReply
+
+MODELS = ["--model", "openai:skilled", "--model", "openai:guessing"]
+
+
+def write_questions(path: Path, count: int = 12) -> Path:
+    """Questions whose number says the answer."""
+    rows = [
+        {"question": f"Question {n}: red or blue?", "answer": find_answer(n), "options": ["red", "blue"]} for n in range(count)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def find_answer(number: int) -> str:
+    return "red" if number % 3 else "blue"
+
+
+def answer_by_skill(kind: str, request: Request) -> Step | None:
+    """`skilled` is wrong in every tenth question and says .9; `guessing` always says red, as sure; both vote for anything."""
+    if kind != "propose":
+        return None
+    text = json.dumps(request.body)
+    number = int(text.split("Question ")[1].split(":")[0])
+    model = str(request.body["model"])
+    right = find_answer(number)
+    wrong = "red" if right == "blue" else "blue"
+    choice = "red" if model == "guessing" else wrong if number % 10 == 0 else right
+    return StubReply(text=json.dumps({"type": "propose", "text": f"It is {choice}.", "choice": choice, "confidence": 0.9}))
+
+
+@pytest.fixture
+def provider() -> Iterator[ModelProvider]:
+    with ModelProvider(change=answer_by_skill) as found:
+        yield found
+
+
+@pytest.fixture
+def cli(tmp_path: Path, provider: ModelProvider) -> Cli:
+    return Cli(tmp_path / "home", tmp_path, OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=provider.base_url)
+
+
+def test_the_bench_recommends_what_is_right_more_often_and_asks_nothing_twice(cli: Cli, provider: ModelProvider) -> None:
+    """G-3: a skilled model and one that guesses; figures by count, a sentence to act on, a second run without a call."""
+    file = str(write_questions(cli.cwd / "colours.jsonl"))
+    expected = cli("bench", file, *MODELS, "--dry-run").out
+    assert "12 sessions, 0 recorded already" in expected
+    assert provider.answered == []
+    found = cli.json("bench", file, *MODELS)
+    assert (found["ways"]["openai:skilled"]["right"], found["ways"]["openai:guessing"]["right"]) == (10, 8)
+    assert found["recommendation"]["way"] == "openai:skilled"
+    assert found["said"].startswith("One model is enough: openai:skilled is right in 10 of 12")
+    assert found["ways"]["openai:skilled"]["calls"] == 12
+    assert found["ways"]["openai:guessing"]["brier"] == pytest.approx((8 * 0.01 + 4 * 0.81) / 12)
+    calls = len(provider.answered)
+    # Three seats vote; nothing of the bench is among the decisions or the sessions of the user.
+    assert found["ways"]["vote"]["calls"] == 36
+    assert (cli("list").out, cli("decisions").out) == ("", "")
+    assert cli.json("bench", file, *MODELS) == found
+    assert len(provider.answered) == calls
+    for form, wanted in (("md", "| openai:skilled | 10/12 (83% ± 11%) |"), ("html", "<table")):
+        assert wanted in cli("bench", file, *MODELS, "--form", form).out
+    assert len(provider.answered) == calls
+
+
+def test_a_bench_that_is_killed_goes_on_where_it_stopped(cli: Cli, provider: ModelProvider) -> None:
+    """G-3: kill -9 in mid-run; the second run asks what is missing, and no recorded answer again."""
+    file = str(write_questions(cli.cwd / "colours.jsonl", 12))
+    process = cli.spawn(["bench", file, *MODELS, "--at-once", "1"])
+    until(lambda: len(provider.answered) >= 12)
+    process.kill()
+    process.wait(60)
+    found = cli.json("bench", file, *MODELS)
+    assert found["ways"]["openai:skilled"]["asked"] == 12
+    proposals = provider.answered.count("propose")
+    # What was on its way when the process died may be asked once more: three seats of one question.
+    assert 36 <= proposals <= 39
+
+
+def test_an_outage_costs_no_question(cli: Cli, provider: ModelProvider) -> None:
+    """G-3: what could not be asked is counted apart, not as wrong."""
+    file = str(write_questions(cli.cwd / "colours.jsonl", 3))
+    cli("bench", file, *MODELS)
+    provider.is_out = True
+    more = str(write_questions(cli.cwd / "more.jsonl", 5))
+    (cli.cwd / "colours.jsonl.moot").rename(cli.cwd / "more.jsonl.moot")
+    found = cli.json("bench", more, *MODELS)
+    assert found["ways"]["openai:skilled"]["asked"] == 3
+    assert found["unasked"] == {"parked": 2}
+    provider.is_out = False
+    assert cli.json("bench", more, *MODELS)["ways"]["openai:skilled"]["asked"] == 5
+
+
+def test_nothing_is_begun_beyond_the_money(tmp_path: Path, cli: Cli) -> None:
+    """G-3: the limit is said with how many it kept from being asked; they count as neither right nor wrong."""
+
+    async def work() -> BenchResult:
+        async with cli.moot() as moot:
+            plan = BenchPlan(models=("openai:skilled",), votes=2, money=0.0)
+            return await BenchRun(moot, plan).run(load_questions(write_questions(tmp_path / "q.jsonl", 3)))
+
+    found = held(work())
+    assert (dict(found.unasked), found.ways["openai:skilled"]) == ({"money": 3}, {})
+
+
+BAD: list[tuple[str, str, str]] = [
+    ("q.jsonl", '{"question": "A?", "answer": "x"}\n{"question": "B?"}\n', "q.jsonl, line 2: answer is missing"),
+    ("q.jsonl", '{"question": "A?"\n', "q.jsonl, line 1: not valid JSON"),
+    ("q.jsonl", "[1]\n", "line 1: expected an object with question and answer"),
+    ("q.jsonl", '{"question": "A?", "answer": "x", "hint": 1}\n', "line 1: unknown field 'hint'"),
+    (
+        "q.jsonl",
+        '{"question": "A?", "answer": "x", "options": ["y", "z"]}\n',
+        "line 1: the answer 'x' is not one of the options: y, z",
+    ),
+    ("q.jsonl", '{"question": "A?", "answer": "x"}\n{"question": "A?", "answer": "y"}\n', "line 2: the question 'A?' stands"),
+    ("q.jsonl", '{"question": "A?", "answer": "1", "options": 5}\n', "line 1: options: expected a list"),
+    ("q.jsonl", '{"question": "A?", "answer": "1", "tolerance": -1}\n', "line 1: tolerance: expected a share"),
+    ("q.jsonl", '{"question": "A?", "answer": "1", "tolerance": NaN}\n', "line 1: tolerance: expected a share"),
+    ("q.jsonl", f'{{"question": "{"A" * 20_001}", "answer": "1"}}\n', "line 1: the question is longer than 20000"),
+    ("q.jsonl", "\n", "no question; expected lines such as"),
+    ("q.csv", "question,answer\nA?,x,y\n", "q.csv, line 2: 2 columns were expected"),
+    ("q.csv", "question,answer,tolerance\nA?,4,near\n", "line 2: tolerance: expected a share"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "told"), BAD)
+def test_a_bad_file_is_one_sentence_with_its_line(cli: Cli, name: str, text: str, told: str) -> None:
+    """G-3: nothing is asked, and nothing is left behind."""
+    (cli.cwd / name).write_text(text, encoding="utf-8")
+    done = cli("bench", name, *MODELS, code=2)
+    assert told in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def build_rows() -> list[tuple[dict[str, Any], str, bool]]:
+    number = {"question": "Sum?", "answer": "1200"}
+    near = {**number, "tolerance": "0.01"}
+    words = {"question": "Capital?", "answer": "Paris"}
+    return [
+        (number, "1,200", True),
+        (number, "It is 1200.", True),
+        (number, "1201", False),
+        (near, "about 1205", True),
+        (near, "1250", False),
+        (words, "paris.", True),
+        (words, "Paris or Lyon", False),
+        (words, "", False),
+        ({"question": "Which?", "answer": "2", "options": "1|2"}, "12", False),
+    ]
+
+
+@pytest.mark.parametrize(("row", "said", "right"), build_rows())
+def test_an_answer_is_right_by_a_written_rule(tmp_path: Path, row: dict[str, Any], said: str, right: bool) -> None:
+    """G-3: choices and words as a whole, numbers within their tolerance."""
+    (tmp_path / "q.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    assert load_questions(tmp_path / "q.jsonl")[0].is_right(said) is right

@@ -1,0 +1,120 @@
+"""The whole story of a person's seat by keyboard alone, in every protocol, to the end (W-5, W-10)."""
+
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.acceptance.server import Client, Server
+from tests.browser.pages import Visit
+
+SEATS = [{"id": name} for name in ("ada", "bob")]
+PIPELINE = """
+[pipeline]
+task = "Name the new room."
+[[agent]]
+id = "ada"
+[[agent]]
+id = "bob"
+[[step]]
+name = "name"
+agent = "bob"
+task = "Name it."
+[[step]]
+name = "check"
+agent = "ada"
+task = "Is the name a good one?"
+gate = true
+uses = ["name"]
+[[step]]
+name = "sign"
+agent = "ada"
+task = "Write the sign."
+uses = ["name"]
+"""
+STORIES: dict[str, dict[str, Any]] = {
+    "debate": {"options": ["river", "hill"]},
+    "advisory": {},
+    "consensus": {},
+    "persona": {"turns": 3},
+    "roundtable": {"settings": {"max_rounds": 1}},
+    "swarm": {"settings": {"max_rounds": 1}},
+    "consultation": {},
+}
+MAX_ANSWERS = 25
+DEADLINE = 120.0
+
+
+def answer_by_call(local: Client, session: str, seat: str) -> None:
+    """Answer whatever a seat is asked, the first choice everywhere."""
+    for each in local("moot.getPersonAsks", sessionId=session, seat=seat)["asks"][:1]:
+        said: dict[str, str] = {}
+        for step in each["steps"]:
+            after = step.get("onlyAfter")
+            if after is not None and said.get(after[0]) not in after[1]:
+                continue
+            if step["choices"]:
+                said[step["key"]] = step["choices"][0]["value"]
+            elif step["kind"] == "text":
+                said[step["key"]] = "The hill keeps its feet dry."
+        local("moot.answerAsPerson", sessionId=session, seat=seat, ask=each["ask"]["ask"], answers=said)
+
+
+def choose_by_keyboard(page: Page) -> None:
+    """Choose what has the focus where nothing is chosen yet; who sees that a busy browser has missed the key presses it again."""
+    for _ in range(3):
+        if page.evaluate("document.querySelector(`[name='${document.activeElement.name}']:checked`) !== null"):
+            return
+        page.keyboard.press("Space")
+
+
+def answer_by_keyboard(page: Page) -> None:
+    """Fill the form that has the focus and send it; no hand leaves the keyboard."""
+    form = page.locator("form.ask")
+    ask = form.get_attribute("data-ask")
+    for _ in range(60):
+        kind = page.evaluate("document.activeElement.type ?? document.activeElement.tagName")
+        assert page.evaluate("document.activeElement.closest('form.ask') !== null"), kind
+        if kind == "submit":
+            break
+        if kind == "radio":
+            choose_by_keyboard(page)
+        elif kind in {"text", "textarea"} and not page.evaluate(
+            "document.activeElement.value || document.activeElement.inputMode === 'numeric'"
+        ):
+            page.keyboard.type("The river leaks?")
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    # What was understood is shown first; where there is nothing to understand, the words are sent.
+    expect(page.locator(f"[data-test=confirm], form.ask:not([data-ask='{ask}']), .seat-title:focus").first).to_be_visible()
+    if page.locator("[data-test=confirm]").count():
+        expect(page.get_by_role("button", name="Yes, send it")).to_be_focused()
+        page.keyboard.press("Enter")
+    expect(page.locator(f"form.ask[data-ask='{ask}']")).to_have_count(0)
+
+
+@pytest.mark.parametrize("protocol", [*STORIES, "pipeline"])
+def test_a_person_takes_part_to_the_end_by_keyboard(server: Server, visit: Visit, protocol: str) -> None:
+    """W-5, W-10: every question of every protocol is answered without a pointer, and the end is said."""
+    local = server.local
+    if protocol == "pipeline":
+        session = local("moot.openPipeline", pipeline=PIPELINE)["sessionId"]
+    else:
+        session = local("moot.openSession", topic="River or hill?", protocol=protocol, seats=SEATS, **STORIES[protocol])[
+            "sessionId"
+        ]
+    person = "bob" if protocol == "consultation" else "ada"
+    page = visit(server, f"/seat/{session}/{person}")
+    over, form = page.get_by_text("The session is over"), page.locator("form.ask[data-ask]")
+    count, ends = 0, time.monotonic() + DEADLINE
+    while not over.is_visible():
+        assert time.monotonic() < ends, page.locator(".panel").inner_text()
+        for seat in {each["seat"] for each in local("moot.getView", sessionId=session)["waiting"]} - {person}:
+            answer_by_call(local, session, seat)
+        if form.is_visible():
+            answer_by_keyboard(page)
+            count += 1
+        assert count < MAX_ANSWERS
+        page.wait_for_timeout(50)
+    assert count > 0
+    assert local("moot.getSession", sessionId=session)["status"] == "concluded"

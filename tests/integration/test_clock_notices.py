@@ -1,0 +1,107 @@
+"""Notices that no entry of a session causes: obligations that come due, and breakers that open and close."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moothall import Moot
+from moothall.app import notices
+from moothall.app.notice_hooks import Hook, change_hooks
+from moothall.app.notices import judge_due
+from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
+
+NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("due", "state"),
+    [
+        ("2026-12-01", "due"),
+        ("2026-12-02", "due"),
+        ("2026-12-03", None),
+        ("2026-11-30", "overdue"),
+        (" 2026-11-30T10:00 ", "overdue"),
+        ("next week", None),
+        ("", None),
+        ("2026-13-45", None),
+    ],
+)
+def test_a_date_is_due_from_the_day_before_and_overdue_from_the_day_after(due: str, state: str | None) -> None:
+    """G-2: only what is a date has a clock."""
+    assert judge_due(due, NOW) == state
+
+
+def test_obligations_and_breakers_are_noticed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """G-2: an obligation that is overdue, a breaker that opens and closes; after a restart nothing is sent again."""
+    monkeypatch.setattr(notices, "CLOCK_SECONDS", 0.1)
+    monkeypatch.setattr(notices, "LOOK_SECONDS", 0.05)
+    received: list[dict[str, Any]] = []
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = int(head.lower().split("content-length: ")[1].split("\r\n")[0])
+        received.append(json.loads(await reader.readexactly(length)))
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    async def until(count: int) -> list[str]:
+        async with asyncio.timeout(60):
+            while len(received) < count:  # noqa: ASYNC110 - another task fills it
+                await asyncio.sleep(0.02)
+        # Time for what would be too many.
+        await asyncio.sleep(0.5)
+        return [each["event"] for each in received]
+
+    async def work() -> None:
+        server = await asyncio.start_server(receive, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        now = datetime.now(UTC)
+        hook = Hook(id="h", url=f"http://127.0.0.1:{port}/", secret="whsec_AAAA", since=now, page="http://x", is_private=True)
+        change_hooks(tmp_path / "home", lambda hooks: [hook])
+        environ = {"MOOT_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)}
+        async with Moot(environ=environ) as moot:
+            task = asyncio.create_task(notices.serve_notices(moot))
+            due = (now - timedelta(days=2)).strftime("%Y-%m-%d")
+            for number in range(6):
+                obligations = (RecordedObligation(by="ada", text="Write the tests", due=due),) if number == 0 else ()
+                await moot.memory.keep(
+                    DecisionRecorded(
+                        session=f"s{number}",
+                        protocol="debate",
+                        topic="Ship?",
+                        text="Ship.",
+                        category="release",
+                        opened_at=now,
+                        closed_at=now,
+                        obligations=obligations,
+                        members=(Member(source=f"m{number}", seat=f"m{number}", position="support", confidence=0.9),),
+                    )
+                )
+            assert await until(1) == ["obligation_overdue"]
+            assert "Write the tests" in received[0]["text"]
+            for number in range(6):
+                await moot.memory.review(f"s{number}", "failure")
+            opened = [each for each in await moot.memory.breakers() if each.opened_at is not None]
+            if not opened:
+                pytest.fail(f"no breaker opened: {await moot.memory.breakers()}")
+            events = await until(1 + len(opened))
+            assert events == ["obligation_overdue", *["breaker_opened"] * len(opened)]
+            await moot.memory.reset_circuit(opened[0].scope)
+            assert (await until(2 + len(opened)))[-1] == "breaker_closed"
+            assert opened[0].scope in received[-1]["text"]
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        count = len(received)
+        async with Moot(environ=environ) as moot:
+            task = asyncio.create_task(notices.serve_notices(moot))
+            await asyncio.sleep(1.0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert len(received) == count
+        server.close()
+
+    asyncio.run(work())

@@ -1,0 +1,107 @@
+"""Every call of the table with malformed values and the worst texts: refused calls write nothing, none holds up the others."""
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from pydantic import ValidationError
+from tests.integration.test_refused_calls import build_params, read_heads
+from tests.integration.test_stream import Stage, staged
+
+from moothall.errors import MootError
+from moothall.surfaces.api.method import Method
+from moothall.surfaces.api.methods import TABLE
+from moothall_testkit.ledger_scenes import run_with_deadline
+
+MALFORMED: Final[tuple[Any, ...]] = (
+    *(None, "", " ", "a\nb", "\x00", "\ud800", "../../x", "_access", "x" * 5_000, -1, 10**30, 1e308, float("nan"), True),
+    *([], {}, [[]], {"a": {"b": []}}, ["a\x00"], [None], {"\x00": 1}),
+)
+LENGTH: Final = 100_000
+WORST: Final = (
+    *("a." * (LENGTH // 2) + "a=1", "[" * LENGTH, '{"a":' * (LENGTH // 5), "[a." + "a." * (LENGTH // 2) + "a]\n", "(" * LENGTH),
+    *("\n" * LENGTH, "- " * (LENGTH // 2), "> " * (LENGTH // 2), "*a_" * (LENGTH // 3), "|a" * (LENGTH // 2), "`" * LENGTH),
+    *("是" * LENGTH, "k8s " * (LENGTH // 4), "a" * LENGTH, "\u0301" * LENGTH, "no not " * (LENGTH // 7)),
+)
+MAX_SECONDS: Final = 3.0
+"""For which a call may hold up the others here; the worst before was 49 s."""
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline that a call opens leaves its consultations in the folder in which it is opened."""
+    monkeypatch.chdir(tmp_path)
+
+
+def name_fields(method: Method[Any, Any]) -> list[str]:
+    return [field.alias or key for key, field in method.params.model_fields.items()]
+
+
+async def settle(stage: Stage) -> list[Any]:
+    """The heads of the ledger once nobody writes any more."""
+    heads = await read_heads(stage)
+    while True:
+        await asyncio.sleep(0.05)
+        later = await read_heads(stage)
+        if later == heads:
+            return heads
+        heads = later
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_a_call_with_a_malformed_value_is_refused_without_a_trace_or_taken(name: str, tmp_path: Path) -> None:
+    """D-6: an error of the caller's, never one of the server's, and the ledger is as it was."""
+
+    async def work() -> None:
+        async with staged(tmp_path) as stage:
+            session = await stage.open()
+            before = await settle(stage)
+            for field in name_fields(TABLE[name]):
+                for value in MALFORMED:
+                    try:
+                        async with asyncio.timeout(5.0):
+                            await stage(name, **{**build_params(name, session), field: value})
+                    except (MootError, ValidationError):
+                        assert await read_heads(stage) == before, (field, value)
+                    except TimeoutError:
+                        # It was taken, and waits for what may come.
+                        before = await settle(stage)
+                    else:
+                        before = await settle(stage)
+
+    run_with_deadline(work())
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_no_text_of_a_call_holds_up_the_others(name: str, tmp_path: Path) -> None:
+    """D-6: each text parameter with each of the worst texts; a clock beside it notes how long the loop stood still."""
+    longest: list[float] = [0.0]
+
+    async def watch() -> None:
+        while True:
+            start = time.monotonic()
+            await asyncio.sleep(0.01)
+            longest[0] = max(longest[0], time.monotonic() - start)
+
+    async def work() -> None:
+        async with staged(tmp_path) as stage:
+            session = await stage.open()
+            watching = asyncio.create_task(watch())
+            slow = []
+            for field in name_fields(TABLE[name]):
+                for text in WORST:
+                    longest[0] = 0.0
+                    try:
+                        async with asyncio.timeout(10.0):
+                            await stage(name, **{**build_params(name, session), field: text})
+                    except (MootError, ValidationError, TimeoutError):
+                        pass
+                    await asyncio.sleep(0.01)
+                    if longest[0] > MAX_SECONDS:
+                        slow.append((field, text[:10], round(longest[0], 2)))
+            watching.cancel()
+            assert slow == []
+
+    run_with_deadline(work())

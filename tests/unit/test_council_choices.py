@@ -1,0 +1,112 @@
+"""D-24, D-12: among options a vote is a choice, with one's own blind position in sight and the minority heard before it."""
+
+from typing import cast
+
+import pytest
+from tests.support.play_council import DeliberationRun, build_mailbox_seat, build_seat, challenge, debate, propose, synthesize
+
+from moothall.codec.answers import read_answer
+from moothall.domain.ids import SeatId
+from moothall.domain.roster import Seat
+from moothall.domain.topic import Topic
+from moothall.errors import BadAnswer
+from moothall.protocols.council.facts import Contribution, CouncilSettings
+from moothall.protocols.council.validation import ContributionValidator
+from moothall.scoring.positions import VotePosition
+
+OPTIONS = ("Postgres", "SQLite", "Files")
+
+
+def bring_to_vote(
+    *syntheses: str, blind: tuple[str, ...] = ("Postgres", "Postgres", "SQLite"), mailbox: str = ""
+) -> DeliberationRun:
+    """Three seats that wrote these choices blind; the last challenges the first, and these are the resolutions."""
+    names = ("ada", "bob", "eve")
+    seats: list[Seat] = [build_mailbox_seat(name) if name == mailbox else build_seat(name) for name in names]
+    table = debate(
+        *seats, subject=Topic(options=OPTIONS), settings=CouncilSettings(debate="always", rebuttal=False, order="open")
+    )
+    for name, choice in zip(names, blind, strict=True):
+        table.says(name, propose(choice, f"{choice} is what {name} would take. It is fine."))
+    table.pass_until("argue").says("eve", challenge(2, "One file is enough for us. Nobody needs a server."))
+    table.pass_until("synthesize")
+    for name, choice in zip(names, syntheses, strict=False):
+        table.says(name, synthesize(choice, f"The group takes {choice} ({name})."))
+    return table.pass_until("vote")
+
+
+def read_vote(table: DeliberationRun, name: str, **given: object) -> Contribution:
+    said = read_answer(table.brief(name), given).said
+    assert isinstance(said, Contribution)
+    return said
+
+
+def test_a_choice_is_a_position_on_the_motion() -> None:
+    """D-24: who chooses what the motion names supports it, who chooses otherwise opposes it, also what nobody proposed."""
+    table = bring_to_vote("Postgres")
+    assert read_vote(table, "ada", choice="Postgres").position == "support"
+    assert read_vote(table, "bob", choice="SQLite", text="One file.").position == "oppose"
+    assert read_vote(table, "bob", choice="Files").position == "oppose"
+    assert read_vote(table, "eve", choice="abstain").position == "abstain"
+    conditional = read_vote(table, "eve", choice="Postgres", condition="There is a backup.", due="May")
+    assert (conditional.position, conditional.condition, conditional.due) == ("conditional_support", "There is a backup.", "May")
+
+
+def test_a_choice_is_a_position_on_each_resolution() -> None:
+    """D-24: those that name it are supported, the others opposed: a vote for everything is not possible."""
+    table = bring_to_vote("Postgres", "SQLite", "Postgres")
+    said = read_vote(table, "eve", choice="Postgres", condition="There is a backup.")
+    positions = {each.candidate: (each.position, each.condition) for each in said.ballot}
+    backed, against = ("conditional_support", "There is a backup."), ("oppose", "")
+    assert list(positions.values()) == [backed, against, backed]
+    assert said.condition == "", "a condition is one obligation"
+    assert said.choice == "Postgres", "what was said stands in the record"
+
+
+def test_an_approval_still_counts_and_beside_a_choice_the_choice_does() -> None:
+    """D-24: scripts and outside agents send approvals; what was asked for is the choice."""
+    table = bring_to_vote("Postgres")
+    assert read_vote(table, "ada", position="support").position == "support"
+    assert read_vote(table, "ada", position="oppose", choice="SQLite").position == "oppose"
+    assert read_vote(table, "ada", position="support", choice="SQLite").position == "oppose"
+    with pytest.raises(BadAnswer):
+        read_vote(table, "ada", choice="Oracle")
+
+
+def test_an_agent_from_outside_is_asked_which_of_two_sides_it_means() -> None:
+    """D-24, M-13: its form has a position or a choice; what has both, and they part, is refused."""
+    table = bring_to_vote("Postgres", mailbox="eve")
+    validate = ContributionValidator(table.rules.variant, table.state, SeatId("eve"))
+    for position, choice, is_refused in (
+        ("support", "SQLite", True),
+        ("oppose", "Postgres", True),
+        ("support", "abstain", True),
+        ("abstain", "Postgres", True),
+        ("support", "Postgres", False),
+        ("oppose", "SQLite", False),
+    ):
+        said = Contribution(type="vote", position=cast("VotePosition", position), choice=choice, text="So it is.")
+        fault = validate(said)
+        assert ("which of the two is meant" in (fault or "")) is is_refused, (position, choice, fault)
+
+
+def test_the_form_asks_for_the_choice_and_the_prompt_shows_where_one_stood() -> None:
+    """D-24: options in the schema, the own blind position in sight, the minority heard with one sentence each."""
+    table = bring_to_vote("Postgres")
+    brief = table.brief("bob")
+    assert brief.schema is not None
+    assert brief.schema["properties"]["choice"]["enum"] == [*OPTIONS, "abstain"]
+    assert "choice" in brief.schema["required"]
+    assert "position" not in brief.schema["required"]
+    before = brief.own.index("# Where you stood before you read anyone")
+    assert "| Postgres is what bob would take. It is fine.\n| choice: Postgres" in brief.own[before:]
+    heard = brief.own.index("# Heard before the vote")
+    assert "[#5 eve]\n| One file is enough for us.\n| choice: SQLite" in brief.own[heard:before]
+    assert "Nobody needs a server." not in brief.own, "one line each"
+    assert "ada]" not in brief.own[heard:before], "most chose so"
+    assert "`moved_by`" in brief.own[before:]
+
+
+def test_without_a_minority_nobody_is_quoted() -> None:
+    table = bring_to_vote("Postgres", blind=("Postgres", "Postgres", "Postgres"))
+    assert "# Heard before the vote" not in table.brief("bob").own
