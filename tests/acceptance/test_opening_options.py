@@ -96,6 +96,14 @@ SAMPLES: dict[str, Sample] = {
             "consultation": KIND,
         },
     ),
+    "depth": Sample(
+        "auto",
+        ["--depth", "auto"],
+        lambda opened: opened["settings"]["depth"] == "auto",
+        others={
+            name: Sample("auto", ["--depth", "auto"], told="the protocol debate") for name in sorted(OWN_PROTOCOLS - {"debate"})
+        },
+    ),
     "seed": Sample(7, ["--seed", "7"], lambda opened: opened["seed"] == 7),
     "session": Sample("mine", ["--session", "mine"], lambda opened: opened["session"] == "mine"),
     "patience": Sample("3d", ["--patience", "3d"], lambda opened: opened["outside_patience"] == 3 * 86_400),

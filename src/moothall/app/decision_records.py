@@ -12,13 +12,14 @@ from moothall.domain.ids import SeatId
 from moothall.domain.replace import copy_fields
 from moothall.domain.roster import MEASURE, NEUTRAL_TRUST, Seat, parse_kind
 from moothall.domain.safe_text import one_line
-from moothall.domain.topic import ErrorCorrelation, Precedent, Topic, normalize_label
+from moothall.domain.topic import ErrorCorrelation, Precedent, ReviewedKind, Topic, normalize_label
 from moothall.memory.decision_memory import DecisionMemory
 from moothall.memory.facts import DecisionRecorded, Member, RecordedObligation
 from moothall.memory.remembered_decision import RememberedDecision
 from moothall.ports.plugin import AnyPlugin
 from moothall.reports.decision import Decision, SeatPosition
 from moothall.reports.timeline import SessionTimeline
+from moothall.scoring.depth import ALONE, BLIND
 from moothall.scoring.independence import compute_correlation, find_seat_family, presume_correlation
 from moothall.scoring.positions import VotePosition
 
@@ -122,6 +123,17 @@ async def load_error_correlations(memory: DecisionMemory, seats: Sequence[Seat])
                 ErrorCorrelation(one=one.id, other=other.id, correlation=round(compute_correlation(before, shared, observed), 4))
             )
     return tuple(correlations)
+
+
+async def load_reviewed_kinds(memory: DecisionMemory, protocol: str) -> tuple[ReviewedKind, ...]:
+    """Return how often decisions of a protocol proved right that one mind made, or that all had written blind (G-4)."""
+    table = await memory.reliability()
+    counted = {agreement: table.count_alike(protocol, agreement) for agreement in (ALONE, BLIND)}
+    return tuple(
+        ReviewedKind(agreement=agreement, cases=share.cases, right=share.right)
+        for agreement, share in counted.items()
+        if share is not None
+    )
 
 
 async def collect_precedents(

@@ -11,7 +11,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from moothall import errors
-from moothall.app.decision_records import ANCHOR_TIME, collect_precedents, load_error_correlations, with_recorded_trust
+from moothall.app.decision_records import (
+    ANCHOR_TIME,
+    collect_precedents,
+    load_error_correlations,
+    load_reviewed_kinds,
+    with_recorded_trust,
+)
 from moothall.app.environment import resolve_home
 from moothall.app.given_files import read_given_files
 from moothall.app.panels import Panel, assign_seats, load_panel, parse_seat_word, resolve_platform_path
@@ -61,11 +67,13 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
     Raises CallerError when an option is wrong or cannot be honoured, ProviderRefused when a seat cannot answer.
     """
     given = validate_options(options)
-    plugin = get_protocol(given.get("protocol") or "persona")
+    # A meeting has no blind vote to start with: who asks for depth without a protocol gets a debate.
+    plugin = get_protocol(given.get("protocol") or ("debate" if given.get("depth") else "persona"))
     refuse_by_protocol(given, plugin.name, plugin.refuses)
     question = validate_topic(topic)
     language = given.get("language") or detect_language(question)
     roster, panel = await _build_roster(resources, language, given)
+    settings = _merge_settings(plugin, panel, given)
     demo = given.get("demo", "")
     seed = given.get("seed")
     opened = plugin.open(
@@ -76,11 +84,14 @@ async def plan_session(resources: Resources, remembering: Remembering, topic: st
             seats=roster if demo else await with_recorded_trust(resources.memory, roster, given.get("category") or ""),
             budget=_build_budget(plugin, given),
             outside_patience=parse_duration(given.get("patience") or WEEK_SECONDS),
-            settings=_validate_settings(plugin, {**panel.settings, **(given.get("settings") or {})}, roster),
+            settings=_validate_settings(plugin, settings, roster),
             subject=await _build_subject(resources, remembering, question, roster, given),
             hosted=given.get("hosted", False),
         )
     )
+    if settings.get("depth") and not demo:
+        reviewed = await load_reviewed_kinds(resources.memory, plugin.name)
+        opened = replace(opened, subject=replace(opened.subject, reviewed=reviewed))
     opened = replace(opened, consult=_build_consult_rules(plugin, given), demo=demo, reading=given.get("reading") or "lenient")
     session = given.get("session")
     wanted = None if session is None else parse_session_id(session)
@@ -102,6 +113,18 @@ async def open_planned(resources: Resources, planned: PlannedSession) -> Session
     if thread and not planned.opened.demo:
         await resources.memory.join_thread(thread, session)
     return session
+
+
+def _merge_settings(plugin: AnyPlugin, panel: Panel, given: Options) -> dict[str, Any]:
+    """Return the settings of the panel, of the opener, and its depth, which is a setting too; raises BadSetting."""
+    settings = {**panel.settings, **(given.get("settings") or {})}
+    if depth := given.get("depth"):
+        if "depth" not in {field.name for field in fields(plugin.settings)}:
+            raise errors.BadSetting(f"depth: the protocol {plugin.name} does not start with one mind; use the protocol debate")
+        settings["depth"] = depth
+        if depth != "full":
+            settings.setdefault("blind", True)
+    return settings
 
 
 def _validate_settings(plugin: AnyPlugin, given: Mapping[str, Any], seats: Sequence[Seat]) -> Any:

@@ -19,6 +19,7 @@ from moothall.domain.topic import MAX_FILES, MAX_LABEL_LENGTH, MAX_LABELS, Conte
 from moothall.errors import BadSetting
 from moothall.locale.catalogues import OPENING
 from moothall.locale.texts import DEFAULT_LANGUAGE, list_languages
+from moothall.scoring.depth import Depth
 
 if TYPE_CHECKING:
     from moothall.app.panels import Panel
@@ -125,6 +126,14 @@ class Options(TypedDict, total=False):
         SessionOption(kinds.FilesKind(MAX_FILES), flag="--file", metavar="FILE", refused=_IN_AGENDA),
     ]
     settings: Annotated[Mapping[str, Any] | None, SessionOption(kinds.SettingsKind(), flag="--set", metavar="KEY=VALUE")]
+    depth: Annotated[
+        Depth | None,
+        SessionOption(
+            kinds.ChoiceKind(get_args(Depth)),
+            refused=dict.fromkeys(_FIXED, "only a debate starts with one mind; use `run --protocol debate`"),
+            is_rare=True,
+        ),
+    ]
     seed: Annotated[int | None, SessionOption(kinds.CountKind(0, MAX_SEED), is_rare=True)]
     session: Annotated[
         str | None,

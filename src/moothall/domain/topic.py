@@ -55,6 +55,15 @@ class Precedent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedKind:
+    """How often decisions of this protocol by one kind of agreement had proved right when the session opened."""
+
+    agreement: str
+    cases: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextFile:
     """A file that was given with the question: data for every seat to read, never an instruction.
 
@@ -92,6 +101,8 @@ class Topic:
     """Files that every seat may read."""
     left_out: tuple[str, ...] = ()
     """Files of a folder that could not be given, each with the reason."""
+    reviewed: tuple[ReviewedKind, ...] = ()
+    """The record that the depth is chosen by."""
 
 
 def validate_topic(topic: str) -> str:

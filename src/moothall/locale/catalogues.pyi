@@ -337,6 +337,11 @@ class CouncilReportText(SharedReportText):
     candidates: str
     candidate_heads: tuple[str, ...]
     unasked: str
+    depth: str
+    depth_auto: str
+    depth_shadow: str
+    depth_same: str
+    depth_none: str
     spared: str
     gives_no_reason: str
     declined: str
@@ -368,6 +373,8 @@ class CouncilReportText(SharedReportText):
     endings: Mapping[str, str]
     protocols: Mapping[str, str]
     votes_read: Mapping[str, str]
+    stages: Mapping[str, str]
+    depth_reasons: Mapping[str, str]
 
 COUNCIL_REPORT: Catalogue[CouncilReportText]
 

@@ -11,6 +11,7 @@ from moothall.domain.ids import SeatId, SessionId
 from moothall.domain.protocol_state import LostSeat
 from moothall.domain.safe_text import strip_control
 from moothall.reports.json_text import encode_fields
+from moothall.scoring.depth import DepthTaken
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
 from moothall.scoring.strength import ConfidenceBasis, Strength, StrengthReason, rate_strength
@@ -137,6 +138,8 @@ class Decision:
     """How many independent votes these seats are worth."""
     spared: int = 0
     """How many answers were not asked for, because what the seats answered blind was clear."""
+    depth: DepthTaken | None = None
+    """How deep the question was taken, where code chose that."""
     minds: int = 0
     """How many model families and people took part; 0 if that is not known."""
     open_challenges: tuple[SourcedClaim, ...] = ()

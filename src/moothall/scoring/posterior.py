@@ -177,7 +177,8 @@ def weigh_blind_answers(
     return BlindEvidence(counts=counts, scores=score_choices(listed, options), options=options or OPEN_OPTIONS)
 
 
-Agreement = Literal["blind", "after_reading"]
+Agreement = Literal["blind", "after_reading", "alone"]
+"""`alone`: one seat was asked and nobody else."""
 
 
 def find_agreement(choice: str, siding: Iterable[SeatId], answers: Mapping[SeatId, str]) -> Agreement:

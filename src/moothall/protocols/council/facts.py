@@ -8,6 +8,7 @@ from annotated_types import Ge, Gt, Le, MaxLen, MinLen
 from moothall.domain.facts import Closed, Fact, Opened, Reply, add_kind
 from moothall.domain.ids import SeatId
 from moothall.domain.protocol_state import LostSeat
+from moothall.scoring.depth import Depth, DepthTaken
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.resolution import ConsensusType
@@ -30,7 +31,17 @@ Chooser = Literal["votes", "both"]
 Debate = Literal["auto", "always", "never"]
 AdviceOutcome = Literal["adopted", "partly", "declined"]
 EndReason = Literal[
-    "voted", "agreed_blind", "settled", "decided", "called", "nothing_proposed", "owner_lost", "tokens", "money", "time"
+    "voted",
+    "agreed_blind",
+    "settled",
+    "one_mind",
+    "decided",
+    "called",
+    "nothing_proposed",
+    "owner_lost",
+    "tokens",
+    "money",
+    "time",
 ]
 
 PHASE_OF: dict[ContributionType, tuple[Phase, ...]] = {
@@ -70,6 +81,9 @@ class CouncilSettings:
     """A decision that is less likely right than this does not carry."""
     choose: Chooser = "votes"
     """Whether the votes choose, or blind positions and votes together (`both`)."""
+    depth: Depth = "full"
+    """With `auto`, one seat with a reviewed record is asked first, and the others only if that is not enough; `shadow` asks all
+    and says what that would have spared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +205,7 @@ class DeliberationClosed(Closed):
     spared: int = 0
     confidence_from: ConfidenceBasis | None = None
     agreement: Agreement | None = None
+    depth: DepthTaken | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

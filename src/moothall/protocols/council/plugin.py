@@ -13,12 +13,14 @@ from moothall.domain.ids import SeatId
 from moothall.domain.roster import validate_seats
 from moothall.errors import BadSetting
 from moothall.ports.plugin import AnyPlugin, Plan, ProtocolPlugin
+from moothall.protocols.council.depth import find_debate_mode
 from moothall.protocols.council.facts import CouncilOpened, CouncilSettings, SpeakingOrder
 from moothall.protocols.council.report import build_council_report
 from moothall.protocols.council.report_timeline import add_and_describe_entry
-from moothall.protocols.council.rules import CouncilRules, find_debate_mode, is_one_by_one
+from moothall.protocols.council.rules import CouncilRules, is_one_by_one
 from moothall.protocols.council.state import Council, CouncilVariant, find_no_owner
 from moothall.protocols.council.timeline import CouncilTimeline, build_decision
+from moothall.scoring.depth import find_first_mind
 from moothall.scoring.resolution import (
     CONSENSUS_THRESHOLD,
     Correlations,
@@ -46,7 +48,8 @@ def expect_calls(variant: CouncilVariant, opened: Opened) -> tuple[ExpectedCalls
             most = (len(seats) - 1) / len(seats)
         is_sure = phase == "propose" or (not can_stop and not number and phase != "answer")
         least = most if is_sure else 0.0
-        if phase == "propose" and settings.panel == "adaptive":
+        is_first_alone = settings.depth == "auto" and find_first_mind(opened.seats, opened.subject)[0] is not None
+        if phase == "propose" and (settings.panel == "adaptive" or is_first_alone):
             least = 1 / len(seats)
         size = SHORT_ANSWER if phase == "vote" else LONG_ANSWER
         in_turn = is_one_by_one(variant, settings, phase) or phase == "decide"
@@ -69,6 +72,7 @@ def build_council_plugin(
         )
         if opened.settings.panel == "adaptive" and (rules.name != "debate" or not opened.settings.blind):
             raise BadSetting("panel = 'adaptive' needs the protocol debate and blind positions: nobody may have read the others")
+        _check_depth(rules.name, opened.settings)
         if check is not None:
             check(opened)
         return opened
@@ -86,6 +90,18 @@ def build_council_plugin(
         expect=partial(expect_calls, rules.variant),
         refuses={"turns": "it goes on in rounds, not in turns; limit it with the setting rounds"},
     )
+
+
+def _check_depth(protocol: str, settings: CouncilSettings) -> None:
+    """Raise BadSetting where a depth cannot be honoured."""
+    if settings.depth == "full":
+        return
+    if protocol != "debate" or not settings.blind:
+        raise BadSetting(
+            f"depth = {settings.depth!r} needs the protocol debate and blind positions: one mind decides for no other"
+        )
+    if settings.panel == "adaptive" or (settings.depth == "auto" and settings.debate == "always"):
+        raise BadSetting("depth: panel = 'adaptive' and debate = 'always' say themselves how deep it goes; give one of them")
 
 
 def _resolve_order(plan: Plan) -> SpeakingOrder:

@@ -16,6 +16,7 @@ from moothall.reports import blocks, sections
 from moothall.reports.blocks import Block, Report, build_section, build_table
 from moothall.reports.decision import Decision, Dissent
 from moothall.reports.wording import explain_consensus, format_percent
+from moothall.scoring.depth import DepthTaken
 
 NOTHING: Final = "–"
 
@@ -124,8 +125,19 @@ def _list_figures(decision: Decision, words: CouncilReportText) -> Iterator[tupl
     yield words.consensus, explain_consensus(words, decision.consensus_type or "no_consensus") + agreed
     yield from sections.list_confidence_rows(decision, words)
     yield words.support, _format_support(decision, words)
-    spared = f" · {words.spared.format(count=decision.spared)}" if decision.spared else ""
+    if decision.depth is not None:
+        yield words.depth, _describe_depth(decision, decision.depth, words)
+    spared = f" · {words.spared.format(count=decision.spared)}" if decision.spared and decision.depth is None else ""
     yield words.ended_by, f"{words.endings.get(decision.ended_by or '', decision.ended_by)}{spared}"
+
+
+def _describe_depth(decision: Decision, depth: DepthTaken, words: CouncilReportText) -> str:
+    stage, reason = words.stages[depth.stage], words.depth_reasons[depth.reason]
+    if depth.mode == "auto":
+        return words.depth_auto.format(stage=stage, reason=reason, spared=depth.spared)
+    is_same = normalize_label(depth.choice) == normalize_label(decision.choice)
+    choice = words.depth_none if depth.stage == "protocol" else words.depth_same if is_same else depth.choice or words.depth_none
+    return words.depth_shadow.format(stage=stage, reason=reason, spared=depth.spared, given=decision.turns, choice=choice)
 
 
 def _format_support(decision: Decision, words: CouncilReportText) -> str:

@@ -9,6 +9,7 @@ from moothall.domain.protocol_state import list_lost_seats
 from moothall.domain.replace import copy_fields
 from moothall.domain.topic import normalize_label
 from moothall.protocols.council.ballots import CandidateVotes, find_motion, find_voted_ids
+from moothall.protocols.council.depth import BLIND_ENDINGS, count_spared, describe_depth
 from moothall.protocols.council.facts import CandidateTally, CouncilBallot, DeliberationClosed, EndReason
 from moothall.protocols.council.motions import (
     find_blind_positions,
@@ -20,47 +21,11 @@ from moothall.protocols.council.motions import (
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant
 from moothall.scoring.independence import build_seat_correlations
 from moothall.scoring.positions import VotePosition
-from moothall.scoring.posterior import OPEN_OPTIONS, Agreement, find_agreement
+from moothall.scoring.posterior import Agreement, find_agreement
 from moothall.scoring.resolution import SIDES, Correlations, Resolution, SeatVote, apply_confidence, build_vote, pool_one_voice
 from moothall.scoring.strength import ConfidenceBasis
 
 HALF: Final = 0.5
-BLIND_ENDINGS: Final[frozenset[EndReason]] = frozenset({"agreed_blind", "settled"})
-"""Why a session ends on the blind positions, without a vote."""
-
-ENOUGH_LEAD: Final = 3
-"""How many more seats than for any other choice settle the question for an adaptive panel."""
-
-CLEAR_LEAD: Final = 2
-"""From which lead on a debate gained nothing where options were named; with open answers it gained at a tie alone."""
-
-ENOUGH_POSTERIOR: Final = 0.80
-"""The posterior of a choice that settles it; measured with the lead in `bench/decisions`."""
-
-
-def find_settled_choice(state: Council) -> str | None:
-    """Return the choice that the blind positions so far settle the question with; None if they do not yet."""
-    evidence = weigh_blind_positions(state)
-    choice = evidence.leader if evidence is not None else None
-    if evidence is None or choice is None:
-        return None
-    is_settled = evidence.count_lead(choice) >= ENOUGH_LEAD or evidence.compute_posterior(choice) >= ENOUGH_POSTERIOR
-    return choice if is_settled else None
-
-
-def is_blind_lead_clear(state: Council, *, at_all: bool) -> bool:
-    """Whether the blind positions lead so far that a debate would not gain anything (D-24); `at_all`: any lead will do.
-
-    Seats that wrote nothing count as if they had written what comes second.
-    """
-    evidence = weigh_blind_positions(state)
-    choice = evidence.leader if evidence is not None else None
-    if evidence is None or choice is None:
-        return False
-    enough = 1 if at_all or evidence.options == OPEN_OPTIONS else CLEAR_LEAD
-    return evidence.count_lead(choice) - (len(state.seats) - sum(evidence.counts.values())) >= enough
-
-
 Stand = tuple[VotePosition | None, float | None]
 """A position, and the confidence that was stated for it."""
 
@@ -83,21 +48,20 @@ def build_closing(variant: CouncilVariant, state: Council, reason: EndReason) ->
         overturned=resolution.carried and is_overturned(variant, state, decided),
         lost=list_lost_seats(state, {seat.id for seat in state.seats} - silent),
         candidates=tally_candidates(variant, state, votes) if reason not in BLIND_ENDINGS else (),
-        unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason == "settled" else (),
-        spared=_count_spared(variant, state) if reason in BLIND_ENDINGS else 0,
+        unasked=tuple(seat.id for seat in state.seats if seat.id not in state.had) if reason in {"settled", "one_mind"} else (),
+        spared=count_spared(variant, state) if reason in BLIND_ENDINGS else 0,
         confidence_from=basis if resolution.confidence is not None else None,
-        agreement=_find_agreement(state, counted, decided) if resolution.carried else None,
+        agreement=_find_agreement(state, counted, decided, reason) if resolution.carried else None,
+        depth=describe_depth(variant, state, reason),
     )
 
 
-def _count_spared(variant: CouncilVariant, state: Council) -> int:
-    """Return how many answers were not asked for: those of the later phases, and of seats that were not asked at all."""
-    later = sum(len(variant.list_phase_seats(state, phase)) for phase in variant.list_later_phases(state))
-    return later + sum(seat.id not in state.had for seat in state.seats)
-
-
-def _find_agreement(state: Council, counted: Sequence[SeatVote], decided: CouncilLine | None) -> Agreement | None:
+def _find_agreement(
+    state: Council, counted: Sequence[SeatVote], decided: CouncilLine | None, reason: EndReason
+) -> Agreement | None:
     """Return whether all who took a side for it had written it blind; None if a seat is against it."""
+    if reason == "one_mind":
+        return "alone"
     if decided is None or any(vote.position == "oppose" for vote in counted):
         return None
     blind = {seat: line.said.choice for seat, line in find_blind_positions(state).items()}
@@ -125,7 +89,7 @@ def _resolve(
     if is_owned and reason not in {"decided", "agreed_blind"}:
         # Nobody decided: the owner's first proposal is not a decision.
         resolution = replace(resolution, consensus_type="no_consensus", carried=False)
-    if reason == "settled" and not resolution.carried:
+    if reason in {"settled", "one_mind"} and not resolution.carried:
         # What settled the panel decides, also where fewer than half of all wrote it.
         resolution = replace(resolution, consensus_type="contested", carried=True)
     if evidence is not None and state.votes and state.opened.settings.choose == "both":
@@ -161,7 +125,7 @@ def find_decided_motion(
     variant: CouncilVariant, state: Council, reason: EndReason, votes: CandidateVotes | None = None
 ) -> CouncilLine | None:
     """Return the line that the votes are about; a panel that settled the question decides on the first proposal of its choice."""
-    evidence = weigh_blind_positions(state) if reason == "settled" else None
+    evidence = weigh_blind_positions(state) if reason in {"settled", "one_mind"} else None
     settled = evidence.leader if evidence is not None else None
     if settled is None:
         return find_motion(variant, state, votes)

@@ -20,13 +20,19 @@ from moothall.domain.ids import USER, AskId, SeatId, ask_id
 from moothall.domain.protocol_state import evolve_shared
 from moothall.domain.replace import fast_replace
 from moothall.domain.roster import Seat
-from moothall.domain.topic import Stakes
 from moothall.protocols.council import facts
 from moothall.protocols.council.answer_table import FORMS
 from moothall.protocols.council.ballots import find_early_votes
-from moothall.protocols.council.motions import is_blind_agreement, list_candidates, list_proposals
+from moothall.protocols.council.depth import (
+    find_asked_alone,
+    find_blind_ending,
+    find_debate_mode,
+    find_settled_choice,
+    is_settled_alone,
+)
+from moothall.protocols.council.motions import list_candidates, list_proposals
 from moothall.protocols.council.prompts import build_answer_rules, build_brief
-from moothall.protocols.council.resolution import build_closing, compute_outcome, find_settled_choice, is_blind_lead_clear
+from moothall.protocols.council.resolution import build_closing, compute_outcome
 from moothall.protocols.council.state import PASSED, Council, CouncilLine, CouncilVariant, find_challenged_seats, has_voted
 from moothall.protocols.council.validation import AllowedTypes
 
@@ -34,15 +40,6 @@ MAX_CONTRIBUTIONS: Final = 200
 """How often one seat may speak in a deliberation."""
 DECIDED_STATES: Final = 64
 """For how many of the last states the effects are cached."""
-
-
-_MODES: Final[Mapping[Stakes, Literal["auto", "unanimity", "always"]]] = {
-    "low": "auto",
-    "medium": "unanimity",
-    # High stakes deserve a discussion even if all agree blind.
-    "high": "always",
-    "critical": "always",
-}
 
 
 class CouncilRules:
@@ -124,6 +121,8 @@ class CouncilRules:
         is_panel = state.phase == "propose" and state.opened.settings.panel == "adaptive" and state.stop is None
         if is_panel and find_settled_choice(state) is not None:
             return build_closing(self.variant, state, "settled")
+        if state.phase == "propose" and is_settled_alone(state):
+            return build_closing(self.variant, state, "one_mind")
         if not self._is_phase_over(state):
             return None
         if state.phase == "propose":
@@ -147,16 +146,14 @@ class CouncilRules:
             # Everyone has a position: whoever gave none is asked once more before the session ends over it.
             return _repeat_phase(state) or build_closing(self.variant, state, "owner_lost" if is_lost else "nothing_proposed")
         mode = find_debate_mode(state.opened)
-        if mode == "always" or not state.opened.settings.blind:
-            return None
-        if is_blind_agreement(state):
-            agreed = build_closing(self.variant, state, "agreed_blind")
+        ending = find_blind_ending(self.variant, state, mode)
+        if ending is not None:
+            closing = build_closing(self.variant, state, ending)
             # All agree, but no vote weighs enough to carry the motion: then it is argued in the normal way.
-            return agreed if agreed.carried else None
-        if self.variant.settles and mode != "unanimity" and is_blind_lead_clear(state, at_all=mode == "never"):
-            return build_closing(self.variant, state, "settled")
+            return closing if closing.carried or ending == "settled" else None
         # Nobody argues, but what the blind positions leave open is put to the vote, or to the owner.
-        return self._begin_phase(state, state.round, self.variant.first[-1]) if mode == "never" else None
+        is_put_to_vote = mode == "never" and state.opened.settings.blind
+        return self._begin_phase(state, state.round, self.variant.first[-1]) if is_put_to_vote else None
 
     def _end_round(self, state: Council) -> Fact:
         if state.phase == "decide":
@@ -197,6 +194,9 @@ class CouncilRules:
 
     def _list_asked(self, state: Council) -> list[SeatId]:
         waiting = [seat for seat in self.variant.list_phase_seats(state, state.phase) if seat not in state.had]
+        first = find_asked_alone(state) if state.phase == "propose" else None
+        if first in waiting:
+            return [first]
         # The others are asked once the first has answered, so that each sees what was said before.
         return waiting[:1] if waiting and is_one_by_one(self.variant, state.opened.settings, state.phase) else waiting
 
@@ -357,8 +357,3 @@ def _with_early_votes(variant: CouncilVariant, state: Council) -> Council:
     candidates = tuple(line.id for line in list_candidates(variant, state))
     votes = find_early_votes(state, candidates)
     return fast_replace(state, votes=votes, motion=None, candidates=candidates) if votes else state
-
-
-def find_debate_mode(opened: facts.CouncilOpened) -> Literal["auto", "unanimity", "always", "never"]:
-    """Return what the opener chose, or what the stakes ask for: at medium stakes only blind unanimity ends it (D-24)."""
-    return opened.settings.debate or _MODES[opened.subject.stakes]

@@ -8,6 +8,7 @@ from moothall.codec.languages import KnownLanguage
 from moothall.domain.topic import Stakes
 from moothall.memory.remembered_decision import RememberedObligation
 from moothall.protocols.council.facts import AdviceOutcome, Chooser, ContributionType, Debate, Panel, PanelOrder
+from moothall.scoring.depth import DepthTaken
 from moothall.scoring.positions import VotePosition
 from moothall.scoring.posterior import Agreement
 from moothall.scoring.reliability import TrackShare
@@ -239,6 +240,9 @@ class ResultOut(ApiModel):
     )
     consensus_type: str
     spared: int = Field(default=0, description="Answers that were not asked for, because the blind choices were clear.")
+    depth: DepthTaken | None = Field(
+        default=None, description="How deep it was taken, and what that spared (depth auto, shadow)."
+    )
     agreement: Agreement | None = Field(default=None, description="Nobody is against it: so before reading, or after it.")
     track_record: TrackShare | None = Field(
         default=None, description="How often decisions of this protocol and kind of agreement were right, from ten reviews on."
